@@ -1,0 +1,1 @@
+"""Adapters behind `workbench.ports`: journals, tables, indexes, embeddings, files and git."""

@@ -1,0 +1,1 @@
+"""Faces of the engine; `bootstrap` is the only module where `store` meets `workbench`."""

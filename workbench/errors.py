@@ -1,0 +1,78 @@
+"""The errors users can meet.
+
+    WorkbenchError
+    ├── UsageError            the request itself makes no sense (exit 2)
+    │   └── ConfigError       a setting is wrong; names the file, key and value
+    ├── ProjectError          the project directory cannot be used
+    │   ├── StaleProject      --strict was asked and files changed since the index
+    │   └── GitError          git failed; carries its message
+    ├── StoreError            the store on disk cannot be read or written
+    │   ├── JournalError      a journal cannot be appended to
+    │   └── StoreBusy         another process held a lock for too long
+    ├── ModelError            an embedding or ranking model cannot be loaded
+    └── ParseError            a file is malformed; names file and line
+
+Every error says what happened, to what, and what to try next (`hint`).
+"""
+
+from __future__ import annotations
+
+
+class WorkbenchError(Exception):
+    """Root of all errors meant for users. `hint` is the next step, one sentence."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(WorkbenchError):
+    """The request makes no sense as given."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A setting has a wrong name or value."""
+
+
+class ProjectError(WorkbenchError):
+    """The project directory cannot be used."""
+
+
+class StaleProject(ProjectError):
+    """Files changed since the index was made and the caller asked for strictness."""
+
+    exit_code = 3
+
+
+class GitError(ProjectError):
+    """The git program failed or is missing."""
+
+
+class StoreError(WorkbenchError):
+    """The store cannot be read or written."""
+
+
+class JournalError(StoreError):
+    """A journal line could not be written or read."""
+
+
+class StoreBusy(StoreError):
+    """Another process kept a lock longer than the wait allowed."""
+
+
+class ModelError(WorkbenchError):
+    """A model is missing, damaged or of another shape than expected."""
+
+
+class ParseError(WorkbenchError):
+    """A file is malformed. `path` and `line` (1-based, 0 if unknown) say where."""
+
+    def __init__(self, message: str, *, path: str = "", line: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+        self.line = line

@@ -1,0 +1,1 @@
+"""Versioned ranking models as data files, and the code that reads them."""

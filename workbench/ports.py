@@ -1,0 +1,98 @@
+"""The protocols `store/` implements. Each has at least two adapters: the real one and `store.memory`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Float32 = NDArray[np.float32]
+    Int64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A journal line: `{"v":1,"id":ulid,"at":iso,"kind":…,"by":…,"body":{…}}`."""
+
+    id: str
+    at: str
+    kind: str
+    by: str
+    body: Mapping[str, Any]
+
+
+class Journal(Protocol):
+    """Append-only streams of entries; the source of truth."""
+
+    def append(
+        self, stream: str, kind: str, bodies: Sequence[Mapping[str, Any]], *, by: str, sync: bool = True
+    ) -> list[Entry]:
+        """Append one entry per body with a single write. Returns them once they are on disk if `sync`."""
+        ...
+
+    def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
+        """Yield (offset after the line, entry) from byte `start`; a torn tail ends the iteration."""
+        ...
+
+    def size(self, stream: str) -> int:
+        """Bytes that a reader may consume now (0 for a stream that does not exist)."""
+        ...
+
+    def streams(self) -> list[str]:
+        """Names of the streams that exist, sorted."""
+        ...
+
+
+class Embedder(Protocol):
+    """Text to unit vectors."""
+
+    model: str
+    dimensions: int
+
+    def embed(self, texts: Sequence[str]) -> Float32:
+        """Return float32 [n, dimensions], rows of length 1. Raises ModelError."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Nearest neighbours by cosine over unit vectors with integer ids."""
+
+    def search(self, query: Float32, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
+        """Return (ids, similarities) of at most k nearest, best first, ties by id; only ids in `allowed`."""
+        ...
+
+
+class LexicalIndex(Protocol):
+    """BM25 over a fixed list of texts."""
+
+    def scores(self, query: str) -> Float32:
+        """Return BM25 scores float32 [n], 0 where no term matches."""
+        ...
+
+    def search(self, query: str, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
+        """Return (positions, scores) of at most k best with a positive score, ties by position."""
+        ...
+
+
+class Cache(Protocol):
+    """Bytes by key."""
+
+    def get(self, key: str) -> bytes | None:
+        """Return the value or None."""
+        ...
+
+    def put(self, key: str, value: bytes) -> None:
+        """Store the value."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, so that tests and replays decide what now is."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...

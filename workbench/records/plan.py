@@ -1,0 +1,116 @@
+"""The plan's request and response [img 8.1], field for field, and what the stages hand on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class QueryType(StrEnum):
+    """The kinds of task the specification routes by."""
+
+    BUGFIX = "bugfix"
+    FEATURE = "feature"
+    REFACTOR = "refactor"
+    INCIDENT = "incident"
+    GENERAL = "general"
+    UNKNOWN = "unknown"
+
+
+class Detail(StrEnum):
+    """How much of each layer the baseline shows."""
+
+    COMPACT = "compact"
+    NORMAL = "normal"
+    VERBOSE = "verbose"
+
+
+class Representation(StrEnum):
+    """How a file appears in a pack, cheapest first."""
+
+    PATH = "path"
+    OUTLINE = "outline"
+    SNIPPETS = "snippets"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a caller asks for. `token_budget` counts tokens of the rendered text as a whole."""
+
+    project_root: str
+    task: str
+    query_type: QueryType | None = None
+    token_budget: int = 4000
+    latency_budget_ms: int | None = None
+    ml_mode: str = "off"
+    detail: Detail = Detail.COMPACT
+    strict: bool = False
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entities:
+    """What a task names explicitly."""
+
+    paths: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    frames: tuple[tuple[str, int, str], ...] = ()  # (path, line, function)
+    issue_refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A task understood [img 7.1]. `terms` are the query's terms with their counts, in order."""
+
+    task: str
+    normalized: str
+    predicted: QueryType
+    confidence: float
+    task_fingerprint: str
+    entities: Entities
+    terms: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFile:
+    """A candidate after ranking. `features` are the named inputs of the linear score; `sources` found it."""
+
+    path: str
+    score: float
+    features: dict[str, float]
+    contributions: dict[str, float] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PackedFile:
+    """A file as it stands in the pack; `spans` are the 1-based inclusive line ranges shown."""
+
+    path: str
+    representation: Representation
+    tokens: int
+    score: float
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A candidate that is not in the pack, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReport:
+    """Tokens by the named tokenizer; `efficiency_score` = achieved utility / upper bound, in [0, 1]."""
+
+    token_budget: int
+    estimated_used: int
+    efficiency_score: float
+    tokenizer: str
+    upper_bound: float

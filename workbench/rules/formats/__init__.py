@@ -1,0 +1,1 @@
+"""One module per rule-file format; each turns text into rules with line provenance."""

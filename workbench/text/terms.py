@@ -1,0 +1,86 @@
+"""Identifier-aware terms: one tokenisation for queries, rules, commit messages, paths and code.
+
+`HTTPServerError`, `http_server_error`, `http-server.error` and "http server errors" all reach the terms
+`http server error`; whole identifiers are kept as well, so that an exact name outweighs its parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+
+_WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*|_*[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_MAX_WORD = 64  # longer runs are hashes, base64 or minified code
+
+STOPWORDS = frozenset(
+    """
+    a about after all also an and any are as at be because been before being but by can could did do does doing
+    don for from had has have having he her here his how i if in into is it its itself just let like me more most
+    my no nor not now of off on once only or other our out over own please same she should so some such than that
+    the their them then there these they this those through to too under until up us very was we were what when
+    where which while who whom why will with would you your
+    """.split()
+)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> object:
+    from py_rust_stemmers import SnowballStemmer
+
+    return SnowballStemmer("english")
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """Return the English Snowball stem of a lower-case word; words of under four letters stay as they are."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    return _stemmer().stem_word(word)  # type: ignore[attr-defined,no-any-return]
+
+
+@lru_cache(maxsize=200_000)
+def parts(identifier: str) -> tuple[str, ...]:
+    """Split one identifier at case changes, digits and underscores, lower-cased: `HTTPServer2` -> http server 2."""
+    return tuple(part.lower() for part in _PART.findall(identifier))
+
+
+@lru_cache(maxsize=200_000)
+def word_terms(word: str) -> tuple[str, ...]:
+    """Return the terms of one word: stemmed parts, and the whole identifier if it has several parts.
+
+    Stopwords, single characters and bare numbers of one digit give no term.
+    """
+    if len(word) > _MAX_WORD:
+        return ()
+    pieces = parts(word)
+    terms = tuple(stem(piece) for piece in pieces if len(piece) > 1 and piece not in STOPWORDS)
+    if len(pieces) > 1:
+        whole = "".join(pieces)
+        return (*terms, "=" + whole)
+    return terms
+
+
+def iter_terms(text: str) -> Iterable[str]:
+    """Yield the terms of a text in order, repeats included."""
+    for word in _WORD.findall(text):
+        yield from word_terms(word)
+
+
+def count_terms(text: str) -> dict[str, int]:
+    """Return {term: count} of a text, in order of first appearance.
+
+    Words are counted before they are split, so the cost follows the number of distinct words.
+    """
+    counts: Counter[str] = Counter()
+    for word, times in Counter(_WORD.findall(text)).items():
+        for term in word_terms(word):
+            counts[term] += times
+    return dict(counts)
+
+
+def is_identifier(word: str) -> bool:
+    """Whether a word of prose looks like code: mixed case inside, an underscore, or letters with digits."""
+    return len(parts(word)) > 1
