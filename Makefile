@@ -1,0 +1,76 @@
+# `make run` sets everything up in .venv and shows the main job on this clone; `make test` checks everything.
+# Works with GNU make 3.81. Plain `python3 -m venv` and pip underneath; uv does the installing when present.
+
+VENV := .venv
+PYTHON_ := $(VENV)/bin/python
+WORKBENCH := $(VENV)/bin/workbench
+UV := $(shell command -v uv 2>/dev/null)
+JOBS ?= 2
+TASK ?= workbench config show names the wrong source when an environment variable is set
+BUDGET ?= 3000
+SOURCES := workbench store screens
+
+PIP := $(PYTHON_) -m pip --disable-pip-version-check --quiet
+ifneq ($(UV),)
+PIP := VIRTUAL_ENV=$(VENV) $(UV) --quiet pip
+endif
+install = $(PIP) install --no-deps --require-hashes -r $(1) && $(PIP) install --no-deps -e .
+
+.PHONY: help run test check format bench docs lock clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+
+$(PYTHON_):
+	@python=`.ci/preflight` || exit 1; \
+	echo "Making $(VENV) with $$python" >&2; \
+	if "$$python" -c 'import venv, ensurepip' 2>/dev/null; then "$$python" -m venv --clear $(VENV); \
+	else uv --quiet venv --clear --python "$$python" $(VENV); fi
+
+$(VENV)/.run: requirements.lock pyproject.toml $(PYTHON_)
+	@.ci/preflight >/dev/null
+	@echo "Installing the packages pinned in requirements.lock (a minute or two: one is compiled here)" >&2
+	@$(call install,requirements.lock)
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml $(PYTHON_)
+	@.ci/preflight >/dev/null
+	@echo "Installing the packages pinned in requirements-dev.lock (a minute or two: two are compiled here)" >&2
+	@$(call install,requirements-dev.lock)
+	@touch $(VENV)/.run $@
+
+run: $(VENV)/.run ## set up, then plan a task in this very repository
+	@echo "Planning in this repository, from its files, its history and its rule files:" >&2
+	@echo "  workbench plan \"$(TASK)\" --budget $(BUDGET)" >&2
+	@$(WORKBENCH) plan "$(TASK)" --budget $(BUDGET)
+	@echo "Now in your own repository:  $(CURDIR)/$(WORKBENCH) plan \"what you are about to do\"" >&2
+
+test: $(VENV)/.dev check ## lint, types, import contracts, tests
+	@$(PYTHON_) -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+check: $(VENV)/.dev ## lint, types and import contracts only
+	@$(PYTHON_) -m ruff format --check .
+	@$(PYTHON_) -m ruff check .
+	@$(PYTHON_) -m mypy
+	@$(VENV)/bin/lint-imports
+
+format: $(VENV)/.dev ## format the code
+	@$(PYTHON_) -m ruff format .
+	@$(PYTHON_) -m ruff check --fix .
+
+bench: $(VENV)/.dev ## measure ranking, packing and speed
+	@$(PYTHON_) -m bench
+
+docs: $(VENV)/.dev ## write the generated pages in docs/
+	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md
+
+COMPILE = $(UV) pip compile --quiet pyproject.toml --group models --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
+lock: ## pin the newest allowed versions, with hashes (needs uv)
+	@test -n "$(UV)" || { echo "make lock needs uv: python3 -m pip install uv" >&2; exit 1; }
+	@$(COMPILE) --upgrade -o requirements.lock
+	@$(COMPILE) --upgrade --group dev -c requirements.lock -o requirements-dev.lock
+
+clean: ## remove everything make made
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
