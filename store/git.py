@@ -1,0 +1,34 @@
+"""Everything the workbench asks of git, in one place to import from."""
+
+from __future__ import annotations
+
+from store.git_diff import changes_since, diff_files, diff_hunks
+from store.git_log import commits_ancestor, count_commits, log_commits
+from store.git_objects import BlobReader, read_tree
+from store.git_process import program
+from store.git_repository import (
+    Repository,
+    find_repository,
+    head_state,
+    list_files,
+    list_untracked,
+    resolve,
+)
+
+__all__ = [
+    "BlobReader",
+    "Repository",
+    "changes_since",
+    "commits_ancestor",
+    "count_commits",
+    "diff_files",
+    "diff_hunks",
+    "find_repository",
+    "head_state",
+    "list_files",
+    "list_untracked",
+    "log_commits",
+    "program",
+    "read_tree",
+    "resolve",
+]

@@ -1,0 +1,138 @@
+"""Differences between two revisions, or between a revision and the files on disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from store import git_process
+from store.git_log import log_commits, parse_differences
+from store.git_process import name
+from store.git_repository import Repository, head_state, list_untracked, resolve
+from workbench.errors import GitError
+from workbench.records.episodes import FileChange
+from workbench.records.worktree import Hunk, WorkChanges
+
+_FLAGS = (
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+
+
+def diff_files(repository: Repository, revision: str, other: str | None = None) -> tuple[FileChange, ...]:
+    """Return what changed from `revision` to `other` (None: the tracked files on disk), sorted by path.
+
+    Renames are found. Submodules are left out. Raises GitError.
+    """
+    arguments = ["diff", "-z", "--raw", "--numstat", "--no-abbrev", *_rename_flag(repository), *_FLAGS]
+    output = git_process.run(
+        repository.root,
+        [*_defused(repository, other), *arguments, *_revisions(repository, revision, other), "--"],
+    )
+    return tuple(sorted(parse_differences(iter(output.split(b"\0")[:-1])), key=lambda change: change.path))
+
+
+def diff_hunks(
+    repository: Repository, revision: str, other: str | None = None
+) -> dict[str, tuple[Hunk, ...]]:
+    """Return the changed line ranges per path from `revision` to `other` (None: the tracked files on disk).
+
+    A renamed file is under its new name, a removed one under its old name; binary files and changes
+    of mode only are absent. Keys are sorted. Raises GitError.
+    """
+    arguments = ["diff", "-U0", *_rename_flag(repository), *_FLAGS, "--ignore-submodules=all"]
+    whole = [*_defused(repository, other), *arguments, *_revisions(repository, revision, other), "--"]
+    with git_process.running(repository.root, whole) as child:
+        assert child.stdout is not None
+        found = parse_hunks(child.stdout)
+    return {path: found[path] for path in sorted(found)}
+
+
+def parse_hunks(lines: Iterator[bytes]) -> dict[str, tuple[Hunk, ...]]:
+    """Return the hunks per path of a patch without context lines.
+
+    Content lines are counted off by each hunk's header, so content that looks like a header is harmless.
+    """
+    found: dict[str, list[Hunk]] = {}
+    old = new = b""
+    left = 0
+    for line in lines:
+        if left:
+            left -= not line.startswith(b"\\")
+        elif line.startswith(b"--- "):
+            old = _unquoted(line[4:])
+        elif line.startswith(b"+++ "):
+            new = _unquoted(line[4:])
+        elif match := _HUNK.match(line):
+            numbers = [1 if part is None else int(part) for part in match.groups()]
+            path = name((new if new != b"/dev/null" else old)[2:])
+            found.setdefault(path, []).append(Hunk(*numbers))
+            left = numbers[1] + numbers[3]
+    return {path: tuple(hunks) for path, hunks in found.items()}
+
+
+def changes_since(repository: Repository, revision: str) -> WorkChanges:
+    """Return everything between a revision and the files on disk. Raises GitError."""
+    base = resolve(repository, revision)
+    if base is None:
+        raise GitError(f"no commit is named {revision!r}", hint="Check the name with: git log --oneline")
+    head = head_state(repository).sha
+    commits = tuple(log_commits(repository, since_sha=base)) if head else ()
+    return WorkChanges(
+        base=base,
+        head=head,
+        commits=commits,
+        committed=diff_files(repository, base, head) if head and head != base else (),
+        uncommitted=() if repository.bare else diff_files(repository, head or base),
+        untracked=() if repository.bare else list_untracked(repository),
+    )
+
+
+def _revisions(repository: Repository, revision: str, other: str | None) -> list[str]:
+    commits = []
+    for named in (revision, other):
+        if named is None:
+            continue
+        commit = resolve(repository, named)
+        if commit is None:
+            raise GitError(f"no commit is named {named!r}", hint="Check the name with: git log --oneline")
+        commits.append(commit)
+    return commits
+
+
+def _rename_flag(repository: Repository) -> tuple[str, ...]:
+    return ("-M100%",) if repository.partial else ("-M",)
+
+
+def _defused(repository: Repository, other: str | None) -> list[str]:
+    """Return settings that switch off content filters, which git runs on files on disk that it compares."""
+    if other is not None:
+        return []
+    pattern = r"^filter\..*\.(clean|smudge|process|required)$"
+    listed = git_process.run(
+        repository.root, ["config", "-z", "--name-only", "--get-regexp", pattern], check=False
+    )
+    settings = []
+    for key in sorted(set(listed.split(b"\0")) - {b""}):
+        settings += ["-c", name(key) + ("=false" if key.endswith(b".required") else "=")]
+    return settings
+
+
+def _unquoted(raw: bytes) -> bytes:
+    """Undo git's C-style quoting of a path in a patch header."""
+    text = raw.rstrip(b"\n")
+    if not text.startswith(b'"'):
+        return text.removesuffix(b"\t")
+    return _ESCAPE.sub(_unescape, text.removesuffix(b"\t")[1:-1])
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    escape = match[1]
+    return bytes([int(escape, 8) & 255]) if len(escape) == 3 else _ESCAPED.get(escape, escape)

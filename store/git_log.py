@@ -1,0 +1,195 @@
+"""Commits as git tells them: one `git log` call, read as a stream, so that memory stays bounded.
+
+The grammar of the stream (all tokens end with NUL): id, parents, time, message, then per path one raw entry
+(`:modes ids status`, path, and the new path of a rename) and then per path one count (`added TAB removed TAB
+path`, or with an empty path followed by old and new path). Paths and messages are taken by position, never
+recognised by their look, so nothing in them can be mistaken for structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from store import git_process
+from store.git_process import hexadecimal, name
+from store.git_repository import Repository, resolve
+from workbench.errors import GitError
+from workbench.records.episodes import ChangeKind, Commit, FileChange
+
+_FORMAT = "--format=tformat:%H%x00%P%x00%ct%x00%B"
+_GITLINK = b"160000"
+_KINDS = {b"A": ChangeKind.ADDED, b"C": ChangeKind.ADDED, b"D": ChangeKind.REMOVED}
+
+
+def log_commits(
+    repository: Repository,
+    *,
+    since_sha: str | None = None,
+    until: str = "HEAD",
+    limit: int | None = None,
+    first_parent: bool = False,
+    no_merges: bool = True,
+    line_counts: bool = True,
+) -> Iterator[Commit]:
+    """Yield the commits reachable from `until` and not from `since_sha`, oldest first by commit time.
+
+    `limit` keeps the newest. A merge has no files unless `first_parent`, where it has its difference to
+    the first parent. Submodule pointers are not files. A commit at the edge of a shallow clone has no
+    files: its parent is not there to compare with. Without `line_counts` no blob is read, which is
+    about ten times faster; where a partial clone lacks a blob, the commits after it come without counts.
+    Nothing is yielded when `until` is HEAD and no commit exists yet.
+    Raises GitError for revisions that don't exist.
+    """
+    tip = resolve(repository, until)
+    if tip is None:
+        if until == "HEAD" and repository.head is None:
+            return
+        raise GitError(f"no commit is named {until!r}", hint="Check the name with: git log --oneline")
+    if since_sha is not None and (base := resolve(repository, since_sha)) is None:
+        raise GitError(
+            f"commit {since_sha} is not in the repository",
+            hint="History was rewritten or pruned: import it again from the start.",
+        )
+    wanted = [tip] if since_sha is None else [tip, f"^{base}"]
+    options = ["-z", "--reverse", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"]
+    options += ["--no-relative", "--no-notes", _FORMAT]
+    options += ["--no-merges"] if no_merges else []
+    options += ["--first-parent", "--diff-merges=first-parent"] if first_parent else ["--no-diff-merges"]
+    options += [f"--max-count={limit}"] if limit is not None else []
+    edges = _shallow_edges(repository)
+    done = 0
+    try:
+        if line_counts:
+            for commit in _stream(repository, ["log", "-M", "--numstat", *options, *wanted, "--"], edges):
+                done += 1
+                yield commit
+            return
+    except GitError:
+        if not repository.partial:
+            raise
+    renames = "-M100%" if repository.partial else "-M"
+    yield from islice(_stream(repository, ["log", renames, *options, *wanted, "--"], edges), done, None)
+
+
+def commits_ancestor(repository: Repository, ancestor: str, descendant: str) -> bool:
+    """Tell whether `ancestor` is in the history of `descendant`; False when either is gone (rewritten)."""
+    first, second = resolve(repository, ancestor), resolve(repository, descendant)
+    if first is None or second is None:
+        return False
+    return git_process.exit_code(repository.root, ["merge-base", "--is-ancestor", first, second]) == 0
+
+
+def count_commits(repository: Repository, *, since_sha: str | None = None, until: str = "HEAD") -> int:
+    """Return how many commits without merges `log_commits` would yield, for progress bars."""
+    tip = resolve(repository, until)
+    if tip is None:
+        return 0
+    wanted = [tip] if since_sha is None else [tip, f"^{since_sha}"]
+    return int(git_process.run(repository.root, ["rev-list", "--count", "--no-merges", *wanted, "--"]))
+
+
+def parse_log(tokens: Iterable[bytes]) -> Iterator[Commit]:
+    """Yield the commits of a NUL-separated log stream (see the module's grammar). Raises GitError."""
+    source = iter(tokens)
+    token = next(source, None)
+    while token is not None:
+        sha = token.decode("ascii", "replace")
+        if not hexadecimal(sha):
+            raise GitError(f"git log gave {token[:60]!r} where a commit id was due", hint="Update git.")
+        parents, at, message = (_next(source) for _ in range(3))
+        token, files = _differences(next(source, None), source)
+        subject, body = split_message(decode_message(message))
+        yield Commit(sha, tuple(parents.decode("ascii", "replace").split()), _time(at), subject, body, files)
+
+
+def parse_differences(tokens: Iterable[bytes]) -> tuple[FileChange, ...]:
+    """Return the changes of a NUL-separated raw (and numstat) stream. Raises GitError."""
+    source = iter(tokens)
+    rest, files = _differences(next(source, None), source)
+    if rest is not None:
+        raise GitError(f"git diff gave {rest[:60]!r} where a path was due", hint="Update git.")
+    return files
+
+
+def decode_message(raw: bytes) -> str:
+    """Return a message as text: UTF-8, else Windows-1252 as git's own tools wrote for years, else Latin-1."""
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return raw.decode("latin-1")
+
+
+def split_message(message: str) -> tuple[str, str]:
+    """Return (subject, body): the first paragraph on one line, and the rest, both stripped."""
+    lines = message.replace("\r\n", "\n").strip("\n").split("\n")
+    at = next((number for number, line in enumerate(lines) if not line.strip()), len(lines))
+    return " ".join(line.strip() for line in lines[:at]).strip(), "\n".join(lines[at:]).strip()
+
+
+def _stream(repository: Repository, arguments: list[str], edges: frozenset[str]) -> Iterator[Commit]:
+    with git_process.running(repository.root, arguments) as child:
+        assert child.stdout is not None
+        for commit in parse_log(git_process.nul_tokens(child.stdout)):
+            if commit.sha in edges:
+                commit = Commit(commit.sha, (), commit.at, commit.subject, commit.body, ())
+            yield commit
+
+
+def _differences(token: bytes | None, source: Iterator[bytes]) -> tuple[bytes | None, tuple[FileChange, ...]]:
+    """Return the first token that is not part of the differences, and the changes before it."""
+    raw: list[tuple[str, str, ChangeKind]] = []
+    counts: dict[str, tuple[int, int]] = {}
+    while token is not None:
+        entry = token.removeprefix(b"\n")
+        if entry.startswith(b":"):
+            _raw_entry(entry, source, raw)
+        elif b"\t" in entry:
+            _count_entry(entry, source, counts)
+        else:
+            break
+        token = next(source, None)
+    files = (FileChange(path, kind, *counts.get(path, (0, 0)), old_path=old) for old, path, kind in raw)
+    return token, tuple(files)
+
+
+def _raw_entry(entry: bytes, source: Iterator[bytes], into: list[tuple[str, str, ChangeKind]]) -> None:
+    fields = entry.split(b" ")
+    if len(fields) < 5 or not fields[4]:
+        raise GitError(f"git log gave the raw entry {entry[:60]!r}", hint="Update git.")
+    status = fields[4][:1]
+    first = _next(source)
+    old, new = (first, _next(source)) if status in (b"R", b"C") else (b"", first)
+    if _GITLINK in (fields[0][1:], fields[1]):
+        return
+    into.append((name(old) if status == b"R" else "", name(new), _KINDS.get(status, ChangeKind.MODIFIED)))
+
+
+def _count_entry(entry: bytes, source: Iterator[bytes], into: dict[str, tuple[int, int]]) -> None:
+    added, removed, path = entry.split(b"\t", 2)
+    if not path:
+        _next(source)
+        path = _next(source)
+    into[name(path)] = (int(added), int(removed)) if added != b"-" else (0, 0)
+
+
+def _next(source: Iterator[bytes]) -> bytes:
+    token = next(source, None)
+    if token is None:
+        raise GitError("git log ended in the middle of a commit", hint="Check the repository with: git fsck")
+    return token
+
+
+def _time(raw: bytes) -> int:
+    try:
+        return int(raw)
+    except ValueError:
+        return 0
+
+
+def _shallow_edges(repository: Repository) -> frozenset[str]:
+    if not repository.shallow:
+        return frozenset()
+    return frozenset((repository.common_dir / "shallow").read_text("ascii", "replace").split())

@@ -1,0 +1,220 @@
+"""How the git program is run: with a clean environment, without prompts, and without trusting the repository.
+
+A repository is input from strangers. Its configuration can name programs (hooks, file-system monitors, diff
+drivers, filters, signature checkers, transports); none of them is run from here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from workbench.errors import GitError
+
+CHUNK = 1 << 18
+
+_KEPT_VARIABLES = frozenset(
+    {
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_COUNT",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+        "GIT_EXEC_PATH",
+    }
+)
+_KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "LANGUAGE": "",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PAGER": "cat",
+}
+
+_CONFIG = (
+    "core.quotepath=false",
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    "core.precomposeUnicode=true",
+    "color.ui=false",
+    "log.showSignature=false",
+    "log.showRoot=true",
+    "log.mailmap=false",
+    "log.follow=false",
+    "diff.noprefix=false",
+    "diff.mnemonicPrefix=false",
+    "diff.relative=false",
+    "diff.suppressBlankEmpty=false",
+    f"diff.orderFile={os.devnull}",
+    "diff.renameLimit=400",
+    "diff.ignoreSubmodules=dirty",
+    "diff.submodule=short",
+    "submodule.recurse=false",
+    "i18n.logOutputEncoding=UTF-8",
+)
+
+
+def program() -> str | None:
+    """Return the git program's path, or None when PATH has none."""
+    return shutil.which("git")
+
+
+def environment() -> dict[str, str]:
+    """Return the environment for git: the caller's, without variables that redirect git elsewhere."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIXES)
+    }
+    return kept | _ENVIRONMENT
+
+
+def command(directory: Path, arguments: Sequence[str | bytes]) -> list[str | bytes]:
+    """Return the full command line that runs git in `directory`. Raises GitError without git."""
+    found = program()
+    if found is None:
+        raise GitError("the git program was not found", hint="Install git, or put it on PATH.")
+    settings = [part for setting in _CONFIG for part in ("-c", setting)]
+    return [found, "--no-pager", *settings, "-C", os.fspath(directory), *arguments]
+
+
+def run(
+    directory: Path, arguments: Sequence[str | bytes], *, check: bool = True, given: bytes = b""
+) -> bytes:
+    """Run git to its end with `given` as its standard input and return its standard output.
+
+    Raises GitError if it fails and `check`; without `check` a failure is an empty answer.
+    """
+    done = _completed(directory, arguments, given)
+    if done.returncode and check:
+        raise failure(directory, done.stderr)
+    return b"" if done.returncode else done.stdout
+
+
+def exit_code(directory: Path, arguments: Sequence[str | bytes]) -> int:
+    """Run git for its answer by exit code (0 yes, 1 no). Raises GitError on any other code."""
+    done = _completed(directory, arguments, b"")
+    if done.returncode not in (0, 1):
+        raise failure(directory, done.stderr)
+    return done.returncode
+
+
+def _completed(
+    directory: Path, arguments: Sequence[str | bytes], given: bytes
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        command(directory, arguments),
+        input=given,
+        capture_output=True,
+        env=environment(),
+        cwd=os.sep,
+        check=False,
+    )
+
+
+@contextmanager
+def running(
+    directory: Path, arguments: Sequence[str | bytes], *, stdin: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run git while the block reads from it; the child never outlives the block.
+
+    Raises GitError when git fails after all its output was read. Leaving early kills it quietly.
+    """
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(
+            command(directory, arguments),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment(),
+            cwd=os.sep,
+        )
+        try:
+            yield child
+            if child.stdin is not None:
+                child.stdin.close()
+            if child.stdout is not None and not child.stdout.read(1) and child.wait():
+                errors.seek(0)
+                raise failure(directory, errors.read(8192))
+        finally:
+            stop(child)
+
+
+def stop(child: subprocess.Popen[bytes]) -> None:
+    """End a child at once, reap it, and close its pipes."""
+    if child.poll() is None:
+        child.kill()
+    child.wait()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            _close(pipe)
+
+
+def _close(pipe: IO[bytes]) -> None:
+    try:
+        pipe.close()
+    except BrokenPipeError:
+        return  # bytes still buffered for a child that is gone
+
+
+def nul_tokens(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the NUL-terminated tokens of a stream in bounded memory; an unterminated rest is yielded too."""
+    rest = b""
+    while chunk := stream.read(CHUNK):
+        tokens = (rest + chunk).split(b"\0")
+        rest = tokens.pop()
+        yield from tokens
+    if rest:
+        yield rest
+
+
+def failure(directory: Path, stderr: bytes) -> GitError:
+    """Turn git's complaint into an error with the next step."""
+    text = stderr.decode("utf-8", "replace").strip()
+    lines = [line for line in text.splitlines() if line.strip()]
+    first = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+    reason = first.removeprefix("fatal:").removeprefix("error:").strip() or "git failed without a message"
+    return GitError(f"git cannot read {directory}: {reason}", hint=_hint(directory, text))
+
+
+def _hint(directory: Path, text: str) -> str:
+    if "dubious ownership" in text or "unsafe repository" in text:
+        return f"If you trust it: git config --global --add safe.directory {directory}"
+    if "safe.bareRepository" in text:
+        return "git is configured to refuse bare repositories; work in a clone with a work tree."
+    if "bad revision" in text or "unknown revision" in text or "Needed a single revision" in text:
+        return "Check the name with: git log --oneline"
+    if "missing blob" in text or "unable to read" in text or "promisor" in text:
+        return "The clone lacks objects; complete it with: git fetch --refetch"
+    if "not a git repository" in text:
+        return "Check the repository with: git status"
+    return "Check the repository with: git fsck"
+
+
+@cache
+def hexadecimal(text: str) -> bool:
+    """Tell whether a text is a full object id (SHA-1 or SHA-256)."""
+    return len(text) in (40, 64) and all(letter in "0123456789abcdef" for letter in text)
+
+
+def name(raw: bytes) -> str:
+    """Return a path as text; bytes that are not UTF-8 become lone surrogates and survive a round trip."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def raw_name(path: str) -> bytes:
+    """Return the bytes of a path made by `name`."""
+    return path.encode("utf-8", "surrogateescape")

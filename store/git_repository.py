@@ -1,0 +1,228 @@
+"""Finding a repository, its head and its files, mostly by reading git's own files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from store import git_process
+from store.git_process import hexadecimal, name
+from workbench.errors import GitError
+from workbench.records.project import Skipped
+from workbench.records.worktree import HeadState, Listing
+
+_SMALL = 1 << 16
+_ARGUMENTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository as found on disk.
+
+    `root` is the work tree's top (the git directory itself when bare), `git_dir` belongs to this work
+    tree, `common_dir` holds objects and refs (they differ in linked work trees). `submodules` are
+    paths from `.gitmodules`, sorted.
+    """
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    bare: bool
+    shallow: bool
+    partial: bool
+    head: str | None
+    branch: str | None
+    submodules: tuple[str, ...] = ()
+
+
+def find_repository(path: Path | str) -> Repository | None:
+    """Return the repository that holds `path`, or None. Runs no program unless refs are in a reftable.
+
+    Raises GitError when a repository is there and its head cannot be read.
+    """
+    start = Path(os.path.abspath(path))
+    for directory in (start, *start.parents):
+        git_dir = _git_dir_of(directory)
+        if git_dir is not None:
+            bare = git_dir == directory
+            common = _common_dir(git_dir)
+            head = _head(directory, git_dir, common)
+            return Repository(
+                root=directory,
+                git_dir=git_dir,
+                common_dir=common,
+                bare=bare,
+                shallow=_has_content(common / "shallow"),
+                partial=_is_partial(common),
+                head=head.sha,
+                branch=head.branch,
+                submodules=() if bare else _submodules(directory),
+            )
+    return None
+
+
+def head_state(repository: Repository) -> HeadState:
+    """Return what is checked out now, by reading HEAD and refs (about 50 µs). Raises GitError."""
+    return _head(repository.root, repository.git_dir, repository.common_dir)
+
+
+def resolve(repository: Repository, revision: str) -> str | None:
+    """Return the commit id a revision names, or None when it names none."""
+    if not revision or "\0" in revision:
+        return None
+    arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    answer = git_process.run(repository.root, arguments, check=False).decode("ascii", "replace").strip()
+    return answer if hexadecimal(answer) else None
+
+
+def list_files(repository: Repository, under: str = "", only: Sequence[str] | None = None) -> Listing:
+    """Return the tracked and the untracked, not ignored names, relative to the directory `under`.
+
+    `under` is a directory of the work tree (posix, relative to its root; empty for all); `only` narrows
+    the answer to these literal paths (directories stand for all below). Submodules and nested
+    repositories are in `skipped`. A tracked file that was deleted on disk is still listed.
+    Raises GitError, also for a bare repository.
+    """
+    if repository.bare:
+        raise GitError(f"{repository.root} is bare: it has no files to list", hint="Use a clone of it.")
+    if only is None:
+        return _listing([_ls_files(repository, under, ())])
+    wanted = [path for path in only if path]
+    batches = [wanted[at : at + _ARGUMENTS] for at in range(0, len(wanted), _ARGUMENTS)]
+    return _listing([_ls_files(repository, under, batch) for batch in batches])
+
+
+def list_untracked(repository: Repository) -> tuple[str, ...]:
+    """Return the names on disk that git neither tracks nor ignores, sorted. Raises GitError."""
+    output = git_process.run(repository.root, ["ls-files", "-z", "--others", "--exclude-standard"])
+    return tuple(sorted(name(token) for token in output.split(b"\0") if token))
+
+
+def _ls_files(repository: Repository, under: str, only: Sequence[str]) -> bytes:
+    arguments: list[str | bytes] = [
+        "ls-files",
+        "-z",
+        "-t",
+        "-s",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]
+    arguments += ["--", *(git_process.raw_name(path) for path in only)]
+    return git_process.run(repository.root / under, arguments)
+
+
+def _listing(outputs: Sequence[bytes]) -> Listing:
+    paths: set[str] = set()
+    skipped: dict[str, str] = {}
+    for token in (token for output in outputs for token in output.split(b"\0") if token):
+        if token.startswith(b"? "):
+            path = name(token[2:])
+            if path.endswith("/"):
+                skipped[path.rstrip("/")] = "nested repository"
+            else:
+                paths.add(path)
+            continue
+        fields, _, raw = token.partition(b"\t")
+        if b" 160000 " in fields:
+            skipped[name(raw)] = "submodule"
+        else:
+            paths.add(name(raw))
+    left_out = tuple(Skipped(path, reason) for path, reason in sorted(skipped.items()))
+    return Listing(tuple(sorted(paths - skipped.keys())), left_out)
+
+
+def _git_dir_of(directory: Path) -> Path | None:
+    dot_git = directory / ".git"
+    if dot_git.is_dir():
+        return dot_git if _looks_like_git_dir(dot_git) else None
+    if dot_git.is_file():
+        text = _read(dot_git)
+        if text.startswith("gitdir:"):
+            target = Path(os.path.normpath(directory / text.removeprefix("gitdir:").strip()))
+            return target if _looks_like_git_dir(target) else None
+        return None
+    return directory if _looks_like_git_dir(directory) else None
+
+
+def _looks_like_git_dir(directory: Path) -> bool:
+    common = _common_dir(directory)
+    return (directory / "HEAD").is_file() and (common / "objects").is_dir() and (common / "refs").exists()
+
+
+def _common_dir(git_dir: Path) -> Path:
+    text = _read(git_dir / "commondir").strip()
+    return Path(os.path.normpath(git_dir / text)) if text else git_dir
+
+
+def _head(root: Path, git_dir: Path, common: Path) -> HeadState:
+    if (common / "reftable").is_dir():
+        return _head_by_program(root)
+    text = _read(git_dir / "HEAD").strip()
+    if hexadecimal(text):
+        return HeadState(text, None)
+    reference = text.removeprefix("ref:").strip()
+    if not text.startswith("ref:") or not reference.startswith("refs/") or ".." in reference.split("/"):
+        return _head_by_program(root)
+    branch = reference.removeprefix("refs/heads/")
+    for place in (git_dir, common):
+        value = _read(place / reference).strip()
+        if hexadecimal(value):
+            return HeadState(value, branch)
+        if value:
+            return _head_by_program(root)
+    return HeadState(_packed(common, reference), branch)
+
+
+def _packed(common: Path, reference: str) -> str | None:
+    try:
+        data = (common / "packed-refs").read_bytes()
+    except OSError:
+        return None
+    found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(os.fsencode(reference)) + rb"$", data, re.MULTILINE)
+    return found[1].decode("ascii") if found else None
+
+
+def _head_by_program(root: Path) -> HeadState:
+    named = git_process.run(root, ["symbolic-ref", "-q", "HEAD"], check=False).strip()
+    arguments = ["rev-parse", "--verify", "-q", "--end-of-options", "HEAD^{commit}"]
+    sha = git_process.run(root, arguments, check=False).decode("ascii", "replace").strip()
+    if not named and not hexadecimal(sha):
+        git_process.run(root, ["rev-parse", "--git-dir"])  # says why nothing can be read
+        raise GitError(f"git cannot read HEAD in {root}", hint="Check the repository with: git fsck")
+    branch = name(named).removeprefix("refs/heads/") if named else None
+    return HeadState(sha if hexadecimal(sha) else None, branch)
+
+
+def _is_partial(common: Path) -> bool:
+    """Tell whether objects may be missing on purpose (a clone made with a filter)."""
+    try:
+        with os.scandir(common / "objects" / "pack") as entries:
+            return any(entry.name.endswith(".promisor") for entry in entries)
+    except OSError:
+        return False
+
+
+def _submodules(root: Path) -> tuple[str, ...]:
+    text = _read(root / ".gitmodules")
+    found = re.findall(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\"\r\n]+?)\"?[ \t]*$", text, re.MULTILINE)
+    return tuple(sorted({path.strip("/") for path in found}))
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _read(path: Path) -> str:
+    """Return a small file's text; empty when it is missing, not a file, or unreadable."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_SMALL).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""

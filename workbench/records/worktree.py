@@ -1,0 +1,56 @@
+"""What version control tells about a work tree: its head, the names in it, and what changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.records.episodes import Commit, FileChange
+from workbench.records.project import Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class HeadState:
+    """What is checked out. `sha` is None when no commit exists yet; `branch` is None when detached."""
+
+    sha: str | None
+    branch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Names a lister offers to the scan, project-relative with posix separators, sorted.
+
+    `skipped` are names it saw and left out on purpose (submodules, nested repositories).
+    """
+
+    paths: tuple[str, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A run of changed lines, without context. Lines are 1-based.
+
+    With a count of 0 the start names the line *before* the place, as in unified diffs.
+    """
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkChanges:
+    """Everything that differs between a revision and the files on disk.
+
+    `committed` is base..head as one difference, `uncommitted` is head..disk (staged or not, without
+    `untracked`). `commits` are base..head, oldest first.
+    """
+
+    base: str
+    head: str | None
+    commits: tuple[Commit, ...]
+    committed: tuple[FileChange, ...]
+    uncommitted: tuple[FileChange, ...]
+    untracked: tuple[str, ...]
