@@ -1,0 +1,13 @@
+"""The system's clock (port `Clock`)."""
+
+from __future__ import annotations
+
+import time
+
+
+class SystemClock:
+    """Time as the machine tells it."""
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        return time.time()

@@ -1,0 +1,386 @@
+"""Journals: append-only JSON lines, the source of truth everything else is projected from.
+
+One file a stream, `<root>/journal/<stream>.jsonl`; one line an entry,
+`{"v":1,"id":…,"at":…,"kind":…,"by":…,"body":{…}}`. A batch is one `write` under the stream's lock, so that
+the lines of several processes never mix, and it is on disk when `append` returns, unless the caller said it
+need not be. A line that a killed writer left unfinished is invisible to readers. The next writer ends it
+with a newline, and from then on it is a quarantined line like every other one that cannot be read: skipped,
+counted, reported by `verify`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+
+from store import locks
+from store.files import PRIVATE_FILE, disk_hint, private_dir, sync_data, sync_dir, translated
+from workbench.errors import JournalError
+from workbench.ports import Clock, Entry
+from workbench.records.ids import IdSource, new_id
+
+VERSION: Final = 1
+MAX_LINE: Final = 16 * 1024 * 1024  # bytes, newline included
+MAX_BATCH: Final = 256 * 1024 * 1024  # bytes; Linux cuts a single write at 2 GiB
+LOCK_TIMEOUT: Final = 30.0
+
+_PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+_STREAM = re.compile(rf"{_PART}(/{_PART})?")
+_SUFFIX = ".jsonl"
+_TAIL_BLOCK = 64 * 1024
+_REASON_LENGTH = 200
+
+# A link inside the state directory could lead a writer out of it.
+_PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """How a stream forgets.
+
+    Before it grows past `max_bytes` it is set aside as the stream `<stream>-<id>`; the newest `keep` stay.
+    """
+
+    max_bytes: int
+    keep: int
+
+
+ROTATED: Final[Mapping[str, Rotation]] = {"metrics": Rotation(max_bytes=4 * 1024 * 1024, keep=3)}
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A line that cannot be read. `line` is 1-based, 0 where not counted; `offset` is its first byte."""
+
+    stream: str
+    line: int
+    offset: int
+    reason: str
+
+
+class _Line(msgspec.Struct):
+    v: int
+    id: str
+    at: str
+    kind: str
+    by: str
+    body: dict[str, Any]
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(_Line)
+
+
+class FileJournal:
+    """The journals under a state directory (port `Journal`). Any number of processes may use them at once."""
+
+    def __init__(self, root: Path, clock: Clock, *, rotated: Mapping[str, Rotation] = ROTATED) -> None:
+        self._root = root
+        self._clock = clock
+        self._rotated = rotated
+        self._ids = IdSource(lambda: int(clock.now() * 1000))
+
+    def append(
+        self, stream: str, kind: str, bodies: Sequence[Mapping[str, Any]], *, by: str, sync: bool = True
+    ) -> list[Entry]:
+        """Append one entry per body with a single write; on disk when this returns, if `sync`.
+
+        Numbers that are not finite become null, as JSON has none of them.
+        Raises: JournalError, and then nothing of the batch is in the stream; StoreBusy.
+        """
+        path = stream_path(self._root, stream)
+        if not bodies:
+            return []
+        at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+        entries = [
+            Entry(id=identifier, at=at, kind=kind, by=by, body=body)
+            for identifier, body in zip(self._ids.several(len(bodies)), bodies, strict=True)
+        ]
+        data = b"".join([_encode(entry) for entry in entries])
+        if len(data) > MAX_BATCH:
+            raise JournalError(
+                f"{len(data)} bytes are too many for one append to the journal {stream}",
+                hint="Append in smaller batches.",
+            )
+        private_dir(path.parent)
+        with locks.exclusive(self._lock(stream), timeout=LOCK_TIMEOUT):
+            if stream in self._rotated:
+                _rotate(self._root, stream, self._rotated[stream], len(data))
+            _write(path, data, sync)
+        return entries
+
+    def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
+        """Yield (offset after the line, entry) from byte `start` to what was the end at the first step.
+
+        Lines that cannot be read are left out here; `scan` yields them too.
+        Raises: JournalError if `start` is not the beginning of a line of this stream.
+        """
+        for _, after, entry in self.scan(stream, start):
+            if isinstance(entry, Entry):
+                yield after, entry
+
+    def scan(
+        self, stream: str, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[int, int, Entry | Quarantined]]:
+        """Yield (offset of the line, offset after it, entry or quarantined line) from `start` to `end`."""
+        path = stream_path(self._root, stream)
+        with translated(f"reading the journal {stream}", JournalError):
+            try:
+                file = _open(path)
+            except FileNotFoundError:
+                return
+            with file:
+                stop = _readable_end(file) if end is None else end
+                _check_start(file, stream, start)
+                for offset, after, line in _lines(file, start, stop):
+                    entry = _decode(line)
+                    if isinstance(entry, Entry):
+                        yield offset, after, entry
+                    elif entry:
+                        yield offset, after, Quarantined(stream, 0, offset, entry)
+
+    def size(self, stream: str) -> int:
+        """Return how many bytes a reader may consume now, 0 for a stream that does not exist."""
+        path = stream_path(self._root, stream)
+        with translated(f"reading the journal {stream}", JournalError):
+            try:
+                file = _open(path)
+            except FileNotFoundError:
+                return 0
+            with file:
+                return _readable_end(file)
+
+    def settled_size(self, stream: str) -> int:
+        """Return the size while no writer is at work: what is there now is never rolled back.
+
+        Raises: StoreBusy.
+        """
+        with locks.exclusive(self._lock(stream), timeout=LOCK_TIMEOUT):
+            return self.size(stream)
+
+    def streams(self) -> list[str]:
+        """Return the names of the streams that exist, sorted."""
+        return list_streams(self._root)
+
+    def prefix(self, stream: str, length: int) -> bytes:
+        """Return the first `length` bytes of a stream, fewer if it is shorter: they tell it from another."""
+        path = stream_path(self._root, stream)
+        with translated(f"reading the journal {stream}", JournalError):
+            try:
+                file = _open(path)
+            except FileNotFoundError:
+                return b""
+            with file:
+                return file.read(length)
+
+    def _lock(self, stream: str) -> Path:
+        return self._root / "locks" / f"journal.{stream.replace('/', '~')}.lock"
+
+
+def stream_path(root: Path, stream: str) -> Path:
+    """Return the file of a stream. Raises JournalError for a name that could lead anywhere else."""
+    if not _STREAM.fullmatch(stream):
+        raise JournalError(
+            f"{stream[:_REASON_LENGTH]!r} cannot be the name of a journal",
+            hint="Use letters, digits, dots, dashes and underscores, with one slash at most.",
+        )
+    return root / "journal" / f"{stream}{_SUFFIX}"
+
+
+def list_streams(root: Path) -> list[str]:
+    """Return the names of the streams under a state directory, sorted."""
+    base = root / "journal"
+    found = [*base.glob(f"*{_SUFFIX}"), *base.glob(f"*/*{_SUFFIX}")]
+    names = [path.relative_to(base).as_posix().removesuffix(_SUFFIX) for path in found if path.is_file()]
+    return sorted(name for name in names if _STREAM.fullmatch(name))
+
+
+def segments(journal: FileJournal, stream: str) -> list[str]:
+    """Return the set-aside parts of a rotated stream, oldest first, then the stream itself if it exists."""
+    parts = [name for name in journal.streams() if _belongs(name, stream)]
+    return sorted(parts, key=lambda name: (name == stream, name))
+
+
+def verify(root: Path) -> list[Quarantined]:
+    """Read every journal and return the lines that cannot be read, with line numbers, for `doctor`.
+
+    An unfinished last line counts: nothing acknowledged is in it, but bytes of a killed writer are.
+    """
+    found: list[Quarantined] = []
+    for stream in list_streams(root):
+        with (
+            translated(f"reading the journal {stream}", JournalError),
+            _open(stream_path(root, stream)) as file,
+        ):
+            stop = _readable_end(file)
+            for number, (offset, _, line) in enumerate(_lines(file, 0, stop), start=1):
+                reason = _decode(line)
+                if isinstance(reason, str) and reason:
+                    found.append(Quarantined(stream, number, offset, reason))
+            if stop < os.fstat(file.fileno()).st_size:
+                found.append(Quarantined(stream, 0, stop, "the last line is unfinished"))
+    return found
+
+
+def _belongs(name: str, stream: str) -> bool:
+    return name == stream or (name.startswith(f"{stream}-") and len(name) == len(stream) + 27)
+
+
+def _encode(entry: Entry) -> bytes:
+    line = _Line(VERSION, entry.id, entry.at, entry.kind, entry.by, dict(entry.body))
+    try:
+        data = _encode_any(line)
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise JournalError(
+            f"a {entry.kind} entry cannot be written as JSON: {str(error)[:_REASON_LENGTH]}",
+            hint="Report this with what you did: the program made an entry that no journal can hold.",
+        ) from error
+    if len(data) > MAX_LINE:
+        raise JournalError(
+            f"a {entry.kind} entry of {len(data)} bytes is too long; {MAX_LINE} is the most",
+            hint="Split it, or leave out what it quotes.",
+        )
+    return data
+
+
+def _encode_any(line: _Line) -> bytes:
+    try:
+        return _ENCODER.encode(line) + b"\n"
+    except UnicodeEncodeError:
+        # File names that are not UTF-8 arrive as lone surrogates, which JSON can escape and UTF-8 not hold.
+        escaped = json.dumps(msgspec.to_builtins(line), ensure_ascii=True, separators=(",", ":"))
+        return escaped.encode("ascii") + b"\n"
+
+
+def _decode(line: bytes | None) -> Entry | str:
+    """Return the entry of a line, or why there is none; no reason for a blank line, which hides nothing."""
+    if line is None:
+        return f"longer than {MAX_LINE} bytes"
+    if not line.strip():
+        return ""
+    try:
+        parsed = _parse(line)
+    except (ValueError, RecursionError) as error:
+        return str(error)[:_REASON_LENGTH] or type(error).__name__
+    if parsed.v != VERSION:
+        return f"written by another version of the program (v {parsed.v})"
+    return Entry(id=parsed.id, at=parsed.at, kind=parsed.kind, by=parsed.by, body=parsed.body)
+
+
+def _parse(line: bytes) -> _Line:
+    try:
+        return _DECODER.decode(line)
+    except msgspec.DecodeError:
+        if b"\\u" not in line:
+            raise
+        # Lone surrogates again: the standard library reads them back as they were.
+        return msgspec.convert(json.loads(line), _Line)
+
+
+def _open(path: Path) -> IO[bytes]:
+    descriptor = os.open(path, os.O_RDONLY | _PLAIN)
+    return open(descriptor, "rb")
+
+
+def _readable_end(file: IO[bytes]) -> int:
+    """Return the offset after the last newline."""
+    end = os.fstat(file.fileno()).st_size
+    step = 1  # nearly always the last byte is the newline
+    while end > 0:
+        begin = max(0, end - step)
+        file.seek(begin)
+        found = file.read(end - begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end, step = begin, _TAIL_BLOCK
+    return 0
+
+
+def _check_start(file: IO[bytes], stream: str, start: int) -> None:
+    if start == 0:
+        return
+    file.seek(start - 1)
+    if file.read(1) != b"\n":
+        raise JournalError(
+            f"byte {start} is not the beginning of a line of the journal {stream}",
+            hint="The journal was replaced: run `workbench rebuild`.",
+        )
+
+
+def _lines(file: IO[bytes], start: int, stop: int) -> Iterator[tuple[int, int, bytes | None]]:
+    """Yield (offset, offset after, line), None for a line over the limit, which is never held in memory."""
+    file.seek(start)
+    offset = start
+    while offset < stop:
+        line = file.readline(MAX_LINE + 1)
+        after = offset + len(line)
+        if not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = file.readline(MAX_LINE)
+                after += len(line)
+            if not line:
+                return
+            yield offset, after, None
+        else:
+            yield offset, after, line if len(line) <= MAX_LINE else None
+        offset = after
+
+
+def _write(path: Path, data: bytes, sync: bool) -> None:
+    with translated(f"writing the journal {path.stem}", JournalError):
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _PLAIN
+        descriptor = os.open(path, flags, PRIVATE_FILE)
+        try:
+            end = os.fstat(descriptor).st_size
+            if end:
+                os.lseek(descriptor, end - 1, os.SEEK_SET)
+                if os.read(descriptor, 1) != b"\n":
+                    data = b"\n" + data
+            _write_whole(descriptor, data, end, path.stem, sync_data if sync else None)
+        finally:
+            os.close(descriptor)
+        if sync and not end:
+            sync_dir(path.parent)
+
+
+def _write_whole(
+    descriptor: int, data: bytes, end: int, name: str, sync: Callable[[int], None] | None
+) -> None:
+    """Write all of `data` at `end` or nothing. Raises OSError, JournalError."""
+    try:
+        written = os.write(descriptor, data)
+        if written == len(data) and sync is not None:
+            sync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, end)
+        raise
+    if written < len(data):
+        os.ftruncate(descriptor, end)
+        full = OSError(28, os.strerror(28))
+        raise JournalError(
+            f"only {written} of {len(data)} bytes fitted into the journal {name}", hint=disk_hint(full)
+        )
+
+
+def _rotate(root: Path, stream: str, rotation: Rotation, coming: int) -> None:
+    """Set the stream aside if `coming` more bytes would be too many, and drop the oldest parts."""
+    path = stream_path(root, stream)
+    with translated(f"rotating the journal {stream}", JournalError):
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            return
+        if size == 0 or size + coming <= rotation.max_bytes:
+            return
+        os.rename(path, stream_path(root, f"{stream}-{new_id()}"))
+        aside = [name for name in list_streams(root) if name != stream and _belongs(name, stream)]
+        for name in aside[: -rotation.keep] if rotation.keep else aside:
+            stream_path(root, name).unlink(missing_ok=True)

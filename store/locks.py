@@ -1,0 +1,166 @@
+"""Locks between processes: `flock` on a file nobody deletes, waited for in the kernel's queue.
+
+The kernel releases a lock when its holder dies, whatever way, so there is nothing to repair. Waiting is a
+blocking `flock` in a thread of its own, given up after the timeout; polling would starve some waiters for
+seconds where the queue serves them all in milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from store.files import private_dir, translated
+from workbench.errors import StoreBusy
+
+if sys.platform != "win32":
+    import fcntl
+
+DEFAULT_TIMEOUT: Final = 30.0
+
+_PID_WIDTH = 12
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
+    """Hold the lock file `path` alone. `timeout` is in seconds; 0 tries once.
+
+    Raises StoreBusy, naming the lock and the process that holds it where known.
+    """
+    if sys.platform == "win32":
+        with _portable(path, timeout):
+            yield
+        return
+    descriptor = _acquire(path, fcntl.LOCK_EX, timeout)
+    try:
+        # Only for the message of those who wait: a disk too full for twelve bytes must not stop the work.
+        with contextlib.suppress(OSError):
+            os.pwrite(descriptor, f"{os.getpid():<{_PID_WIDTH}}".encode(), 0)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.pwrite(descriptor, b" " * _PID_WIDTH, 0)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def shared(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
+    """Hold the lock file `path` together with other shared holders. Raises StoreBusy."""
+    if sys.platform == "win32":
+        with _portable(path, timeout):
+            yield
+        return
+    descriptor = _acquire(path, fcntl.LOCK_SH, timeout)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def holder(path: Path) -> int | None:
+    """Return the process that said it holds the lock alone, or None where nobody says so."""
+    try:
+        text = path.read_bytes()[:_PID_WIDTH].strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
+
+
+def _acquire(path: Path, operation: int, timeout: float) -> int:
+    private_dir(path.parent)
+    with translated(f"taking the lock {path}"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            taken = _try(descriptor, operation)
+        except OSError:
+            os.close(descriptor)
+            raise
+        if taken:
+            return descriptor
+        if timeout <= 0:
+            os.close(descriptor)
+            raise _busy(path)
+        # From here on the waiter owns the descriptor, until it hands it back.
+        if not _Waiter(descriptor, operation).wait(timeout):
+            raise _busy(path)
+        return descriptor
+
+
+def _try(descriptor: int, operation: int) -> bool:
+    try:
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _busy(path: Path) -> StoreBusy:
+    process = holder(path)
+    who = f"process {process}" if process is not None else "another process"
+    return StoreBusy(
+        f"{who} holds the lock {path.stem} for too long",
+        hint=f"Try again when it has finished; the lock file is {path}.",
+    )
+
+
+class _Waiter:
+    """A blocking `flock` in a daemon thread; whoever gives up first leaves the descriptor to the other."""
+
+    def __init__(self, descriptor: int, operation: int) -> None:
+        self._descriptor = descriptor
+        self._operation = operation
+        self._mutex = threading.Lock()
+        self._done = threading.Event()
+        self._given_up = False
+        self._error: OSError | None = None
+        threading.Thread(target=self._block, name="lock-waiter", daemon=True).start()
+
+    def wait(self, timeout: float) -> bool:
+        """Tell whether the lock was taken in time; if so, the descriptor is the caller's again."""
+        try:
+            self._done.wait(timeout)
+        except BaseException:
+            if self._settled():
+                os.close(self._descriptor)
+            raise
+        taken = self._settled()
+        if self._error is not None:
+            os.close(self._descriptor)
+            raise self._error
+        return taken
+
+    def _settled(self) -> bool:
+        with self._mutex:
+            self._given_up = not self._done.is_set()
+            return not self._given_up
+
+    def _block(self) -> None:
+        failed: OSError | None = None
+        try:
+            fcntl.flock(self._descriptor, self._operation)
+        except OSError as error:
+            failed = error
+        with self._mutex:
+            if self._given_up:
+                os.close(self._descriptor)
+            else:
+                self._error = failed
+                self._done.set()
+
+
+@contextlib.contextmanager
+def _portable(path: Path, timeout: float) -> Iterator[None]:
+    # Windows has no flock. There a shared lock is an exclusive one.
+    import filelock
+
+    private_dir(path.parent)
+    try:
+        with filelock.FileLock(str(path), timeout=timeout):
+            yield
+    except filelock.Timeout as error:
+        raise _busy(path) from error

@@ -1,0 +1,78 @@
+"""In-memory adapters of the ports, for tests and for engines that must not touch the disk."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from workbench.ports import Entry
+from workbench.records.ids import IdSource
+
+
+class ManualClock:
+    """A clock that stands still until it is told to move (port `Clock`)."""
+
+    def __init__(self, seconds: float = 1_700_000_000.0) -> None:
+        self._seconds = seconds
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        return self._seconds
+
+    def advance(self, seconds: float) -> None:
+        """Move the time on."""
+        self._seconds += seconds
+
+
+class MemoryJournal:
+    """Streams of entries in lists (port `Journal`); offsets count entries instead of bytes."""
+
+    def __init__(self, clock: ManualClock | None = None) -> None:
+        self._clock = clock or ManualClock()
+        self._ids = IdSource(lambda: int(self._clock.now() * 1000))
+        self._streams: dict[str, list[Entry]] = {}
+
+    def append(
+        self, stream: str, kind: str, bodies: Sequence[Mapping[str, Any]], *, by: str, sync: bool = True
+    ) -> list[Entry]:
+        """Append one entry per body."""
+        del sync  # memory is as durable as it gets
+        at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+        entries = [
+            Entry(id=identifier, at=at, kind=kind, by=by, body=copy.deepcopy(dict(body)))
+            for identifier, body in zip(self._ids.several(len(bodies)), bodies, strict=True)
+        ]
+        if entries:
+            self._streams.setdefault(stream, []).extend(entries)
+        return entries
+
+    def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
+        """Yield (offset after the entry, entry) from `start`."""
+        entries = self._streams.get(stream, [])
+        for position in range(start, len(entries)):
+            yield position + 1, entries[position]
+
+    def size(self, stream: str) -> int:
+        """Return the offset after the last entry."""
+        return len(self._streams.get(stream, []))
+
+    def streams(self) -> list[str]:
+        """Return the names of the streams that exist, sorted."""
+        return sorted(self._streams)
+
+
+class MemoryCache:
+    """Bytes by key in a dict (port `Cache`)."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+
+    def get(self, key: str) -> bytes | None:
+        """Return the value or None."""
+        return self._values.get(key)
+
+    def put(self, key: str, value: bytes) -> None:
+        """Store the value."""
+        self._values[key] = value

@@ -1,0 +1,68 @@
+"""Fixtures of the store's tests, among them real processes for locks, crashes and limits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import store
+from store.journal import FileJournal
+from store.memory import ManualClock
+
+Process = subprocess.Popen[str]
+
+_ROOT = Path(store.__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that stands still."""
+    return ManualClock()
+
+
+@pytest.fixture
+def journal(tmp_path: Path, clock: ManualClock) -> FileJournal:
+    """A journal in an empty state directory, `tmp_path`."""
+    return FileJournal(tmp_path, clock)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Process]]:
+    """Start processes that run Python code, the arguments in `sys.argv[1:]`, all three streams piped."""
+    started: list[Process] = []
+
+    def run(code: str, *arguments: object) -> Process:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": str(_ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture
+def outputs() -> Callable[[list[Process]], list[str]]:
+    """Wait for processes and return what each printed; fails with the first error output."""
+
+    def wait(processes: list[Process]) -> list[str]:
+        results = [process.communicate() for process in processes]
+        for process, (_, errors) in zip(processes, results, strict=True):
+            assert process.returncode == 0, errors
+        return [printed for printed, _ in results]
+
+    return wait

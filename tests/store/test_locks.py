@@ -1,0 +1,104 @@
+"""Locks between processes and threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from store.locks import exclusive, holder, shared
+from workbench.errors import StoreBusy
+
+Start = Callable[..., subprocess.Popen[str]]
+
+HOLDER = """
+import sys
+from pathlib import Path
+from store.locks import exclusive
+with exclusive(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path, start: Start) -> None:
+    """Whoever cannot have a lock is told its name and the process that has it."""
+    path = tmp_path / "tables.lock"
+    other = start(HOLDER, path)
+    assert other.stdout is not None
+    other.stdout.readline()
+
+    with (
+        pytest.raises(StoreBusy, match=rf"process {other.pid} holds the lock tables"),
+        exclusive(path, timeout=0),
+    ):
+        pass
+    with pytest.raises(StoreBusy), shared(path, timeout=0.01):
+        pass
+    other.communicate("go\n")
+    with exclusive(path, timeout=0):
+        assert os.getpid() == holder(path)
+    assert holder(path) is None
+
+
+def test_a_dead_holder_leaves_the_lock_free(tmp_path: Path, start: Start) -> None:
+    """After kill -9 of the holder the lock is free at once."""
+    path = tmp_path / "x.lock"
+    other = start(HOLDER, path)
+    assert other.stdout is not None
+    other.stdout.readline()
+    other.kill()
+    other.communicate()
+
+    with exclusive(path, timeout=0):
+        pass
+
+
+def test_waiters_are_served(tmp_path: Path, start: Start) -> None:
+    """Threads that wait for one lock all get it, one at a time."""
+    path = tmp_path / "x.lock"
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(number: int) -> None:
+        with exclusive(path, timeout=20):
+            inside.append(number)
+            most.append(len(inside))
+            inside.remove(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+    with exclusive(path):
+        for thread in threads:
+            thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert most == [1] * 12
+
+
+def test_shared_holders_keep_writers_out(tmp_path: Path) -> None:
+    """Readers hold a lock together; a writer waits for all of them."""
+    path = tmp_path / "x.lock"
+    with (
+        shared(path, timeout=0),
+        shared(path, timeout=0),
+        pytest.raises(StoreBusy),
+        exclusive(path, timeout=0),
+    ):
+        pass
+    with exclusive(path, timeout=0):
+        pass
+
+
+def test_a_given_up_wait_leaves_no_lock_behind(tmp_path: Path) -> None:
+    """A waiter that timed out does not take the lock afterwards and keep it."""
+    path = tmp_path / "x.lock"
+    with exclusive(path), pytest.raises(StoreBusy), exclusive(path, timeout=0.01):
+        pass
+
+    with exclusive(path, timeout=20):
+        pass

@@ -1,0 +1,80 @@
+"""Ids that sort by time (ULID): 48 bits of milliseconds and 80 random ones, 26 characters of base 32."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+LENGTH = 26
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_VALUES = {character: value for value, character in enumerate(_ALPHABET)}
+_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]  # two characters are 10 bits
+_RANDOM_BITS = 80
+_LAST = (1 << 128) - 1
+
+
+class IdSource:
+    """A source of ids, each greater than the one before, also when the clock stands still or goes back.
+
+    `milliseconds` gives the time since the epoch, `entropy` so many random bytes. Threads may share it; a
+    forked child draws new random bits, so that it never repeats its parent's next id.
+    """
+
+    __slots__ = ("_entropy", "_last", "_lock", "_milliseconds", "_process")
+
+    def __init__(
+        self,
+        milliseconds: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        entropy: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._milliseconds = milliseconds
+        self._entropy = entropy
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._last = -1
+
+    def new(self) -> str:
+        """Return the next id."""
+        return self.several(1)[0]
+
+    def several(self, count: int) -> list[str]:
+        """Return `count` ids in ascending order."""
+        with self._lock:
+            if self._process != os.getpid():
+                self._process, self._last = os.getpid(), -1
+            drawn = max(self._milliseconds(), 0) << _RANDOM_BITS | int.from_bytes(self._entropy(10))
+            first = max(drawn, self._last + 1)
+            self._last = first + count - 1
+            if self._last > _LAST:
+                raise OverflowError("the clock is beyond what an id can hold")
+        return [_encode(number) for number in range(first, first + count)]
+
+
+_SOURCE = IdSource()
+
+
+def new_id() -> str:
+    """Return a new id, greater than all ids this process made with this function before."""
+    return _SOURCE.new()
+
+
+def is_id(text: str) -> bool:
+    """Tell whether the text has the form of an id."""
+    return len(text) == LENGTH and text[0] in "01234567" and all(character in _VALUES for character in text)
+
+
+def milliseconds(identifier: str) -> int:
+    """Return the time an id carries, in milliseconds since the epoch. Raises ValueError if it is none."""
+    if not is_id(identifier):
+        raise ValueError(f"not an id: {identifier!r}")
+    number = 0
+    for character in identifier[:10]:
+        number = number << 5 | _VALUES[character]
+    return number
+
+
+def _encode(number: int) -> str:
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
