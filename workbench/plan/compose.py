@@ -1,0 +1,166 @@
+"""Composes the pack: offers to the knapsack, its choice to text, and the text measured as a whole.
+
+The sum of the parts' tokens differs a little from the tokens of the whole, so the knapsack's budget is moved
+until the text itself fits. The text never exceeds the budget, headings included; what fits in no way is left
+out, down to the empty pack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.plan.packing import MANDATORY_SHARE, Item, Offer, Packing, pack
+from workbench.plan.render import FileView, Passage, Style, render_pack
+from workbench.records.plan import BudgetReport, Dropped, Representation
+from workbench.text.tokens import TokenCounter
+
+_ROUNDS = 6
+_SLACK = 0.02
+_EPSILON = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOffer:
+    """A way to show a file, its cost and its expected worth; `why` says what it holds."""
+
+    view: FileView
+    tokens: int
+    utility: float
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileCandidate:
+    """A ranked file and its offers. `excluded` is the reason it may not be in the pack, else empty."""
+
+    path: str
+    score: float
+    offers: tuple[ViewOffer, ...]
+    priority: int = 0
+    excluded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A finished pack: its text and every decision behind it.
+
+    `text` has `report.estimated_used` tokens, at most `report.token_budget`. `files` are in the order of the
+    text, with the files that are only named last.
+    """
+
+    text: str
+    passages: tuple[Passage, ...]
+    files: tuple[tuple[FileCandidate, ViewOffer], ...]
+    dropped: tuple[Dropped, ...]
+    report: BudgetReport
+
+
+def compose(
+    passages: Sequence[Passage],
+    candidates: Sequence[FileCandidate],
+    budget: int,
+    style: Style,
+    counter: TokenCounter,
+    *,
+    mandatory_share: float = MANDATORY_SHARE,
+) -> Pack:
+    """Choose and write the pack for a budget of tokens of the whole text.
+
+    Sections stand in the order their first passages are given in, mandatory passages first in each; files by
+    score. Deterministic. Raises: ValueError if two passages or two candidates share an id or path.
+    """
+    budget = max(0, budget)
+    sources = _sources(passages, candidates)
+    items = _items(sources, style, counter)
+    best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
+    best = _write(pack(items, 0), sources, style, counter)
+    limit = max(0, budget - counter.count(style.opening + style.closing))
+    for _ in range(_ROUNDS):
+        draft = _write(pack(items, limit, mandatory_share=mandatory_share), sources, style, counter)
+        spare = budget - draft.tokens
+        if spare < 0:
+            limit = max(0, limit + spare - 1)
+            continue
+        best = max(best, draft, key=lambda one: one.packing.achieved)
+        if spare <= budget * _SLACK or draft.packing.achieved >= best_possible - _EPSILON:
+            break
+        limit += spare * 3 // 4
+    return _finish(best, sources, budget, counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """What the items stand for, by item id."""
+
+    passages: dict[str, Passage]
+    candidates: dict[str, FileCandidate]
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    text: str
+    tokens: int
+    packing: Packing
+    passages: tuple[Passage, ...]
+    files: tuple[tuple[FileCandidate, ViewOffer], ...]
+
+
+def _sources(passages: Sequence[Passage], candidates: Sequence[FileCandidate]) -> _Sources:
+    by_id = {f"passage:{passage.id}": passage for passage in passages}
+    by_path = {f"file:{candidate.path}": candidate for candidate in candidates}
+    if len(by_id) < len(passages) or len(by_path) < len(candidates):
+        raise ValueError("two passages or two candidates have the same name")
+    return _Sources(by_id, by_path)
+
+
+def _items(sources: _Sources, style: Style, counter: TokenCounter) -> list[Item]:
+    """Return one knapsack item for each source; a passage has a single offer, its whole text."""
+    items = []
+    for key, passage in sources.passages.items():
+        tokens = counter.count(style.section("", [passage]))
+        offer = Offer("0", max(1, tokens), max(passage.utility, 0.0))
+        items.append(Item(key, (offer,), passage.score, passage.priority, passage.mandatory))
+    for key, candidate in sources.candidates.items():
+        offers = tuple(
+            Offer(str(number), max(1, offer.tokens), max(offer.utility, 0.0))
+            for number, offer in enumerate(candidate.offers)
+        )
+        items.append(Item(key, offers, candidate.score, candidate.priority, excluded=candidate.excluded))
+    return items
+
+
+def _write(packing: Packing, sources: _Sources, style: Style, counter: TokenCounter) -> _Draft:
+    """Write a packing down and measure it."""
+    passages = [
+        sources.passages[choice.item.id] for choice in packing.chosen if choice.item.id in sources.passages
+    ]
+    sections = list(dict.fromkeys(passage.section for passage in sources.passages.values()))
+    passages.sort(key=lambda passage: (sections.index(passage.section), not passage.mandatory))
+    files = []
+    for choice in packing.chosen:
+        candidate = sources.candidates.get(choice.item.id)
+        if candidate is not None:
+            files.append((candidate, candidate.offers[int(choice.offer.name)]))
+    files.sort(key=lambda pair: pair[1].view.representation is Representation.PATH)
+    text = render_pack(style, passages, [offer.view for _candidate, offer in files])
+    return _Draft(text, counter.count(text), packing, tuple(passages), tuple(files))
+
+
+def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter) -> Pack:
+    packing = draft.packing
+    named = {key: passage.origin or passage.id for key, passage in sources.passages.items()}
+    named |= {key: candidate.path for key, candidate in sources.candidates.items()}
+    return Pack(
+        text=draft.text,
+        passages=draft.passages,
+        files=draft.files,
+        dropped=tuple(Dropped(named[one.file], one.reason) for one in packing.dropped),
+        report=BudgetReport(
+            token_budget=budget,
+            estimated_used=draft.tokens,
+            efficiency_score=round(packing.efficiency, 4),
+            tokenizer=counter.name,
+            upper_bound=round(packing.bound, 4),
+        ),
+    )

@@ -1,0 +1,330 @@
+"""Decides what fits: at most one representation of each candidate, as much utility as the budget holds.
+
+This is the multiple-choice knapsack. Mandatory items come first, by priority, within their share of the
+budget. The rest is filled greedily by marginal utility per token along each item's upper convex hull, then
+improved by single upgrades and exchanges. The greedy order also solves the linear relaxation exactly, which
+gives the upper bound that `efficiency` compares with (Sinha and Zoltners, 1979).
+
+More budget never lowers the bound. It may lower the achieved utility a little, as with any greedy packing;
+achieved + the largest single offer is never below the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from workbench.records.plan import Dropped
+
+MANDATORY_SHARE = 0.5
+_PASSES = 4
+_EPSILON = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One way to show an item: its name, what it costs in tokens, and what it is expected to be worth."""
+
+    name: str
+    tokens: int
+    utility: float
+
+
+_NOTHING = Offer("", 0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A candidate for the pack. `excluded` is the reason why it may not be chosen, else empty."""
+
+    id: str
+    offers: tuple[Offer, ...]
+    score: float = 0.0
+    priority: int = 0
+    mandatory: bool = False
+    excluded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An item that is in the pack and the offer it is in with."""
+
+    item: Item
+    offer: Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What is in and what is out. `used` <= budget; `achieved` <= `bound` up to rounding.
+
+    `chosen`: mandatory items by priority, then by (-score, -priority, id). `dropped` in that order too.
+    """
+
+    chosen: tuple[Choice, ...]
+    dropped: tuple[Dropped, ...]
+    used: int
+    achieved: float
+    bound: float
+
+    @property
+    def efficiency(self) -> float:
+        """Achieved utility over the upper bound, in [0, 1]; 1 if nothing could be achieved."""
+        return min(1.0, self.achieved / self.bound) if self.bound > 0 else 1.0
+
+
+class _Step(NamedTuple):
+    """Moving one item from one hull offer to the next, `offer`; sorts best first, ties in item order."""
+
+    negative_slope: float
+    item: int
+    rank: int
+    tokens: int
+    utility: float
+    offer: Offer
+
+
+def item_order(item: Item) -> tuple[float, int, str]:
+    """Return the sort key that decides between equals: (-score, -priority, id)."""
+    return (-item.score, -item.priority, item.id)
+
+
+def pack(items: Sequence[Item], budget: int, *, mandatory_share: float = MANDATORY_SHARE) -> Packing:
+    """Choose at most one offer of each item so that the tokens stay within the budget.
+
+    Mandatory items may take `mandatory_share` of the budget between them before anything else is considered;
+    those beyond it compete with the rest. The result does not depend on the order of `items`.
+
+    Raises: ValueError if two items share an id, or an offer costs a negative number of tokens.
+    """
+    ordered = sorted(items, key=item_order)
+    _check(ordered)
+    budget = max(0, budget)
+    current: dict[int, Offer] = {}
+    forced = _place_mandatory(ordered, int(budget * mandatory_share), current)
+    left = budget - sum(offer.tokens for offer in current.values())
+    free = [index for index, item in enumerate(ordered) if not item.excluded and index not in current]
+    steps = _steps(ordered, free, left)
+    bound = sum(offer.utility for offer in current.values()) + _relaxed(steps, left)
+    left = _greedy(steps, current, left)
+    left = _improve(ordered, free, current, left)
+    mandatory = [Choice(ordered[index], current[index]) for index in forced]
+    others = [Choice(ordered[index], current[index]) for index in sorted(current) if index not in set(forced)]
+    chosen = (*mandatory, *others)
+    return Packing(
+        chosen=chosen,
+        dropped=tuple(
+            Dropped(item.id, _reason(item, budget, left))
+            for index, item in enumerate(ordered)
+            if index not in current
+        ),
+        used=budget - left,
+        achieved=sum(choice.offer.utility for choice in chosen),
+        bound=bound,
+    )
+
+
+def hull(offers: Sequence[Offer]) -> tuple[Offer, ...]:
+    """Return the offers on the upper convex hull over (0 tokens, 0 utility), cheapest first.
+
+    Utility rises and utility per extra token falls strictly along it; what lies below it is never part of an
+    optimal linear relaxation.
+    """
+    kept: list[tuple[int, float, Offer]] = [(0, 0.0, _NOTHING)]
+    for offer in sorted(offers, key=_cheapest):
+        tokens, utility = offer.tokens, offer.utility
+        if utility <= kept[-1][1] + _EPSILON:
+            continue
+        while len(kept) > 1:
+            (low_tokens, low, _), (mid_tokens, mid, _) = kept[-2:]
+            if (mid - low) * (tokens - mid_tokens) > (utility - mid) * (mid_tokens - low_tokens):
+                break
+            kept.pop()
+        kept.append((tokens, utility, offer))
+    return tuple(offer for _tokens, _utility, offer in kept[1:])
+
+
+def _cheapest(offer: Offer) -> tuple[int, float, str]:
+    return (offer.tokens, -offer.utility, offer.name)
+
+
+def _check(items: Sequence[Item]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            raise ValueError(f"two items are called {item.id!r}")
+        seen.add(item.id)
+        if any(offer.tokens < 0 for offer in item.offers):
+            raise ValueError(f"an offer of {item.id!r} costs a negative number of tokens")
+
+
+def _place_mandatory(items: Sequence[Item], cap: int, current: dict[int, Offer]) -> list[int]:
+    """Give each mandatory item its largest offer that fits under the cap, highest priority first."""
+    placed = []
+    by_priority = sorted(
+        (index for index, item in enumerate(items) if item.mandatory and not item.excluded),
+        key=lambda index: (-items[index].priority, *item_order(items[index])),
+    )
+    for index in by_priority:
+        fitting = [offer for offer in items[index].offers if offer.tokens <= cap]
+        if fitting:
+            best = max(fitting, key=lambda offer: (offer.utility, -offer.tokens))
+            current[index] = best
+            cap -= best.tokens
+            placed.append(index)
+    return placed
+
+
+def _steps(items: Sequence[Item], indexes: Sequence[int], budget: int) -> list[_Step]:
+    """Return every hull step of the offers that fit, best utility per token first, ties in item order."""
+    steps = []
+    for index in indexes:
+        tokens, utility = 0, 0.0
+        for rank, offer in enumerate(
+            hull([offer for offer in items[index].offers if offer.tokens <= budget])
+        ):
+            extra, gain = offer.tokens - tokens, offer.utility - utility
+            steps.append(_Step(-gain / extra if extra else -math.inf, index, rank, extra, gain, offer))
+            tokens, utility = offer.tokens, offer.utility
+    steps.sort()
+    return steps
+
+
+def _relaxed(steps: Sequence[_Step], budget: int) -> float:
+    """Return the optimum of the linear relaxation: whole steps in order, then a part of the next."""
+    total = 0.0
+    for step in steps:
+        if step.tokens > budget:
+            return total + step.utility * budget / step.tokens
+        budget -= step.tokens
+        total += step.utility
+    return total
+
+
+def _greedy(steps: Sequence[_Step], current: dict[int, Offer], left: int) -> int:
+    """Take the steps in order, passing over those that do not fit. Returns what is left."""
+    for step in steps:
+        if step.tokens > left:
+            continue
+        held = current.get(step.item)
+        cost = step.offer.tokens - (held.tokens if held else 0)
+        if cost <= left:
+            current[step.item] = step.offer
+            left -= cost
+    return left
+
+
+def _improve(items: Sequence[Item], indexes: Sequence[int], current: dict[int, Offer], left: int) -> int:
+    """Apply the best upgrade or exchange until none helps (at most a few passes). Returns what is left."""
+    for _ in range(_PASSES):
+        before = left, len(current)
+        left, gained = _fill(items, indexes, current, left)
+        left, swapped = _exchange(items, indexes, current, left)
+        if not gained and not swapped and before == (left, len(current)):
+            break
+    return left
+
+
+class _Upgrade(NamedTuple):
+    """An offer better than what its item has; sorts cheapest first, then by gain."""
+
+    tokens: int
+    loss: float  # the gain, negated
+    item: int
+    name: str
+    offer: Offer
+
+
+def _upgrades(
+    items: Sequence[Item], indexes: Sequence[int], current: dict[int, Offer], most: int
+) -> list[_Upgrade]:
+    """Return every upgrade that costs at most `most` tokens more, in sort order."""
+    found = []
+    for index in indexes:
+        held = current.get(index, _NOTHING)
+        for offer in items[index].offers:
+            extra = offer.tokens - held.tokens
+            if extra <= most and offer.utility > held.utility + _EPSILON:
+                found.append(_Upgrade(extra, held.utility - offer.utility, index, offer.name, offer))
+    found.sort()
+    return found
+
+
+def _fill(
+    items: Sequence[Item], indexes: Sequence[int], current: dict[int, Offer], left: int
+) -> tuple[int, bool]:
+    """Spend what is left on the upgrades with the largest gain."""
+    touched: set[int] = set()
+    for one in sorted(_upgrades(items, indexes, current, left), key=lambda one: (one.loss, *one[:4])):
+        if one.tokens <= left and one.item not in touched:
+            current[one.item] = one.offer
+            touched.add(one.item)
+            left -= one.tokens
+    return left, bool(touched)
+
+
+def _exchange(
+    items: Sequence[Item], indexes: Sequence[int], current: dict[int, Offer], left: int
+) -> tuple[int, bool]:
+    """Make one item smaller so that another gains more than is lost, if such a pair exists; the best one."""
+    largest = max((current[index].tokens for index in indexes if index in current), default=0)
+    upgrades = _upgrades(items, indexes, current, left + largest)
+    costs = [one.tokens for one in upgrades]
+    best_until = _two_best(upgrades)
+    winner: tuple[float, int, Offer, _Upgrade] | None = None
+    for index in indexes:
+        held = current.get(index)
+        if held is None:
+            continue
+        for smaller in (_NOTHING, *items[index].offers):
+            if smaller.tokens >= held.tokens or smaller.utility > held.utility:
+                continue
+            position = bisect_right(costs, left + held.tokens - smaller.tokens) - 1
+            other = (
+                next((one for one in best_until[position] if one.item != index), None)
+                if position >= 0
+                else None
+            )
+            if other is not None:
+                gain = smaller.utility - held.utility - other.loss
+                if gain > (winner[0] if winner else 0.0) + _EPSILON:
+                    winner = (gain, index, smaller, other)
+    if winner is None:
+        return left, False
+    _gain, index, smaller, other = winner
+    left += current[index].tokens - smaller.tokens - other.tokens
+    current[index] = smaller
+    if smaller is _NOTHING:
+        del current[index]
+    current[other.item] = other.offer
+    return left, True
+
+
+def _two_best(upgrades: Sequence[_Upgrade]) -> list[tuple[_Upgrade, ...]]:
+    """For each prefix, return the upgrade with the largest gain and the best one of another item, if any."""
+    best: list[_Upgrade] = []
+    result = []
+    for one in upgrades:
+        if not best or one.loss < best[0].loss:
+            best = [one, *(held for held in best if held.item != one.item)][:2]
+        elif one.item != best[0].item and (len(best) < 2 or one.loss < best[1].loss):
+            best = [best[0], one]
+        result.append(tuple(best))
+    return result
+
+
+def _reason(item: Item, budget: int, left: int) -> str:
+    """Say why an item is not in the pack."""
+    if item.excluded:
+        return item.excluded
+    useful = [offer for offer in item.offers if offer.utility > 0]
+    if not useful:
+        return "no expected use for this task"
+    needed = min(offer.tokens for offer in useful)
+    if needed > budget:
+        return f"over budget: needs {needed} tokens"
+    if item.mandatory:
+        return f"over the share of the budget kept for absolute rules: needs {needed} tokens"
+    return f"low utility per token: needs {needed} tokens, {left} left"

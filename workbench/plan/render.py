@@ -1,0 +1,197 @@
+"""Turns what was chosen into text: for an agent (text, markdown, xml), and for a person the reasons under it.
+
+Everything from files is data. It stands inside a fence no content can close, an indented block or a CDATA
+section, with control and hidden characters shown (`workbench.text.sanitize`); names and reasons are kept on
+one line. Line ranges stand in the heading, `path:12-40,55-60`; inside, `⋮ 55` marks where the next begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from xml.sax.saxutils import escape, quoteattr
+
+from workbench.records.plan import Representation
+from workbench.text.sanitize import visible, visible_line
+
+Span = tuple[int, int]
+GAP = "\u22ee"  # ⋮
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Text in a pack that is not a file: a rule, a learning, a stashed segment.
+
+    `section` is the heading it stands under, `origin` where it comes from (`CLAUDE.md:12`). `mandatory`
+    passages are placed before anything else; `utility` is what the others compete with.
+    """
+
+    id: str
+    section: str
+    text: str
+    origin: str = ""
+    authority: str = "default"
+    why: str = ""
+    score: float = 0.0
+    utility: float = 0.0
+    priority: int = 0
+    mandatory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """One way to show a file. `spans` are 1-based inclusive line ranges, in order, without overlap.
+
+    `lines` are safe to show (`text_lines`) and hold the spans one after the other; an outline's lines are
+    `(line number) signature` and its spans are empty, a path's lines are empty.
+    """
+
+    path: str
+    representation: Representation
+    spans: tuple[Span, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a pack is written. Each function returns text that ends with a line feed."""
+
+    name: str
+    section: Callable[[str, Sequence[Passage]], str]
+    file: Callable[[FileView], str]
+    paths: Callable[[Sequence[str]], str]
+    opening: str = ""
+    closing: str = ""
+
+
+def render_pack(style: Style, passages: Sequence[Passage], views: Sequence[FileView]) -> str:
+    """Return the pack as text: passages by section in the order given, files, then the files named only."""
+    named = [view.path for view in views if view.representation is Representation.PATH]
+    shown = [view for view in views if view.representation is not Representation.PATH]
+    parts = [
+        style.section(section, list(group)) for section, group in groupby(passages, lambda one: one.section)
+    ]
+    parts.extend(style.file(view) for view in shown)
+    if named:
+        parts.append(style.paths(named))
+    body = "".join(parts)
+    return style.opening + body + style.closing if body else ""
+
+
+def span_text(spans: Sequence[Span]) -> str:
+    """Return line ranges as text: `12-40,55`."""
+    return ",".join(str(start) if start == end else f"{start}-{end}" for start, end in spans)
+
+
+def heading(view: FileView) -> str:
+    """Return the one-line name of a view: `src/auth.rs:12-40,55-60`, `src/auth.rs (outline)`."""
+    path = visible_line(view.path)
+    if view.representation is Representation.OUTLINE:
+        return f"{path} (outline)"
+    if view.representation is Representation.SNIPPETS:
+        return f"{path}:{span_text(view.spans)}"
+    return path
+
+
+def content(view: FileView) -> list[str]:
+    """Return the lines of a view with the marks between its ranges."""
+    if len(view.spans) < 2:
+        return list(view.lines)
+    lines: list[str] = []
+    position = 0
+    for number, (start, end) in enumerate(view.spans):
+        if number:
+            lines.append(f"{GAP} {start}")
+        size = end - start + 1
+        lines.extend(view.lines[position : position + size])
+        position += size
+    return lines
+
+
+_TICKS = re.compile("`{3,}")
+
+
+def fence_for(lines: Iterable[str]) -> str:
+    """Return a fence of backticks longer than any run in the lines."""
+    longest = max((len(run) for line in lines if "```" in line for run in _TICKS.findall(line)), default=2)
+    return "`" * (longest + 1)
+
+
+def _passage_lines(passage: Passage) -> tuple[str, list[str]]:
+    """Return (label, lines) of a passage: its authority and origin, its text."""
+    label = ", ".join(
+        part
+        for part in ("absolute" if passage.authority == "absolute" else "", visible_line(passage.origin))
+        if part
+    )
+    return label, visible(passage.text.strip("\n")).split("\n")
+
+
+def _item_list(passages: Sequence[Passage], bullet: str) -> str:
+    """Return passages as list items; every line after the first is indented, so none can leave its item."""
+    out = []
+    for passage in passages:
+        label, (first, *rest) = _passage_lines(passage)
+        out.append(f"{bullet} {first}" if not label else f"{bullet} ({label}) {first}")
+        out.extend(f"{' ' * (len(bullet) + 1)}{line}" if line.strip() else "" for line in rest)
+    return "\n".join(out) + "\n"
+
+
+def _markdown_section(section: str, passages: Sequence[Passage]) -> str:
+    return f"## {visible_line(section)}\n{_item_list(passages, '-')}"
+
+
+def _markdown_file(view: FileView) -> str:
+    lines = content(view)
+    fence = fence_for(lines)
+    return "\n".join([f"### {heading(view)}", fence, *lines, fence]) + "\n"
+
+
+def _markdown_paths(paths: Sequence[str]) -> str:
+    return "### Also relevant\n" + "".join(f"- {visible_line(path)}\n" for path in paths)
+
+
+def _text_section(section: str, passages: Sequence[Passage]) -> str:
+    return f"{visible_line(section)}:\n" + "".join(
+        f"  {line}\n" if line else "\n" for line in _item_list(passages, "*").removesuffix("\n").split("\n")
+    )
+
+
+def _text_file(view: FileView) -> str:
+    return f"{heading(view)}\n" + "".join(f"  {line}\n" if line else "\n" for line in content(view))
+
+
+def _text_paths(paths: Sequence[str]) -> str:
+    return "Also relevant:\n" + "".join(f"  {visible_line(path)}\n" for path in paths)
+
+
+def _xml_section(section: str, passages: Sequence[Passage]) -> str:
+    tag = re.sub(r"[^a-z]+", "_", section.lower()).strip("_") or "passages"
+    out = [f"<{tag}>\n"]
+    for passage in passages:
+        attributes = f" from={quoteattr(visible_line(passage.origin))}" if passage.origin else ""
+        if passage.authority == "absolute":
+            attributes += ' authority="absolute"'
+        out.append(f"<item{attributes}>{escape(visible(passage.text.strip()))}</item>\n")
+    return "".join(out) + f"</{tag}>\n"
+
+
+def _xml_file(view: FileView) -> str:
+    tag = "outline" if view.representation is Representation.OUTLINE else "file"
+    lines = (
+        f" lines={quoteattr(span_text(view.spans))}" if view.representation is Representation.SNIPPETS else ""
+    )
+    body = "\n".join(content(view)).replace("]]>", "]]]]><![CDATA[>")
+    return f"<{tag} path={quoteattr(visible_line(view.path))}{lines}><![CDATA[\n{body}\n]]></{tag}>\n"
+
+
+def _xml_paths(paths: Sequence[str]) -> str:
+    return "<also>\n" + "".join(f"{escape(visible_line(path))}\n" for path in paths) + "</also>\n"
+
+
+MARKDOWN = Style("markdown", _markdown_section, _markdown_file, _markdown_paths)
+TEXT = Style("text", _text_section, _text_file, _text_paths)
+XML = Style("xml", _xml_section, _xml_file, _xml_paths, "<context>\n", "</context>\n")
+STYLES = {style.name: style for style in (TEXT, MARKDOWN, XML)}
