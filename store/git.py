@@ -12,6 +12,8 @@ from store.git_repository import (
     head_state,
     list_files,
     list_untracked,
+    lister,
+    listing_inputs,
     resolve,
 )
 
@@ -27,6 +29,8 @@ __all__ = [
     "head_state",
     "list_files",
     "list_untracked",
+    "lister",
+    "listing_inputs",
     "log_commits",
     "program",
     "read_tree",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +93,24 @@ def list_files(repository: Repository, under: str = "", only: Sequence[str] | No
     wanted = [path for path in only if path]
     batches = [wanted[at : at + _ARGUMENTS] for at in range(0, len(wanted), _ARGUMENTS)]
     return _listing([_ls_files(repository, under, batch) for batch in batches])
+
+
+def lister(repository: Repository, under: str = "") -> Callable[[Sequence[str] | None], Listing]:
+    """Return `list_files` as the project scan wants it: asked with None for all names, or with some paths."""
+    return lambda only: list_files(repository, under, only)
+
+
+def listing_inputs(repository: Repository) -> tuple[str, ...]:
+    """Return the files outside the work tree whose change can change `list_files`: absolute, may be missing.
+
+    They are the index, the repository's own ignore file and the user's. Raises GitError.
+    """
+    asked = ["config", "-z", "--type=path", "--get", "core.excludesFile"]
+    configured = name(git_process.run(repository.root, asked, check=False).rstrip(b"\0"))
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    excludes = configured or os.path.join(settings, "git", "ignore")
+    inside = (repository.git_dir / "index", repository.common_dir / "info" / "exclude")
+    return (*(os.fspath(path) for path in inside), os.path.join(repository.root, excludes))
 
 
 def list_untracked(repository: Repository) -> tuple[str, ...]:

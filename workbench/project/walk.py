@@ -1,0 +1,128 @@
+"""Listing a directory that is not under version control, honouring its `.gitignore` files all the same.
+
+The walk goes level by level in the order of names, so what a bound cuts off is always the deepest part.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from workbench.project.admission import directory_refusal
+from workbench.records.project import Skipped
+from workbench.records.worktree import Listing
+
+_IGNORE_FILE = ".gitignore"
+_IGNORE_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class _Rules:
+    """The ignore files of a tree, read when first needed. Keys are directories ("" for the root)."""
+
+    root: str
+    specs: dict[str, GitIgnoreSpec | None] = field(default_factory=dict)
+
+    def spec(self, directory: str) -> GitIgnoreSpec | None:
+        if directory not in self.specs:
+            files = [os.path.join(self.root, directory, _IGNORE_FILE)]
+            if not directory:
+                files.insert(0, os.path.join(self.root, ".git", "info", "exclude"))
+            lines = [line for file in files for line in _lines(file)]
+            self.specs[directory] = GitIgnoreSpec.from_lines(lines) if lines else None
+        return self.specs[directory]
+
+    def ignores(self, path: str, is_directory: bool) -> bool:
+        """Tell whether the deepest ignore file that speaks about a path excludes it."""
+        directory = path.rpartition("/")[0]
+        while True:
+            spec = self.spec(directory)
+            if spec is not None:
+                inside = path[len(directory) + 1 :] if directory else path
+                verdict = spec.check_file(inside + "/" if is_directory else inside).include
+                if verdict is not None:
+                    return verdict
+            if not directory:
+                return False
+            directory = directory.rpartition("/")[0]
+
+
+def walk_lister(root: Path, max_names: int = 400_000) -> Callable[[Sequence[str] | None], Listing]:
+    """Return a lister that walks `root`.
+
+    Asked with None it lists everything, asked with paths only those (directories stand for all below).
+    Vendored, tool and output directories are not entered but reported; links are listed, not followed.
+    After `max_names` names the walk ends and `.` is in `skipped` with the reason `walk cap`.
+    """
+    top = os.fspath(root)
+
+    def list_names(only: Sequence[str] | None) -> Listing:
+        rules = _Rules(top)
+        skipped: list[Skipped] = []
+        paths: list[str] = []
+        names = _walk(top, [""], rules, skipped) if only is None else _some(top, only, rules, skipped)
+        for path in names:
+            if len(paths) >= max_names:
+                skipped.append(Skipped(".", "walk cap"))
+                break
+            paths.append(path)
+        return Listing(tuple(sorted(set(paths))), tuple(sorted(skipped, key=lambda entry: entry.path)))
+
+    return list_names
+
+
+def _some(root: str, only: Sequence[str], rules: _Rules, skipped: list[Skipped]) -> Iterator[str]:
+    for path in sorted(set(only)):
+        is_directory = os.path.isdir(full := os.path.join(root, path)) and not os.path.islink(full)
+        if not os.path.lexists(full) or _below_ignored(path, is_directory, rules):
+            continue
+        if is_directory:
+            yield from _walk(root, [path], rules, skipped)
+        else:
+            yield path
+
+
+def _below_ignored(path: str, is_directory: bool, rules: _Rules) -> bool:
+    parts = path.split("/")
+    above = ("/".join(parts[:end]) for end in range(1, len(parts)))
+    return any(
+        directory_refusal(directory, False) or rules.ignores(directory, True) for directory in above
+    ) or rules.ignores(path, is_directory)
+
+
+def _walk(root: str, level: list[str], rules: _Rules, skipped: list[Skipped]) -> Iterator[str]:
+    while level:
+        deeper: list[str] = []
+        for directory in level:
+            for path, is_directory in _entries(root, directory, skipped):
+                if is_directory and (reason := directory_refusal(path, False)):
+                    skipped.append(Skipped(path, reason))
+                elif rules.ignores(path, is_directory):
+                    continue
+                elif is_directory:
+                    deeper.append(path)
+                else:
+                    yield path
+        level = deeper
+
+
+def _entries(root: str, directory: str, skipped: list[Skipped]) -> list[tuple[str, bool]]:
+    prefix = f"{directory}/" if directory else ""
+    try:
+        with os.scandir(os.path.join(root, directory)) as entries:
+            return sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except OSError:
+        skipped.append(Skipped(directory or ".", "unreadable"))
+        return []
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(_IGNORE_BYTES).decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return []
