@@ -50,8 +50,15 @@ class Journal(Protocol):
 class Embedder(Protocol):
     """Text to unit vectors."""
 
-    model: str
-    dimensions: int
+    @property
+    def model(self) -> str:
+        """Identity of the vectors: two embedders with the same one give the same vector for a text."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Float32:
         """Return float32 [n, dimensions], rows of length 1. Raises ModelError."""
