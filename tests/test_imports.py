@@ -1,0 +1,58 @@
+"""Heavy libraries are imported by the command that needs them and by no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = frozenset(
+    {
+        "bm25s",
+        "duckdb",
+        "fastembed",
+        "hnswlib",
+        "numpy",
+        "onnx",
+        "onnxruntime",
+        "scipy",
+        "textual",
+        "tree_sitter",
+    }
+)
+
+RUN_CLI = "from workbench.entry.cli.main import run; run({arguments!r})"
+
+
+def imported(code: str) -> set[str]:
+    """Run code in a fresh interpreter and return the names of the top-level modules it leaves imported."""
+    report = "import sys; print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import workbench.config",
+        "import workbench.errors, workbench.ports, workbench.records.plan",
+        "import workbench.entry.clipboard",
+        RUN_CLI.format(arguments=["--help"]),
+        RUN_CLI.format(arguments=["--version"]),
+        RUN_CLI.format(arguments=["config", "show"]),
+    ],
+)
+def test_light_things_import_nothing_heavy(code: str) -> None:
+    """Help, version, settings and the shared vocabulary load no heavy library."""
+    assert imported(code) & HEAVY == set()
+
+
+def test_help_imports_no_command() -> None:
+    """The list of commands comes from the registry; no command's module is loaded for it."""
+    code = RUN_CLI.format(arguments=["--help"]) + (
+        "\nimport sys; found = [n for n in sys.modules if n.endswith('_commands')]; assert not found, found"
+    )
+    assert "click" in imported(code)

@@ -1,0 +1,7 @@
+"""`python -m workbench` is the program `workbench`."""
+
+from __future__ import annotations
+
+from workbench.entry.cli.main import main
+
+main()

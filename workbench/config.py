@@ -1,0 +1,378 @@
+"""Every setting: its default, its type, and which of five layers decided it.
+
+Layers, weakest first: defaults < user file < project file < environment < flags. `load` merges them into a
+frozen `Config` and remembers an `Origin` per value, so `workbench config show` can say where each came from.
+A project's file is shared with everyone who clones it and may be hostile: it cannot set what reaches outside
+the project (`USER_ONLY`), and can only add to what privacy excludes, never take away.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from workbench.config_file import key_line
+from workbench.errors import ConfigError
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Weight = Annotated[float, msgspec.Meta(ge=0)]
+Layer = Literal["default", "user", "project", "environment", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanConfig:
+    """What `workbench plan` does unless told otherwise. `budget` counts tokens of the whole text."""
+
+    budget: Positive = 4000
+    format: Literal["text", "markdown", "xml", "json"] = "text"
+    strict: bool = False
+    ml_mode: Literal["off", "fast", "full"] = "off"
+    detail: Literal["compact", "normal", "verbose"] = "compact"
+    candidates: Positive = 300
+    tokenizer: Literal["o200k_base", "cl100k_base", "estimate"] = "o200k_base"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """What of a project is indexed. `exclude` holds gitignore patterns."""
+
+    max_files: Positive = 50_000
+    max_file_bytes: Positive = 1_000_000
+    history_commits: Count = 2000
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsConfig:
+    """Which models are used; with `download` false nothing is ever fetched."""
+
+    embedding: str = "sentence-transformers/all-MiniLM-L6-v2"
+    embedding_path: str = ""
+    download: bool = False
+    ranking: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesConfig:
+    """How rules are matched [adr2]: at most `max` whose score reaches `threshold`."""
+
+    threshold: Share = 0.5
+    max: Count = 10
+    over_fetch: Positive = 30
+    vector_weight: Weight = 0.7
+    lexical_weight: Weight = 0.3
+    hybrid_weight: Weight = 0.6
+    priority_weight: Weight = 0.3
+    scope_weight: Weight = 0.1
+    home: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyConfig:
+    """Paths whose content is never read, as gitignore patterns; every layer adds to them."""
+
+    exclude: tuple[str, ...] = (".env", ".env.*", "!.env.example", "*.pem", "*.key", "id_rsa*", "secrets/")
+
+
+@dataclass(frozen=True, slots=True)
+class ClipboardConfig:
+    """How `--copy` delivers; `file` is where mode `file` writes (empty: the user's cache)."""
+
+    mode: Literal["auto", "native", "osc52", "file"] = "auto"
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """The state on disk. `metrics` keeps figures for `workbench stats`; `lock_wait` is in seconds."""
+
+    metrics: bool = True
+    lock_wait: Weight = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings, by section."""
+
+    plan: PlanConfig = field(default_factory=PlanConfig)
+    index: IndexConfig = field(default_factory=IndexConfig)
+    models: ModelsConfig = field(default_factory=ModelsConfig)
+    rules: RulesConfig = field(default_factory=RulesConfig)
+    privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    clipboard: ClipboardConfig = field(default_factory=ClipboardConfig)
+    store: StoreConfig = field(default_factory=StoreConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which layer decided a value, and where in it: a file and line, a variable or a flag."""
+
+    layer: Layer
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A merged configuration. `origins` has one entry for each `section.key`; `warnings` are sentences."""
+
+    config: Config
+    origins: Mapping[str, Origin]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value some layer gives for a key, before types are checked."""
+
+    key: str
+    value: object
+    origin: Origin
+
+
+USER_ONLY = frozenset(
+    {
+        "models.embedding_path",
+        "models.download",
+        "clipboard.mode",
+        "clipboard.file",
+        "store.metrics",
+        "rules.home",
+    }
+)
+ADDING = frozenset({"privacy.exclude"})
+ENVIRONMENT_PREFIX = "WORKBENCH_"
+MAX_FILE_BYTES = 1_000_000
+PROJECT_FILE = Path(".workbench") / "config.toml"
+
+
+def user_home(env: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory of what follows the person across projects: `WORKBENCH_HOME` or the platform's."""
+    if home := env.get("WORKBENCH_HOME"):
+        return Path(home).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("workbench", appauthor=False)
+
+
+def user_cache(env: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory of what can be made again: `WORKBENCH_HOME`/cache or the platform's."""
+    if home := env.get("WORKBENCH_HOME"):
+        return Path(home).expanduser() / "cache"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("workbench", appauthor=False)
+
+
+def user_file(env: Mapping[str, str] = os.environ) -> Path:
+    """Return the user's configuration file, which need not exist."""
+    if home := env.get("WORKBENCH_HOME"):
+        return Path(home).expanduser() / "config.toml"
+    from platformdirs import user_config_path
+
+    return user_config_path("workbench", appauthor=False) / "config.toml"
+
+
+def project_file(project: Path) -> Path:
+    """Return the project's configuration file, which need not exist."""
+    return project / PROJECT_FILE
+
+
+@cache
+def schema() -> Mapping[str, Any]:
+    """Return {`section.key`: type} in the order of declaration."""
+    types: dict[str, Any] = {}
+    for section, section_type in get_type_hints(Config).items():
+        hints = get_type_hints(section_type, include_extras=True)
+        types.update({f"{section}.{item.name}": hints[item.name] for item in fields(section_type)})
+    return types
+
+
+def values(config: Config) -> dict[str, Any]:
+    """Return {`section.key`: value} of a configuration, in the order of declaration."""
+    return {key: getattr(getattr(config, section), name) for key, section, name in _split_keys()}
+
+
+def load(
+    *,
+    project: Path | None = None,
+    env: Mapping[str, str] = os.environ,
+    flags: Mapping[str, object] | None = None,
+    user: Path | None = None,
+) -> Settings:
+    """Merge all layers. `flags` maps `section.key` to a typed value; None values count as not given.
+
+    Raises: ConfigError for unknown keys and values of the wrong type, naming the file and line.
+    """
+    given = [*read_file(user or user_file(env), "user")]
+    if project is not None:
+        given += read_file(project_file(project), "project")
+    given += read_environment(env)
+    for key, value in (flags or {}).items():
+        if value is not None:
+            given.append(Given(key, value, Origin("flag", "--" + key.partition(".")[2].replace("_", "-"))))
+    return merge(given)
+
+
+def merge(given: list[Given]) -> Settings:
+    """Lay the given values over the defaults in order, checking names and types."""
+    config = Config()
+    merged = values(config)
+    origins = {key: Origin("default") for key in merged}
+    warnings: list[str] = []
+    for item in given:
+        value = check(item)
+        if item.origin.layer == "project":
+            if item.key in USER_ONLY:
+                warnings.append(
+                    f"{item.origin.where}: {item.key} is ignored, because a project's file "
+                    "cannot set it; use the user's file, the environment or a flag"
+                )
+                continue
+            if item.key in ADDING and any(pattern.startswith("!") for pattern in value):
+                warnings.append(f"{item.origin.where}: patterns with ! are ignored in a project's {item.key}")
+                value = tuple(pattern for pattern in value if not pattern.startswith("!"))
+        if item.key in ADDING:
+            value = tuple(dict.fromkeys((*merged[item.key], *value)))
+        merged[item.key] = value
+        origins[item.key] = item.origin
+    return Settings(_assemble(config, merged), origins, tuple(warnings))
+
+
+def check(item: Given) -> Any:
+    """Return the value with its declared type. Raises ConfigError with the place and a suggestion."""
+    expected = schema().get(item.key)
+    place = f"{item.origin.where}: " if item.origin.where else ""
+    if expected is None:
+        raise ConfigError(f"{place}unknown setting {item.key!r}", hint=_did_you_mean(item.key))
+    try:
+        value = msgspec.convert(item.value, expected, strict=True)
+        if isinstance(value, float) and not isfinite(value):
+            raise msgspec.ValidationError("Expected a finite number")
+        return value
+    except msgspec.ValidationError as error:
+        reason = str(error).replace("`", "").split(" - at ")[0]
+        raise ConfigError(
+            f"{place}{item.key} = {item.value!r}: {reason[0].lower()}{reason[1:]}",
+            hint=f"{item.key} is {describe(item.key)}.",
+        ) from None
+
+
+def describe(key: str) -> str:
+    """Return the type of a setting in words: `a whole number >= 1`, `one of text, json`."""
+    return _describe_type(schema()[key])
+
+
+def read_file(path: Path, layer: Layer) -> Iterator[Given]:
+    """Yield what a TOML file gives; a missing file gives nothing. Raises ConfigError."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: is not a text file of at most 1 MB", hint="Remove or replace it.")
+        text = path.read_bytes().decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror})", hint="Check its permissions."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8", hint="Save it as UTF-8.") from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}", hint="Correct or move the file.") from error
+    for section, table in document.items():
+        items = table.items() if isinstance(table, dict) else [("", table)]
+        for name, value in items:
+            key = f"{section}.{name}" if name else section
+            yield Given(key, value, Origin(layer, f"{path}:{key_line(text, section, name)}"))
+
+
+def read_environment(env: Mapping[str, str]) -> Iterator[Given]:
+    """Yield what variables like `WORKBENCH_PLAN_BUDGET` give, converted from text, in key order.
+
+    Variables that name no section (`WORKBENCH_HOME`) belong to others and are left alone.
+    """
+    sections = tuple(dict.fromkeys(section for _, section, _ in _split_keys()))
+    for variable in sorted(env):
+        if not variable.startswith(ENVIRONMENT_PREFIX):
+            continue
+        section, _, name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
+        if section in sections and name:
+            key = f"{section}.{name}"
+            yield Given(key, parse(key, env[variable]), Origin("environment", variable))
+
+
+def parse(key: str, text: str) -> object:
+    """Turn the text of a variable or of `config set` into a value of the key's type where it can.
+
+    What cannot be turned stays text, and `check` refuses it with the place it came from.
+    Lists are written with commas; booleans as true/false, yes/no, on/off or 1/0.
+    """
+    expected = _bare(schema().get(key, str))
+    if expected is bool:
+        return _BOOLEANS.get(text.strip().lower(), text)
+    if expected in (int, float):
+        try:
+            return expected(text.strip().replace("_", ""))
+        except ValueError:
+            return text
+    if get_origin(expected) is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return text
+
+
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+
+
+def _bare(expected: Any) -> Any:
+    return get_args(expected)[0] if get_origin(expected) is Annotated else expected
+
+
+def _split_keys() -> list[tuple[str, str, str]]:
+    return [(key, *key.split(".", 1)) for key in schema()]  # type: ignore[misc]
+
+
+def _assemble(config: Config, merged: Mapping[str, Any]) -> Config:
+    sections: dict[str, dict[str, Any]] = {}
+    for key, section, name in _split_keys():
+        sections.setdefault(section, {})[name] = merged[key]
+    return replace(
+        config, **{name: replace(getattr(config, name), **part) for name, part in sections.items()}
+    )
+
+
+def _describe_type(expected: Any) -> str:
+    bare = _bare(expected)
+    if get_origin(bare) is Literal:
+        return "one of " + ", ".join(get_args(bare))
+    if get_origin(bare) is tuple:
+        return "a list of texts"
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[bare]
+    if bare is not expected:
+        low, high = get_args(expected)[1].ge, get_args(expected)[1].le
+        words += f" of at least {low}" if high is None else f" from {low} to {high}"
+    return words
+
+
+def _did_you_mean(key: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, list(schema()), n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {close[0]}?"
+    return "`workbench config show` lists every setting."

@@ -1,0 +1,126 @@
+"""TOML text as people write it: on which line a key stands, and changing one without touching the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+
+from workbench.errors import ConfigError
+
+_HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_\-.\"' ]+?)\s*\]\s*(?:#.*)?$")
+_KEY = re.compile(r"\s*([A-Za-z0-9_\-\"']+(?:\s*\.\s*[A-Za-z0-9_\-\"']+)*)\s*=")
+
+
+def key_line(text: str, section: str, name: str) -> int:
+    """Return the 1-based line where `name` of `[section]` is set, else the section's, else 1."""
+    found = _find(text.splitlines(), section, name)
+    return found + 1 if found is not None else 1
+
+
+def set_key(text: str, section: str, name: str, value: object) -> str:
+    """Return the text with `[section] name = value`; comments, order and all other lines stay as they are.
+
+    Raises: ConfigError if the text is written in a way that cannot be edited line by line.
+    """
+    lines = text.splitlines()
+    line = f"{name} = {to_toml(value)}"
+    start = _find(lines, section, name)
+    if start is not None and _sets(lines[start], section, name):
+        prefix = f"{section}." if _is_dotted(lines[start], section) else ""
+        lines[start : _value_end(lines, start)] = [prefix + line]
+    else:
+        header = _find(lines, section, "")
+        if header is None:
+            lines += [*([""] if lines and lines[-1].strip() else []), f"[{section}]", line]
+        else:
+            lines.insert(header + 1, line)
+    return _verified(text, lines, section, name, value)
+
+
+def unset_key(text: str, section: str, name: str) -> str:
+    """Return the text without the key; unchanged if it is not set."""
+    lines = text.splitlines()
+    start = _find(lines, section, name)
+    if start is None or not _sets(lines[start], section, name):
+        return text
+    del lines[start : _value_end(lines, start)]
+    return _verified(text, lines, section, name, None)
+
+
+def to_toml(value: object) -> str:
+    """Return a bool, number, text or flat list as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(to_toml(item) for item in value) + "]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _keys(line: str) -> list[str]:
+    match = _KEY.match(line)
+    return [part.strip().strip("\"'") for part in match[1].split(".")] if match else []
+
+
+def _is_dotted(line: str, section: str) -> bool:
+    return len(_keys(line)) > 1 and _keys(line)[0] == section
+
+
+def _sets(line: str, section: str, name: str) -> bool:
+    return _keys(line) in ([name], [section, name])
+
+
+def _find(lines: list[str], section: str, name: str) -> int | None:
+    """Return the index of the key's line, of the section's header if the key is absent, or None."""
+    current = ""
+    header = None
+    for number, line in enumerate(lines):
+        if match := _HEADER.match(line):
+            current = match[1].strip("\"' ")
+            if current == section and header is None:
+                header = number
+        elif name and (
+            (current == section and _keys(line) == [name]) or (not current and _keys(line) == [section, name])
+        ):
+            return number
+        elif not current and not name and _keys(line) == [section]:
+            header = number
+    if header is None and not current:
+        return next((number for number, line in enumerate(lines) if _keys(line) == [section]), None)
+    return header
+
+
+def _value_end(lines: list[str], start: int) -> int:
+    """Return the index after the last line of the value that begins on line `start`."""
+    for end in range(start + 1, len(lines) + 1):
+        try:
+            tomllib.loads("\n".join(lines[start:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        return end
+    return start + 1
+
+
+def _verified(before: str, lines: list[str], section: str, name: str, value: object) -> str:
+    expected = tomllib.loads(before)
+    table = expected.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{section} is a value, not a section, in this file", hint="Edit the file by hand.")
+    if value is None:
+        table.pop(name, None)
+    else:
+        table[name] = list(value) if isinstance(value, tuple) else value
+    after = "\n".join(lines) + "\n"
+    try:
+        actual = tomllib.loads(after)
+    except tomllib.TOMLDecodeError:
+        actual = None
+    if actual is not None:
+        actual.setdefault(section, {})
+    if actual != expected:
+        raise ConfigError(
+            f"{section}.{name} cannot be changed without rewriting the file", hint="Edit the file by hand."
+        )
+    return after

@@ -1,0 +1,161 @@
+"""`workbench config`: which settings are in force, where each came from, and changing one in its file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from workbench import config as configuration
+from workbench.config_file import set_key, to_toml, unset_key
+from workbench.entry.cli.frame import Group, command, current
+from workbench.errors import ConfigError
+
+_IN_PROJECT = click.option(
+    "--in-project", is_flag=True, help="Use the project's shared file instead of the user's."
+)
+
+
+@click.group(
+    cls=Group,
+    examples=("workbench config show", "workbench config set plan.budget 6000"),
+)
+def config() -> None:
+    """Show and change settings.
+
+    Layers, weakest first: defaults, the user's file, the project's .workbench/config.toml, environment
+    variables such as WORKBENCH_PLAN_BUDGET, flags.
+    """
+
+
+@command(examples=("workbench config show", "workbench config show --json", "workbench config show plan"))
+@click.argument("prefix", default="")
+def show(prefix: str) -> None:
+    """Print every setting with its value and where it came from.
+
+    PREFIX narrows the list: a section (`plan`) or a setting (`plan.budget`).
+    """
+    here = current()
+    settings = here.settings()
+    chosen = {
+        key: value
+        for key, value in configuration.values(settings.config).items()
+        if not prefix or key == prefix or key.startswith(prefix + ".")
+    }
+    if not chosen:
+        configuration.check(configuration.Given(prefix, None, configuration.Origin("flag")))
+    if here.flags.json:
+        here.out.json(
+            {
+                key: {
+                    "value": value,
+                    "source": settings.origins[key].layer,
+                    "where": settings.origins[key].where,
+                    "type": configuration.describe(key),
+                }
+                for key, value in chosen.items()
+            }
+        )
+        return
+    width = max(map(len, chosen))
+    shown = {key: to_toml(value) for key, value in chosen.items()}
+    column = min(40, max(map(len, shown.values())))
+    for key, text in shown.items():
+        origin = settings.origins[key]
+        source = origin.layer + (f" {origin.where}" if origin.where else "")
+        here.out.painted(f"{key:<{width}}  {text:<{column}}  {here.out.style(source, '2')}")
+
+
+@command(examples=("workbench config get plan.budget", "workbench config get privacy.exclude --json"))
+@click.argument("key")
+def get(key: str) -> None:
+    """Print the value of one setting."""
+    here = current()
+    value = configuration.values(here.settings().config).get(key)
+    if value is None:
+        configuration.check(configuration.Given(key, None, configuration.Origin("flag")))
+    if here.flags.json:
+        here.out.json(value)
+    else:
+        here.out.data(value if isinstance(value, str) else to_toml(value))
+
+
+@command(
+    name="set",
+    examples=(
+        "workbench config set plan.budget 6000",
+        "workbench config set index.exclude 'vendor/,*.min.js' --in-project",
+    ),
+)
+@click.argument("key")
+@click.argument("value")
+@_IN_PROJECT
+def set_(key: str, value: str, in_project: bool) -> None:
+    """Write a setting into the user's file, or the project's; the rest of the file stays as it is."""
+    here = current()
+    path = _file(in_project)
+    layer: configuration.Layer = "project" if in_project else "user"
+    given = configuration.Given(key, configuration.parse(key, value), configuration.Origin(layer))
+    checked = configuration.check(given)
+    if warnings := configuration.merge([given]).warnings:
+        raise ConfigError(f"{key} cannot be set in a project's file", hint=warnings[0].strip(": "))
+    section, _, name = key.partition(".")
+    before = _read(path)
+    _write(path, set_key(before, section, name, checked))
+    here.out.say(f"{key} = {to_toml(checked)} in {path}")
+
+
+@command(examples=("workbench config unset plan.budget",))
+@click.argument("key")
+@_IN_PROJECT
+def unset(key: str, in_project: bool) -> None:
+    """Take a setting out of the user's file, or the project's, so that the layer below decides."""
+    here = current()
+    if key not in configuration.schema():
+        configuration.check(configuration.Given(key, None, configuration.Origin("flag")))
+    path = _file(in_project)
+    section, _, name = key.partition(".")
+    before = _read(path)
+    after = unset_key(before, section, name)
+    if after == before:
+        here.out.say(f"{key} is not set in {path}")
+        return
+    _write(path, after)
+    here.out.say(f"{key} is no longer set in {path}")
+
+
+@command(examples=("workbench config path", "workbench config path --in-project"))
+@_IN_PROJECT
+def path(in_project: bool) -> None:
+    """Print the path of the user's file, or the project's; it need not exist yet."""
+    current().out.data(str(_file(in_project)))
+
+
+for _command in (show, get, set_, unset, path):
+    config.add_command(_command)
+
+
+def _file(in_project: bool) -> Path:
+    return configuration.project_file(current().project) if in_project else configuration.user_file()
+
+
+def _read(path: Path) -> str:
+    list(configuration.read_file(path, "user"))  # refuses what is not readable TOML before it is edited
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file in one step, following a symbolic link to its target."""
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

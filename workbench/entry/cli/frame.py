@@ -1,0 +1,221 @@
+"""What every command shares: the global options, help with examples, and commands imported when invoked.
+
+Global options may stand before or after the command's name; the later one wins. A command finds them, the
+settings and the output in its `Invocation`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.output import Output, wants_color
+from workbench.errors import ProjectError
+
+if TYPE_CHECKING:
+    from workbench.config import Settings
+
+_META = "workbench.flags"
+_MARKS = (".git", ".workbench")
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The global options as given."""
+
+    project: str = ""
+    json: bool = False
+    debug: bool = False
+    quiet: bool = False
+    no_color: bool = False
+
+
+class Invocation:
+    """One run of the program: its global options and what follows from them, made when first asked for."""
+
+    def __init__(self, flags: Flags) -> None:
+        self.flags = flags
+
+    @cached_property
+    def out(self) -> Output:
+        """The output streams."""
+        return Output(quiet=self.flags.quiet, color=wants_color(no_color=self.flags.no_color))
+
+    @cached_property
+    def project(self) -> Path:
+        """The project's root. Raises ProjectError."""
+        return find_project(self.flags.project)
+
+    def settings(self, **flags: object) -> Settings:
+        """Return the settings with a command's flags on top (`plan__budget=3000`); warnings are told."""
+        from workbench.config import load
+
+        settings = load(
+            project=self.project, flags={key.replace("__", "."): value for key, value in flags.items()}
+        )
+        for warning in settings.warnings:
+            self.out.warn(warning)
+        return settings
+
+
+def find_project(given: str = "", start: Path | None = None) -> Path:
+    """Return the directory given, else the nearest one upwards with `.git` or `.workbench`, else the start.
+
+    Raises: ProjectError if the given directory does not exist.
+    """
+    if given:
+        path = Path(given).expanduser()
+        if not path.is_dir():
+            raise ProjectError(f"{given} is not a directory", hint="--project takes the project's root.")
+        return path.resolve()
+    try:
+        here = (start or Path.cwd()).resolve()
+    except FileNotFoundError:
+        raise ProjectError(
+            "The current directory no longer exists", hint="Change to one that does, or pass --project."
+        ) from None
+    for directory in (here, *here.parents):
+        if any((directory / mark).exists() for mark in _MARKS):
+            return directory
+    return here
+
+
+def current() -> Invocation:
+    """Return the invocation of the command that is running."""
+    context = click.get_current_context()
+    known: Invocation | None = context.meta.get(_META)
+    if known is None:
+        known = Invocation(Flags())
+        context.meta[_META] = known
+    return known
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    if value and parameter.name:
+        known: Invocation = context.meta.get(_META) or Invocation(Flags())
+        name = parameter.name.removeprefix("global_")
+        context.meta[_META] = Invocation(replace(known.flags, **{name: value}))
+    return value
+
+
+def global_options() -> list[click.Option]:
+    """Return fresh instances of the options every command takes."""
+    shared: dict[str, Any] = {"expose_value": False, "callback": _remember, "is_eager": True}
+    return [
+        click.Option(
+            ["--project", "global_project"],
+            metavar="DIR",
+            type=click.Path(),
+            help="The project's root (default: found upwards from here).",
+            **shared,
+        ),
+        click.Option(["--json", "global_json"], is_flag=True, help="Print data as JSON.", **shared),
+        click.Option(
+            ["--quiet", "-q", "global_quiet"], is_flag=True, help="No narration on stderr.", **shared
+        ),
+        click.Option(
+            ["--no-color", "global_no_color"], is_flag=True, help="No colours (also NO_COLOR=1).", **shared
+        ),
+        click.Option(["--debug", "global_debug"], is_flag=True, help="Show tracebacks.", **shared),
+    ]
+
+
+class Command(click.Command):
+    """A click command with the global options and examples under its help."""
+
+    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        taken = {option for parameter in self.params for option in parameter.opts}
+        self.params += [option for option in global_options() if not taken.intersection(option.opts)]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        format_examples(self.examples, formatter)
+
+
+class Group(click.Group):
+    """A group of commands with the global options and examples under its help."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, examples: tuple[str, ...] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.params += global_options()
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        format_examples(self.examples, formatter)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, suggesting the nearest name for an unknown one."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {close[0]}?" if close else ""))
+        return super().resolve_command(ctx, args)
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """Where a command lives and its line in the list, so that help imports none of them."""
+
+    target: str  # module:attribute
+    summary: str
+
+    def load(self) -> click.Command:
+        """Import the command's module and return the command."""
+        module, _, attribute = self.target.partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+
+class LazyGroup(Group):
+    """A group that imports the module of a command only when that command is invoked."""
+
+    def __init__(self, *args: Any, lazy: Mapping[str, Lazy], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the registry."""
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command, or None."""
+        entry = self.lazy.get(cmd_name)
+        return entry.load() if entry else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the registry alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self.lazy.items()])
+
+
+def format_examples(examples: tuple[str, ...], formatter: click.HelpFormatter) -> None:
+    """Write examples one a line, unwrapped."""
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+def command(*, examples: tuple[str, ...], **kwargs: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function a command with global options and examples; the decorator every command uses."""
+    return click.command(cls=Command, examples=examples, **kwargs)
+
+
+def debugging(arguments: list[str]) -> bool:
+    """Whether `--debug` or WORKBENCH_DEBUG asks for tracebacks, known even when parsing fails."""
+    return "--debug" in arguments or os.environ.get("WORKBENCH_DEBUG", "") not in ("", "0")

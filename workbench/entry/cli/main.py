@@ -1,0 +1,107 @@
+"""The program `workbench`: finds the command, runs it, and turns failures into a sentence and a code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import click
+
+from workbench import __version__
+from workbench.entry.cli import exits
+from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
+from workbench.entry.cli.output import Output
+from workbench.errors import ParseError, WorkbenchError
+
+COMMANDS = {
+    "config": Lazy("workbench.entry.cli.config_commands:config", "Show and change settings."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+    examples=(
+        'workbench plan "jwt token is not refreshed on 401" --budget 3000',
+        'workbench rank "jwt token is not refreshed on 401" --top 5',
+        "workbench config show",
+    ),
+)
+@click.version_option(__version__, message="workbench %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Decide what a coding agent should read for a task, and show why.
+
+    Works in any git repository with no set-up. Data goes to stdout, narration to stderr.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program and exit with its code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the program and return its exit code (see `exits`); errors are told on stderr."""
+    try:
+        result = cli.main(args=arguments, prog_name="workbench", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else exits.OK
+    except BrokenPipeError:
+        return _unheard()
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):  # click turns the one into the other
+            return _unheard()
+        raise
+    except (KeyboardInterrupt, click.Abort):
+        Output().fail("interrupted", "Nothing acknowledged is lost; run it again to go on.")
+        return exits.INTERRUPTED
+    except Exception as error:  # the outermost boundary: whatever happens, the user gets a sentence
+        if debugging(arguments):
+            traceback.print_exc()
+        return explain(error)
+
+
+def _unheard() -> int:
+    """Give stdout a place that takes what the interpreter still flushes on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.__stdout__ or sys.stdout).fileno())
+    return exits.BROKEN_PIPE
+
+
+def explain(error: Exception) -> int:
+    """Tell an error on stderr and return its exit code."""
+    out = Output()
+    match error:
+        case click.UsageError():
+            where = error.ctx.command_path if error.ctx else "workbench"
+            out.fail(error.format_message(), f"`{where} --help` shows what it takes.")
+            return exits.USAGE
+        case click.ClickException():
+            out.fail(error.format_message())
+            return exits.ERROR
+        case ParseError(path=path, line=line) if path:
+            out.fail(f"{path}:{line}: {error.message}", error.hint)
+            return error.exit_code
+        case WorkbenchError():
+            out.fail(error.message, error.hint)
+            return error.exit_code
+        case OSError() if error.strerror:
+            place = f"{error.filename}: " if error.filename else ""
+            out.fail(f"{place}{error.strerror}", "`--debug` shows where it happened.")
+        case MemoryError():
+            out.fail("out of memory", "Lower index.max_files or exclude large folders (index.exclude).")
+        case _:
+            out.fail(
+                f"{type(error).__name__}: {error}",
+                "This is a defect of the workbench: run it again with --debug and report what it prints.",
+            )
+    return exits.ERROR
+
+
+if __name__ == "__main__":
+    main()
