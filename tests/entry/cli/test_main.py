@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -16,25 +15,11 @@ import pytest
 from workbench import __version__
 from workbench.entry.cli import exits, main
 from workbench.entry.cli.frame import Command, Group, Lazy, find_project
+from workbench.entry.cli.reference import every_command, reference
 from workbench.errors import ParseError, ProjectError, StaleProject, StoreError
 
-
-def commands() -> Iterator[tuple[str, click.Command]]:
-    """Yield every command and subcommand with its path."""
-
-    def walk(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-        yield path, command
-        if isinstance(command, click.Group):
-            context = click.Context(command)
-            for name in command.list_commands(context):
-                found = command.get_command(context, name)
-                assert found is not None
-                yield from walk(f"{path} {name}", found)
-
-    yield from walk("workbench", main.cli)
-
-
-ALL = list(commands())
+ALL = list(every_command())
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(("path", "command"), ALL, ids=[path for path, _ in ALL])
@@ -196,6 +181,12 @@ def test_the_project_is_found_upwards(tmp_path: Path) -> None:
 
 def test_exit_codes_are_documented() -> None:
     """Every code has a meaning, and the README lists it."""
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    for code in exits.MEANINGS:
-        assert f"| {code} |" in readme
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for code, meaning in exits.MEANINGS.items():
+        assert f"| {code} | {meaning} |" in readme
+
+
+def test_the_reference_is_what_the_commands_say() -> None:
+    """docs/commands.md is what `make docs` writes."""
+    written = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert written == reference(), "run `make docs`"

@@ -52,12 +52,9 @@ def run(arguments: list[str]) -> int:
         result = cli.main(args=arguments, prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else exits.OK
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # Outside its standalone mode click exits by itself only for a broken pipe; no command exits.
         return _unheard()
-    except SystemExit as left:
-        if isinstance(left.__context__, BrokenPipeError):  # click turns the one into the other
-            return _unheard()
-        raise
     except (KeyboardInterrupt, click.Abort):
         Output().fail("interrupted", "Nothing acknowledged is lost; run it again to go on.")
         return exits.INTERRUPTED
