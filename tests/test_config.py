@@ -27,7 +27,6 @@ from workbench.config import (
     schema,
     user_cache,
     user_file,
-    user_home,
     values,
 )
 from workbench.config_file import key_line, set_key, to_toml, unset_key
@@ -172,15 +171,11 @@ def test_every_setting_is_described_and_valid_by_default() -> None:
         assert describe(key)
 
 
-def test_one_variable_moves_everything(tmp_path: Path) -> None:
-    """WORKBENCH_HOME decides home, cache and file; without it the platform does."""
-    env = {"WORKBENCH_HOME": str(tmp_path)}
-    assert (user_home(env), user_cache(env), user_file(env)) == (
-        tmp_path,
-        tmp_path / "cache",
-        tmp_path / "config.toml",
-    )
-    assert all("workbench" in str(place({})) for place in (user_home, user_cache, user_file))
+def test_variables_move_the_users_directories(tmp_path: Path) -> None:
+    """WORKBENCH_HOME decides the file and WORKBENCH_CACHE the cache; else the platform does."""
+    env = {"WORKBENCH_HOME": str(tmp_path), "WORKBENCH_CACHE": str(tmp_path / "cache")}
+    assert (user_cache(env), user_file(env)) == (tmp_path / "cache", tmp_path / "config.toml")
+    assert all("context-workbench" in str(place({})) for place in (user_cache, user_file))
 
 
 def strategy(key: str) -> st.SearchStrategy[Any]:

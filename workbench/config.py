@@ -153,25 +153,17 @@ USER_ONLY = frozenset(
 ADDING = frozenset({"privacy.exclude"})
 ENVIRONMENT_PREFIX = "WORKBENCH_"
 MAX_FILE_BYTES = 1_000_000
+DIRECTORY = "context-workbench"  # in the platform's places for the user's files
 PROJECT_FILE = Path(".workbench") / "config.toml"
 
 
-def user_home(env: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of what follows the person across projects: `WORKBENCH_HOME` or the platform's."""
-    if home := env.get("WORKBENCH_HOME"):
-        return Path(home).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("workbench", appauthor=False)
-
-
 def user_cache(env: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of what can be made again: `WORKBENCH_HOME`/cache or the platform's."""
-    if home := env.get("WORKBENCH_HOME"):
-        return Path(home).expanduser() / "cache"
+    """Return the directory of what can be made again: `WORKBENCH_CACHE` or the platform's."""
+    if cache_directory := env.get("WORKBENCH_CACHE"):
+        return Path(cache_directory).expanduser()
     from platformdirs import user_cache_path
 
-    return user_cache_path("workbench", appauthor=False)
+    return user_cache_path(DIRECTORY, appauthor=False)
 
 
 def user_file(env: Mapping[str, str] = os.environ) -> Path:
@@ -180,7 +172,7 @@ def user_file(env: Mapping[str, str] = os.environ) -> Path:
         return Path(home).expanduser() / "config.toml"
     from platformdirs import user_config_path
 
-    return user_config_path("workbench", appauthor=False) / "config.toml"
+    return user_config_path(DIRECTORY, appauthor=False) / "config.toml"
 
 
 def project_file(project: Path) -> Path:
