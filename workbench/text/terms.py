@@ -17,11 +17,11 @@ _MAX_WORD = 64  # longer runs are hashes, base64 or minified code
 
 STOPWORDS = frozenset(
     """
-    a about after all also an and any are as at be because been before being but by can could did do does doing
-    don for from had has have having he her here his how i if in into is it its itself just let like me more most
-    my no nor not now of off on once only or other our out over own please same she should so some such than
-    that the their them then there these they this those through to too under until up us very was we were what
-    when where which while who whom why will with would you your
+    a about after all also an and any are as at be because been before being but by can could did do does
+    doing don for from had has have having he her here his how i if in into is it its itself just let like
+    me more most my no nor not now of off on once only or other our out over own please same she should so
+    some such than that the their them then there these they this those through to too under until up us
+    very was we were what when where which while who whom why will with would you your
     """.split()
 )
 
@@ -43,7 +43,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def parts(identifier: str) -> tuple[str, ...]:
-    """Split an identifier at case changes, digits and underscores, lower-cased: `HTTPServer2`, http server 2."""
+    """Split an identifier at case changes, digits and underscores, lower-cased: `HTTPServer`, http server."""
     return tuple(part.lower() for part in _PART.findall(identifier))
 
 
