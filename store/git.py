@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from store.git_diff import changes_since, diff_files, diff_hunks
+from store.git_diff import changes_since, diff_files, diff_hunks, recent_base
 from store.git_log import commits_ancestor, count_commits, log_commits
 from store.git_objects import BlobReader, read_tree
 from store.git_process import program
@@ -34,5 +34,6 @@ __all__ = [
     "log_commits",
     "program",
     "read_tree",
+    "recent_base",
     "resolve",
 ]

@@ -95,6 +95,17 @@ def changes_since(repository: Repository, revision: str) -> WorkChanges:
     )
 
 
+def recent_base(repository: Repository, commits: int) -> str | None:
+    """Return the commit that lies `commits` back from HEAD along first parents, or the first one there is.
+
+    None without commits. Raises GitError.
+    """
+    if head_state(repository).sha is None:
+        return None
+    wanted = ["rev-list", "--first-parent", f"--max-count={commits + 1}", "HEAD", "--"]
+    return git_process.run(repository.root, wanted).decode("ascii").split()[-1]
+
+
 def _revisions(repository: Repository, revision: str, other: str | None) -> list[str]:
     commits = []
     for named in (revision, other):

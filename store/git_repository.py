@@ -100,23 +100,26 @@ def lister(repository: Repository, under: str = "") -> Callable[[Sequence[str] |
     return lambda only: list_files(repository, under, only)
 
 
-def listing_inputs(repository: Repository) -> tuple[str, ...]:
-    """Return the files outside the work tree whose change can change `list_files`: absolute, may be missing.
+def listing_inputs(repository: Repository, under: str = "") -> tuple[str, ...]:
+    """Return the files outside a listing whose change can change it: absolute paths, may be missing.
 
-    They are the index, the repository's own ignore file and the user's. Raises GitError.
+    They are the index, the repository's own ignore file, the user's, and those above `under`.
+    Raises GitError.
     """
     asked = ["config", "-z", "--type=path", "--get", "core.excludesFile"]
     configured = name(git_process.run(repository.root, asked, check=False).rstrip(b"\0"))
     settings = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     excludes = configured or os.path.join(settings, "git", "ignore")
     inside = (repository.git_dir / "index", repository.common_dir / "info" / "exclude")
-    return (*(os.fspath(path) for path in inside), os.path.join(repository.root, excludes))
+    parts = [part for part in under.split("/") if part]
+    above = [repository.root.joinpath(*parts[:depth], ".gitignore") for depth in range(len(parts))]
+    return (*(os.fspath(path) for path in (*inside, *above)), os.path.join(repository.root, excludes))
 
 
 def list_untracked(repository: Repository) -> tuple[str, ...]:
     """Return the names on disk that git neither tracks nor ignores, sorted. Raises GitError."""
     output = git_process.run(repository.root, ["ls-files", "-z", "--others", "--exclude-standard"])
-    return tuple(sorted(name(token) for token in output.split(b"\0") if token))
+    return tuple(sorted(name(token) for token in output.split(b"\0") if token and token[-1:] != b"/"))
 
 
 def _ls_files(repository: Repository, under: str, only: Sequence[str]) -> bytes:

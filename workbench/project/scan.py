@@ -83,7 +83,7 @@ def scan(
     started = time.time_ns()
     if not root.is_dir():
         raise ProjectError(f"{root} is not a directory", hint="Name the project's directory.")
-    listing, notes, tracked = _names(root, lister)
+    listing, notes, tracked = list_names(root, lister)
     found = _Found(skipped=list(listing.skipped))
     candidates = []
     for path in listing.paths:
@@ -112,13 +112,25 @@ def scan(
     )
 
 
+def list_names(
+    root: Path, lister: Lister | None, only: Sequence[str] | None = None
+) -> tuple[Listing, tuple[str, ...], bool]:
+    """Return (listing, notes, whether version control made it); walks if the lister is None or fails."""
+    if lister is not None:
+        try:
+            return lister(only), (), True
+        except GitError as error:
+            return walk_lister(root)(only), (f"files are listed without git: {error.message}",), False
+    return walk_lister(root)(only), (), False
+
+
 def stat_file(root: Path | str, path: str) -> FileStat | str:
     """Return a file's size and time, or why it cannot be read.
 
     Reasons: `missing`, `symlink`, `special` (a device, pipe or directory), `unreadable`.
     """
     try:
-        found = os.lstat(os.path.join(root, path))
+        found = os.lstat(f"{root}/{path}")
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except (OSError, ValueError):
@@ -207,15 +219,6 @@ def shown_path(path: str) -> str:
 def _escaped(letter: str) -> str:
     code = ord(letter)
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else repr(letter)[1:-1]
-
-
-def _names(root: Path, lister: Lister | None) -> tuple[Listing, tuple[str, ...], bool]:
-    if lister is not None:
-        try:
-            return lister(None), (), True
-        except GitError as error:
-            return walk_lister(root)(None), (f"files are listed without git: {error.message}",), False
-    return walk_lister(root)(None), (), False
 
 
 def _stat_all(

@@ -1,0 +1,354 @@
+"""Whether an index still describes the files on disk: asked before every plan, so it takes milliseconds.
+
+FRESH: every indexed file is as it was, no file was added or removed, and HEAD is where it was.
+DIRTY: some files differ; they can be re-indexed in place.
+STALE: the index as a whole is behind: HEAD moved (its history counts, too), another program version wrote it,
+more files changed than are worth mending one by one, or the listing of a capped project changed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from workbench.errors import ProjectError
+from workbench.project import directories as places
+from workbench.project.admission import refusal
+from workbench.project.scan import Lister, list_names, read_bytes, stat_file, unsafe
+from workbench.project.snapshot import (
+    VERSION,
+    Int64,
+    Snapshot,
+    advance,
+    content_hash,
+    input_stamp,
+    stamped_since,
+)
+from workbench.records.project import FileStat, Freshness
+
+_MAX_OTHERS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class FreshnessLimits:
+    """Bounds of a check.
+
+    Up to `max_changes` files are mended in place; up to `max_compared` are compared by content, and none
+    of more than `max_bytes`.
+    """
+
+    max_changes: int = 200
+    max_compared: int = 5_000
+    max_bytes: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FreshnessReport:
+    """What differs, each sorted; `reason` says in words why the state is what it is.
+
+    `snapshot` is the one given, with what was verified noted in it (the same object if nothing was to
+    note): keep it for the next check. Changed, added and removed files are still as before in it.
+    `checked_ns` is the time before the first look at the disk: `advance` wants it once the changed and
+    added files were read.
+    """
+
+    state: Freshness
+    changed: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    head_moved: bool
+    reason: str
+    snapshot: Snapshot
+    checked_ns: int
+
+
+@dataclass(slots=True)
+class _Compared:
+    """Rows of the snapshot by what became of them; `touched` maps those of equal content to (size, mtime)."""
+
+    changed: list[int]
+    removed: list[int]
+    touched: dict[int, tuple[int, int]]
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What the changed directories hold: names to ask about, directories gone or new, rows seen again."""
+
+    ask: list[str]
+    gone: list[str]
+    watched: dict[str, int]
+
+
+def check(
+    snapshot: Snapshot,
+    root: Path,
+    lister: Lister | None = None,
+    *,
+    head: str | None,
+    limits: FreshnessLimits | None = None,
+) -> FreshnessReport:
+    """Compare a snapshot with the disk. `head` is the commit checked out now (None without one).
+
+    The lister is the one the scan used; it is asked only about names that are new. Raises ProjectError
+    if `root` is no directory.
+    """
+    limits = limits or FreshnessLimits()
+    now = time.time_ns()
+    if not root.is_dir():
+        raise ProjectError(f"{root} is not a directory", hint="Name the project's directory.")
+    if snapshot.version != VERSION:
+        return _stale(snapshot, now, "the index was written by another version")
+    top = os.fspath(root)
+    compared = _compare(snapshot, top, range(len(snapshot.paths)), limits)
+    looked = _look(snapshot, top)
+    changed = [snapshot.paths[row] for row in compared.changed]
+    removed = {snapshot.paths[row] for row in compared.removed}
+    removed |= {path for path in snapshot.paths if _below_any(path, looked.gone)} if looked.gone else set()
+    inputs = tuple((path, *input_stamp(path)) for path, _, _ in snapshot.inputs)
+    relist = _inputs_changed(snapshot, inputs) or any(
+        path.endswith(".gitignore") for path in (*changed, *removed, *looked.ask)
+    )
+    if relist and snapshot.capped:
+        return _stale(snapshot, now, "what git ignores changed in a project with more files than are indexed")
+    listed, unlisted = _ask(snapshot, root, lister, looked, relist)
+    if relist:
+        removed |= set(snapshot.paths) - set(listed)
+    known = set(snapshot.paths) if listed else set()
+    added, large = _admit(top, [path for path in listed if path not in known], limits)
+    refreshed = _refresh(snapshot, top, now, compared, looked, added, large, inputs, unlisted, relist)
+    changed = sorted(set(changed) - removed)
+    return _report(refreshed, now, changed, sorted(added), sorted(removed), head, limits)
+
+
+def changed_among(
+    snapshot: Snapshot, root: Path, paths: Iterable[str], limits: FreshnessLimits | None = None
+) -> tuple[str, ...]:
+    """Return which of some indexed paths differ from the disk now (or are gone or unknown), sorted.
+
+    For a plan's last look at the files it is about to show.
+    """
+    wanted = sorted(set(paths))
+    positions = {path: row for row, path in enumerate(snapshot.paths)}
+    rows = [positions[path] for path in wanted if path in positions]
+    compared = _compare(snapshot, os.fspath(root), rows, limits or FreshnessLimits())
+    unknown = [path for path in wanted if path not in positions]
+    return tuple(sorted([*unknown, *(snapshot.paths[row] for row in (*compared.changed, *compared.removed))]))
+
+
+def _compare(snapshot: Snapshot, root: str, rows: Sequence[int], limits: FreshnessLimits) -> _Compared:
+    everything = len(rows) == len(snapshot.paths)
+    at = slice(None) if everything else np.array(rows, np.intp)
+    paths = snapshot.paths if everything else [snapshot.paths[row] for row in rows]
+    found = _stat_all(root, paths)
+    sizes, mtimes, ctimes = _columns(found)
+    seen = snapshot.seen[at]
+    differs = (sizes != snapshot.sizes[at]) | (mtimes != snapshot.mtimes[at])
+    suspects = np.nonzero(differs | stamped_since(mtimes, seen) | stamped_since(ctimes, seen))[0]
+    compared = _Compared([], [], {})
+    read = 0
+    for position in suspects.tolist():
+        row, status = rows[position], found[position]
+        if status is None or not stat.S_ISREG(status.st_mode):
+            compared.removed.append(row)
+            continue
+        digest = snapshot.hashes[row]
+        if not digest:
+            same = status.st_size > limits.max_bytes and int(snapshot.sizes[row]) > limits.max_bytes
+        else:
+            same = status.st_size == snapshot.sizes[row] and read < limits.max_compared
+            read += same
+            same = same and _hash_now(root, snapshot.paths[row], limits) == digest
+        if same:
+            compared.touched[row] = (status.st_size, status.st_mtime_ns)
+        else:
+            compared.changed.append(row)
+    return compared
+
+
+def _stat_all(root: str, paths: Sequence[str]) -> list[os.stat_result | None]:
+    full = [f"{root}/{path}" for path in paths]
+    try:
+        return list(map(os.lstat, full))
+    except OSError:
+        return [_stat_or_none(path) for path in full]
+
+
+def _stat_or_none(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _columns(found: Sequence[os.stat_result | None]) -> tuple[Int64, Int64, Int64]:
+    """Return sizes, mtimes and ctimes; -1 for what is not there."""
+    count = len(found)
+    return (
+        np.fromiter((-1 if entry is None else entry.st_size for entry in found), np.int64, count),
+        np.fromiter((-1 if entry is None else entry.st_mtime_ns for entry in found), np.int64, count),
+        np.fromiter((-1 if entry is None else entry.st_ctime_ns for entry in found), np.int64, count),
+    )
+
+
+def _hash_now(root: str, path: str, limits: FreshnessLimits) -> str | None:
+    data = read_bytes(root, path, limits.max_bytes)
+    return content_hash(data) if isinstance(data, bytes) else None
+
+
+def _look(snapshot: Snapshot, root: str) -> _Looked:
+    """Look into the directories whose time moved, or may have moved unseen."""
+    times = [places.stamp(root, directory) for directory in snapshot.directories]
+    mtimes = np.array([-1 if entry is None else entry[0] for entry in times], np.int64)
+    ctimes = np.array([-1 if entry is None else entry[1] for entry in times], np.int64)
+    seen = snapshot.directory_seen
+    moved = (mtimes != snapshot.directory_mtimes) | stamped_since(mtimes, seen) | stamped_since(ctimes, seen)
+    looked = _Looked([], [], {})
+    rows = np.nonzero(moved)[0].tolist()
+    known = set(snapshot.paths).union(snapshot.directories) if rows else set()
+    for row in rows:
+        directory = snapshot.directories[row]
+        if times[row] is None:
+            looked.gone.append(directory)
+            continue
+        looked.watched[directory] = int(mtimes[row])
+        inside = places.entries(root, directory, snapshot.tracked)
+        if inside is None:
+            continue
+        looked.ask += [path for path in inside.files if path not in known and path not in snapshot.others]
+        for path in inside.directories:
+            if path not in known:
+                looked.ask.append(path)
+                looked.watched |= places.below(root, path, snapshot.tracked)
+    return looked
+
+
+def _ask(
+    snapshot: Snapshot, root: Path, lister: Lister | None, looked: _Looked, relist: bool
+) -> tuple[list[str], set[str]]:
+    """Return the admissible names the lister gives, and the asked ones it does not."""
+    if not relist and not looked.ask:
+        return [], set()
+    listing, _, _ = list_names(root, lister if snapshot.tracked else None, None if relist else looked.ask)
+    paths = [p for p in listing.paths if not unsafe(p) and refusal(p, tracked=snapshot.tracked) is None]
+    return paths, set(looked.ask) - set(listing.paths)
+
+
+def _admit(root: str, paths: Iterable[str], limits: FreshnessLimits) -> tuple[list[str], list[FileStat]]:
+    """Return the names that are readable files, and the files too large to read."""
+    added: list[str] = []
+    large: list[FileStat] = []
+    for path in paths:
+        found = stat_file(root, path)
+        if isinstance(found, str):
+            continue
+        if found.size > limits.max_bytes:
+            large.append(found)
+        else:
+            added.append(path)
+    return added, large
+
+
+def _refresh(
+    snapshot: Snapshot,
+    root: str,
+    now: int,
+    compared: _Compared,
+    looked: _Looked,
+    added: Sequence[str],
+    large: Sequence[FileStat],
+    inputs: tuple[tuple[str, int, int], ...],
+    unlisted: set[str],
+    relist: bool,
+) -> Snapshot:
+    """Return the snapshot with everything verified by this check noted in it."""
+    if not (compared.touched or looked.watched or looked.gone or added or large or relist):
+        return snapshot
+    if compared.touched:
+        snapshot = _touch(snapshot, compared.touched, now)
+    watched = dict(looked.watched)
+    for directory in places.ancestors((*added, *(entry.path for entry in large))) - set(snapshot.directories):
+        times = places.stamp(root, directory)
+        if times is not None:
+            watched.setdefault(directory, times[0])
+    if watched or looked.gone:
+        snapshot = _watch(snapshot, watched, looked.gone, now)
+    if large:
+        rows = {entry.path: (entry, "") for entry in large}
+        snapshot = advance(snapshot, rows, (), seen_ns=now, head=snapshot.head)
+    others = frozenset() if relist else snapshot.others | {path for path in unlisted if path not in watched}
+    return replace(
+        snapshot,
+        others=others if len(others) <= _MAX_OTHERS else frozenset(),
+        inputs=inputs,
+        inputs_seen=now if relist else snapshot.inputs_seen,
+    )
+
+
+def _touch(snapshot: Snapshot, touched: dict[int, tuple[int, int]], now: int) -> Snapshot:
+    sizes, mtimes, seen = snapshot.sizes.copy(), snapshot.mtimes.copy(), snapshot.seen.copy()
+    rows = np.fromiter(touched, np.intp, len(touched))
+    sizes[rows] = [size for size, _ in touched.values()]
+    mtimes[rows] = [mtime for _, mtime in touched.values()]
+    seen[rows] = now
+    return replace(snapshot, sizes=sizes, mtimes=mtimes, seen=seen)
+
+
+def _watch(snapshot: Snapshot, watched: dict[str, int], gone: Sequence[str], now: int) -> Snapshot:
+    columns = zip(snapshot.directory_mtimes.tolist(), snapshot.directory_seen.tolist(), strict=True)
+    rows: dict[str, tuple[int, int]] = dict(zip(snapshot.directories, columns, strict=True))
+    for directory in gone:
+        rows.pop(directory, None)
+    rows |= {directory: (mtime, now) for directory, mtime in watched.items()}
+    names = tuple(sorted(rows))
+    return replace(
+        snapshot,
+        directories=names,
+        directory_mtimes=np.array([rows[name][0] for name in names], np.int64),
+        directory_seen=np.array([rows[name][1] for name in names], np.int64),
+    )
+
+
+def _inputs_changed(snapshot: Snapshot, inputs: tuple[tuple[str, int, int], ...]) -> bool:
+    if inputs != snapshot.inputs:
+        return True
+    times = np.array([mtime for _, _, mtime in inputs], np.int64)
+    present = times >= 0
+    return bool((present & stamped_since(times, np.full(len(times), snapshot.inputs_seen))).any())
+
+
+def _below_any(path: str, directories: Sequence[str]) -> bool:
+    return any(path.startswith(f"{directory}/") for directory in directories)
+
+
+def _report(
+    snapshot: Snapshot,
+    now: int,
+    changed: list[str],
+    added: list[str],
+    removed: list[str],
+    head: str | None,
+    limits: FreshnessLimits,
+) -> FreshnessReport:
+    count = len(changed) + len(added) + len(removed)
+    moved = head != snapshot.head
+    what = f"{len(changed)} changed, {len(added)} added, {len(removed)} removed"
+    if moved:
+        state, reason = Freshness.STALE, f"HEAD moved; {what}" if count else "HEAD moved"
+    elif count > limits.max_changes:
+        state, reason = Freshness.STALE, f"too many files differ: {what}"
+    elif count:
+        state, reason = Freshness.DIRTY, what
+    else:
+        state, reason = Freshness.FRESH, ""
+    return FreshnessReport(state, tuple(changed), tuple(added), tuple(removed), moved, reason, snapshot, now)
+
+
+def _stale(snapshot: Snapshot, now: int, reason: str) -> FreshnessReport:
+    return FreshnessReport(Freshness.STALE, (), (), (), False, reason, snapshot, now)
