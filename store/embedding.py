@@ -32,7 +32,6 @@ NONE: Final = "none"
 OFF: Final = frozenset({"none", "off"})
 """Values of the configured model that ask for no embeddings."""
 
-CACHE_VARIABLE: Final = "WORKBENCH_CACHE"
 RETRY_DOWNLOAD: Final = 600.0
 """Seconds after a failed download before the next attempt: a plan must not wait for a dead network twice."""
 
@@ -82,20 +81,10 @@ class EmbedderReport:
         return ("embeddings",) if self.source == NONE else ()
 
 
-def cache_directory(environment: Mapping[str, str]) -> Path:
-    """Return the user's cache: `WORKBENCH_CACHE`, else the platform's cache directory."""
-    configured = environment.get(CACHE_VARIABLE, "")
-    if configured:
-        return Path(configured).expanduser().absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("context-workbench", appauthor=False))
-
-
 def survey(settings: EmbeddingSettings) -> tuple[ModelOption, ...]:
     """Return the options in the order they are considered, by looking at directories only."""
     options = [_fastembed_option(settings), _packaged_option(settings)]
-    if settings.model:
+    if settings.model and not _is_minilm(settings.model):
         options.insert(0, _configured_option(settings))
     options.append(_download_option(settings, minilm.MODEL))
     return tuple(options)
@@ -131,7 +120,9 @@ def resolve_embedder(settings: EmbeddingSettings) -> tuple[Embedder | None, Embe
             as_configured=in_use,
             build_seconds=built,
         )
-    return None, EmbedderReport(NONE, "", "", tuple(options), as_configured=not settings.model)
+    return None, EmbedderReport(
+        NONE, "", "", tuple(options), as_configured=not settings.model or _is_minilm(settings.model)
+    )
 
 
 def _configured_option(settings: EmbeddingSettings) -> ModelOption:
@@ -142,8 +133,6 @@ def _configured_option(settings: EmbeddingSettings) -> ModelOption:
         found = model_file(directory) is not None and (directory / "tokenizer.json").is_file()
         reason = "" if found else f"{directory} holds no model.onnx with tokenizer.json"
         return ModelOption(CONFIGURED, settings.model, str(directory), found, reason)
-    if _is_minilm(settings.model):
-        return ModelOption(CONFIGURED, settings.model, "", False, "the default model: see below")
     located = _located(settings).get(settings.model, "")
     if located and Path(located).is_dir():
         return ModelOption(CONFIGURED, settings.model, located, True)
