@@ -1,0 +1,238 @@
+"""Import specifiers as written in a source file, found by pattern.
+
+Patterns find imports at any depth (inside functions, conditionals, lazy loaders) at a fraction of a tree query's
+cost; the caller may hand in a test that tells which hits lie in comments or strings. Specifiers keep the language's
+own spelling, normalised where one statement names many things: `from a import (b, c)` gives `a.b` and `a.c`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+MAX_IMPORTS = 400
+MAX_SPECIFIER = 200
+
+IsCode = Callable[[int], bool]
+"""Whether the byte at an offset is code: neither in a comment nor in a string."""
+
+_PYTHON = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(?P<base>\.*[ \t]*[\w.]*)[ \t]+import[ \t]*"
+    rb"(?P<names>\([^)]{0,6000}\)|(?:[^\n;#\\]|\\\r?\n)+)|import[ \t]+(?P<plain>(?:[^\n;#\\]|\\\r?\n)+))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"#[^\n]*")
+_JAVASCRIPT = re.compile(
+    rb"""(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire(?:\.resolve)?\s*\(\s*|\bimport\s+\w+\s*=\s*require\s*\(\s*)"""
+    rb"""(?:/\*[^*\n]*\*/\s*)?["']([^"'\n\\]{1,200})["']"""
+)
+_RUST_USE = re.compile(rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?use[ \t]+([^;]{1,4000});", re.MULTILINE)
+_RUST_MOD = re.compile(rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;", re.MULTILINE)
+_GO_BLOCK = re.compile(rb"^import[ \t]*(?:\(([^)]{0,20000})\)|(?:[\w.]+[ \t]+)?(\"[^\"\n]+\"))", re.MULTILINE)
+_GO_PATH = re.compile(rb"^[^/\n]*?[\"`]([^\"`\n]+)[\"`]", re.MULTILINE)
+_JAVA = re.compile(rb"^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+(?:\.\*)?)", re.MULTILINE)
+_C = re.compile(rb"^[ \t]*#[ \t]*(?:include|import|include_next)[ \t]*(\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
+_RUBY = re.compile(
+    rb"^[ \t]*(?:(?P<relative>require_relative)|require|load|(?:\w+\.)?autoload[ \t(]+:?\w+[ \t]*,)"
+    rb"[ \t(]*[\"'](?P<path>[^\"'\n#]+)[\"']",
+    re.MULTILINE,
+)
+_CSHARP = re.compile(
+    rb"^[ \t]*(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?(?:\w+[ \t]*=[ \t]*)?([\w.]+)[ \t]*;", re.M
+)
+_PHP = re.compile(
+    rb"^[ \t]*(?:use[ \t]+(?:function[ \t]+|const[ \t]+)?([\w\\]+)|(?:require|include)(?:_once)?[ \t(]*"
+    rb"(?:__DIR__[ \t]*\.[ \t]*)?[\"']([^\"'\n]+)[\"'])",
+    re.MULTILINE,
+)
+_SCALA = re.compile(rb"^[ \t]*import[ \t]+([\w.]+)", re.MULTILINE)
+_SHELL = re.compile(rb"^[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';&|]+)", re.MULTILINE)
+_LUA = re.compile(rb"\b(?:require|dofile|loadfile)[ \t(]*[\"']([^\"'\n]+)[\"']")
+_ELIXIR = re.compile(rb"^[ \t]*(?:alias|import|use|require)[ \t]+([A-Z][\w.]*)", re.MULTILINE)
+_DART = re.compile(rb"^[ \t]*(?:import|export|part)[ \t]+[\"']([^\"'\n]+)[\"']", re.MULTILINE)
+_PROTO = re.compile(rb"^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?[\"']([^\"'\n]+)[\"']", re.MULTILINE)
+_CSS = re.compile(
+    rb"^[ \t]*@(?:import|use|forward|reference)[ \t]+(?:url\()?[\"']([^\"'\n]+)[\"']", re.MULTILINE
+)
+_HTML = re.compile(
+    rb"""(?:<script[^>]{0,200}\bsrc|<link[^>]{0,200}\bhref)\s*=\s*["']([^"'\n{}]+)["']"""
+    rb"""|\{%-?\s*(?:extends|include|import|from)\s+["']([^"'\n]+)["']"""
+)
+_HASKELL = re.compile(rb"^import[ \t]+(?:qualified[ \t]+)?([A-Z][\w.]*)", re.MULTILINE)
+_PERL = re.compile(rb"^[ \t]*(?:use|require)[ \t]+([A-Z][\w:]*)", re.MULTILINE)
+_MAKE = re.compile(rb"^[ \t]*-?include[ \t]+([^\s#$]+)", re.MULTILINE)
+_JULIA = re.compile(rb"^[ \t]*include\([\"']([^\"'\n]+)[\"']\)", re.MULTILINE)
+_R = re.compile(rb"^[ \t]*source\([\"']([^\"'\n]+)[\"']", re.MULTILINE)
+_ZIG = re.compile(rb"@import\(\"([^\"\n]+)\"\)")
+_NIX = re.compile(rb"(?:import[ \t]+|[ \t])(\.\.?/[\w./-]+)")
+_SOLIDITY = re.compile(rb"^[ \t]*import[^\"'\n;]*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
+_MARKDOWN = re.compile(rb"\]\((?!https?:|mailto:|#)([^)\s#?]+)")
+_RST = re.compile(rb"^[ \t]*\.\.[ \t]+(?:literal)?include::[ \t]+(\S+)", re.MULTILINE)
+
+_SIMPLE = {
+    "java": _JAVA,
+    "kotlin": _JAVA,
+    "groovy": _JAVA,
+    "scala": _SCALA,
+    "csharp": _CSHARP,
+    "php": _PHP,
+    "swift": re.compile(
+        rb"^[ \t]*(?:@testable[ \t]+)?import[ \t]+(?:\w+[ \t]+)?([\w.]+)[ \t]*$", re.MULTILINE
+    ),
+    "c": _C,
+    "cpp": _C,
+    "objective-c": _C,
+    "shell": _SHELL,
+    "lua": _LUA,
+    "elixir": _ELIXIR,
+    "dart": _DART,
+    "protobuf": _PROTO,
+    "css": _CSS,
+    "scss": _CSS,
+    "html": _HTML,
+    "jinja": _HTML,
+    "haskell": _HASKELL,
+    "perl": _PERL,
+    "make": _MAKE,
+    "julia": _JULIA,
+    "r": _R,
+    "zig": _ZIG,
+    "nix": _NIX,
+    "solidity": _SOLIDITY,
+    "markdown": _MARKDOWN,
+    "rst": _RST,
+}
+
+
+def import_specifiers(language: str, data: bytes, is_code: IsCode | None = None) -> tuple[str, ...]:
+    """Return the distinct specifiers a file imports, in order of appearance, at most MAX_IMPORTS."""
+    finder = _FINDERS.get(language)
+    if finder is not None:
+        found = finder(data, is_code)
+    elif language in _SIMPLE:
+        found = _simple(_SIMPLE[language], data, is_code)
+    else:
+        return ()
+    distinct = dict.fromkeys(spec for spec in found if 0 < len(spec) <= MAX_SPECIFIER)
+    return tuple(distinct)[:MAX_IMPORTS]
+
+
+def _simple(pattern: re.Pattern[bytes], data: bytes, is_code: IsCode | None) -> list[str]:
+    found = []
+    for match in pattern.finditer(data):
+        if is_code is None or is_code(_keyword(match)):
+            group = next((value for value in match.groups() if value is not None), b"")
+            found.append(group.decode("utf-8", "replace").strip().strip('"'))
+    return found
+
+
+def _keyword(match: re.Match[bytes]) -> int:
+    """Offset of the first character of a match that is no white space."""
+    text = match.group()
+    return match.start() + len(text) - len(text.lstrip())
+
+
+def _python(data: bytes, is_code: IsCode | None) -> list[str]:
+    found: list[str] = []
+    for match in _PYTHON.finditer(data):
+        if is_code is not None and not is_code(_keyword(match)):
+            continue
+        plain = match.group("plain")
+        if plain is not None:
+            found += [name.split(" as ")[0].strip() for name in _names(plain)]
+            continue
+        base = match.group("base").decode("utf-8", "replace").replace(" ", "").replace("\t", "")
+        joint = "" if not base or base.endswith(".") else "."
+        for name in _names(match.group("names")):
+            name = name.split(" as ")[0].strip()
+            found.append(base if name == "*" else f"{base}{joint}{name}")
+    return [spec for spec in found if spec and " " not in spec]
+
+
+def _names(source: bytes) -> list[str]:
+    text = _COMMENT.sub("", source.decode("utf-8", "replace")).replace("\\\n", " ").replace("\\\r\n", " ")
+    return [" ".join(part.split()) for part in text.strip("() \t\r\n").split(",") if part.strip()]
+
+
+def _javascript(data: bytes, is_code: IsCode | None) -> list[str]:
+    return [
+        match.group(1).decode("utf-8", "replace")
+        for match in _JAVASCRIPT.finditer(data)
+        if is_code is None or is_code(match.start())
+    ]
+
+
+def _rust(data: bytes, is_code: IsCode | None) -> list[str]:
+    found = [
+        f"self::{match.group(1).decode()}"
+        for match in _RUST_MOD.finditer(data)
+        if is_code is None or is_code(_keyword(match))
+    ]
+    for match in _RUST_USE.finditer(data):
+        if is_code is None or is_code(_keyword(match)):
+            found += _expanded(match.group(1).decode("utf-8", "replace"))
+    return found
+
+
+def _expanded(tree: str) -> list[str]:
+    """Expand a use tree: `a::{b, c::{d, self}}` gives a::b, a::c::d and a::c."""
+    text = "".join(re.sub(r"\bas\s+\w+|//[^\n]*|/\*.*?\*/", "", tree, flags=re.DOTALL).split())
+    found: list[str] = []
+    prefixes = [""]
+    word = ""
+    for char in text + ",":
+        if char == "{":
+            prefixes.append(prefixes[-1] + word)
+            word = ""
+        elif char in ",}":
+            if word:
+                path = (prefixes[-1] + word).removesuffix("::self").removesuffix("::*")
+                found.append(path.removeprefix("::"))
+            word = ""
+            if char == "}" and len(prefixes) > 1:
+                prefixes.pop()
+        else:
+            word += char
+    return found
+
+
+def _go(data: bytes, is_code: IsCode | None) -> list[str]:
+    found = []
+    for match in _GO_BLOCK.finditer(data):
+        if is_code is None or is_code(match.start()):
+            block = match.group(1) if match.group(1) is not None else match.group(2)
+            found += [path.group(1).decode("utf-8", "replace") for path in _GO_PATH.finditer(block)]
+    return found
+
+
+def _include(data: bytes, is_code: IsCode | None) -> list[str]:
+    """Includes in angle brackets keep them: they name system headers unless a path says otherwise."""
+    return _simple(_C, data, is_code)
+
+
+def _ruby(data: bytes, is_code: IsCode | None) -> list[str]:
+    found = []
+    for match in _RUBY.finditer(data):
+        if is_code is None or is_code(_keyword(match)):
+            path = match.group("path").decode("utf-8", "replace")
+            relative = match.group("relative") is not None and not path.startswith(("./", "../"))
+            found.append(f"./{path}" if relative else path)
+    return found
+
+
+_FINDERS: dict[str, Callable[[bytes, IsCode | None], list[str]]] = {
+    "python": _python,
+    "cython": _python,
+    "javascript": _javascript,
+    "typescript": _javascript,
+    "tsx": _javascript,
+    "vue": _javascript,
+    "svelte": _javascript,
+    "astro": _javascript,
+    "rust": _rust,
+    "go": _go,
+    "c": _include,
+    "cpp": _include,
+    "objective-c": _include,
+    "ruby": _ruby,
+}

@@ -1,0 +1,153 @@
+"""The definitions and imports of one source file, in whatever language it is written.
+
+Languages with a grammar are parsed by tree-sitter; others, files too large to parse, and sources the grammar
+makes nothing of go through patterns. Prose gives its sections and configuration its keys. Content is never trusted:
+broken syntax, any bytes and any nesting give fewer symbols, never an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from workbench.project.grammars.tree import MAX_SYMBOLS, Collector
+from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, keys, sections
+from workbench.project.patterns import pattern_symbols
+from workbench.project.specifiers import IsCode, import_specifiers
+from workbench.records.project import Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_PARSE_BYTES = 1_500_000  # larger sources are generated; patterns look at their head
+MAX_PATTERN_BYTES = 400_000
+MAX_STEPS = 200_000  # of the parser, about 0.4 s; see `_parse`
+_LONG_LINES = 3_000  # bytes a line on average, beyond which a file is minified
+
+Extracted = tuple[tuple[Symbol, ...], tuple[str, ...]]
+
+# language: (module of the wheel, its function, module of the walk)
+_GRAMMARS = {
+    "python": ("tree_sitter_python", "language", "python"),
+    "javascript": ("tree_sitter_javascript", "language", "javascript"),
+    "typescript": ("tree_sitter_typescript", "language_typescript", "javascript"),
+    "tsx": ("tree_sitter_typescript", "language_tsx", "javascript"),
+    "rust": ("tree_sitter_rust", "language", "rust"),
+    "go": ("tree_sitter_go", "language", "go"),
+    "java": ("tree_sitter_java", "language", "java"),
+    "c": ("tree_sitter_c", "language", "c"),
+    "cpp": ("tree_sitter_cpp", "language", "c"),
+    "ruby": ("tree_sitter_ruby", "language", "ruby"),
+}
+_SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_FRONT_SCRIPT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---", re.DOTALL | re.MULTILINE)
+_CPP_HEADER = re.compile(
+    rb"^[ \t]*(?:class[ \t]+\w+[^;\n]*$|namespace\b|template[ \t]*<|using[ \t]+\w+|public:|private:|protected:)",
+    re.MULTILINE,
+)
+_NOT_CODE = ("comment", "string", "heredoc", "template", "regex")
+
+
+def extract_symbols(language: str, data: bytes) -> Extracted:
+    """Return (definitions in line order, import specifiers as written) of one file. Never raises on content.
+
+    Definitions have 1-based inclusive line ranges that begin at the first decorator, attribute or annotation;
+    comments above them are not included. Functions inside functions are left out. At most 2,000 symbols.
+    """
+    if not data or not language:
+        return (), ()
+    data = _as_utf8(data)
+    if language in ("vue", "svelte", "astro"):
+        return _component(data)
+    if language == "c" and _CPP_HEADER.search(data) and b"__cplusplus" not in data:
+        language = "cpp"
+    if language in _GRAMMARS:
+        return _by_grammar(language, data)
+    if language in PROSE_WITH_SECTIONS:
+        head = data[:MAX_PATTERN_BYTES]
+        return sections(language, head.decode("utf-8", "replace")), import_specifiers(language, head)
+    if language in CONFIG_WITH_KEYS:
+        return keys(language, data[:MAX_PATTERN_BYTES].decode("utf-8", "replace")), ()
+    return _by_pattern(language, data)
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """Return the content as UTF-8 without its byte order mark."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        return data[3:]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace").encode("utf-8", "replace")
+    return data
+
+
+def _by_pattern(language: str, data: bytes) -> Extracted:
+    head = data[:MAX_PATTERN_BYTES]
+    if len(head) > _LONG_LINES * (head.count(b"\n") + 1):
+        return (), import_specifiers(language, head)
+    return pattern_symbols(language, head), import_specifiers(language, head)
+
+
+def _by_grammar(language: str, data: bytes) -> Extracted:
+    if len(data) > MAX_PARSE_BYTES or len(data) > _LONG_LINES * (data.count(b"\n") + 1):
+        return _by_pattern(language, data)
+    root = _parse(language, data)
+    if root is None:
+        return _by_pattern(language, data)
+    found = Collector(data)
+    _walk_of(language)(root, found)
+    symbols = tuple(sorted(found.symbols, key=lambda symbol: (symbol.line, -symbol.end_line)))[:MAX_SYMBOLS]
+    if root.has_error:
+        by_pattern = pattern_symbols(language, data[:MAX_PATTERN_BYTES])
+        if len(by_pattern) > 2 * len(symbols):
+            symbols = by_pattern
+    return symbols, import_specifiers(language, data, _code_test(root))
+
+
+def _code_test(root: Node) -> IsCode:
+    def is_code(offset: int) -> bool:
+        node = root.descendant_for_byte_range(offset, offset + 1)
+        return node is None or not any(word in node.type for word in _NOT_CODE)
+
+    return is_code
+
+
+@lru_cache(maxsize=16)
+def _parser(language: str) -> Parser:
+    from tree_sitter import Language, Parser
+
+    module, function, _ = _GRAMMARS[language]
+    return Parser(Language(getattr(import_module(module), function)()))
+
+
+@lru_cache(maxsize=16)
+def _walk_of(language: str) -> Callable[[Node, Collector], None]:
+    walk: Callable[[Node, Collector], None] = import_module(
+        f"workbench.project.grammars.{_GRAMMARS[language][2]}"
+    ).collect
+    return walk
+
+
+def _parse(language: str, data: bytes) -> Node | None:
+    return _parser(language).parse(data).root_node
+
+
+def _component(data: bytes) -> Extracted:
+    """The script blocks of a single-file component, everything else blanked so that lines stay in place."""
+    blank = bytearray(re.sub(rb"[^\r\n]", b" ", data))
+    language = "javascript"
+    spans = [(match.start(2), match.end(2)) for match in _SCRIPT.finditer(data)]
+    for match in _SCRIPT.finditer(data):
+        if b"ts" in match.group(1):
+            language = "typescript"
+    front = _FRONT_SCRIPT.match(data)
+    if front:
+        spans.append((front.start(1), front.end(1)))
+        language = "typescript"
+    if not spans:
+        return (), ()
+    for start, end in spans:
+        blank[start:end] = data[start:end]
+    return _by_grammar(language, bytes(blank))
