@@ -1,0 +1,133 @@
+"""Rules: instructions of a person or a project to its agents, with what it takes to fetch and match them.
+
+Field names follow the payload schema of [rules] and the matching fields of [adr2] (`design.md` §5).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Category(StrEnum):
+    """What a rule speaks about."""
+
+    PREFERENCE = "preference"
+    BEHAVIOR = "behavior"
+    AGENT = "agent"
+
+
+class Authority(StrEnum):
+    """Whether a rule may be left out: absolute rules hold always, default rules where they are relevant."""
+
+    ABSOLUTE = "absolute"
+    DEFAULT = "default"
+
+
+class Level(StrEnum):
+    """How narrow a rule is [adr2]: everywhere, in a part of the project, at one step of the work."""
+
+    GLOBAL = "global"
+    SCENARIO = "scenario"
+    STEP = "step"
+
+
+class Activation(StrEnum):
+    """When the agent a rule file was written for reads it."""
+
+    ALWAYS = "always"  # at the start of every session
+    PATHS = "paths"  # when a file that its globs match is touched
+    REQUESTED = "requested"  # when its description fits the task
+    MANUAL = "manual"  # when the user names it
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a rule stands in a file.
+
+    `file` is project-relative with posix separators, or starts with `~/` for the user's home. `line` and
+    `end_line` are 1-based and inclusive. `globs` limit it to paths, as the file's own format says them,
+    already anchored at the file's directory. `section` is the path of headings above it. `names` are other
+    names of the same file (symlinks, identical copies).
+    """
+
+    file: str
+    line: int
+    end_line: int
+    format: str
+    home: bool = False
+    globs: tuple[str, ...] = ()
+    section: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    activation: Activation = Activation.ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One instruction.
+
+    `scope` is empty for a rule that holds everywhere; its entries are context names (`git`) or, with the
+    prefix `path:`, globs. `priority` is 0 to 100 within its authority. `token_cost` counts tokens of `rule`.
+    `cooldown` is in seconds after `last_used`. Times are ISO 8601 in UTC, empty where unknown. `conditions`
+    maps a fact's name to the value, or the list of values, under which the rule holds. `examples` are
+    messages the rule answers to; each has its own embedding and the best one counts.
+    """
+
+    id: str
+    name: str
+    rule: str
+    category: Category = Category.BEHAVIOR
+    authority: Authority = Authority.DEFAULT
+    scope: tuple[str, ...] = ()
+    source: str = "user"
+    conditions: dict[str, Any] = field(default_factory=dict)
+    replaces: tuple[str, ...] = ()
+    created_at: str = ""
+    updated_at: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    project_id: str | None = None
+    tool_targets: tuple[str, ...] = ()
+    priority: int = 50
+    token_cost: int = 0
+    usage_count: int = 0
+    last_used: str | None = None
+    tags: tuple[str, ...] = ()
+    version: int = 1
+    condition_text: str = ""
+    action_text: str = ""
+    level: Level = Level.GLOBAL
+    enabled: bool = True
+    cooldown: int = 0
+    examples: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+
+PATH_SCOPE = "path:"
+
+
+def path_globs(scope: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the globs among scope entries, without their prefix."""
+    return tuple(entry[len(PATH_SCOPE) :] for entry in scope if entry.startswith(PATH_SCOPE))
+
+
+def context_names(scope: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the scope entries that are context names."""
+    return tuple(entry for entry in scope if not entry.startswith(PATH_SCOPE))
+
+
+def rule_id(owner: str, file: str, text: str, occurrence: int = 0) -> str:
+    """Return the id of a rule imported from a file: the same text in the same file keeps its id.
+
+    `owner` is the project's id, or `home`. White space and case don't count; `occurrence` tells equal texts
+    of one file apart, in order.
+    """
+    normal = " ".join(text.split()).casefold()
+    key = "\0".join((owner, file, normal, str(occurrence)))
+    return "rule-" + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def match_text(rule: Rule) -> str:
+    """Return the text that stands for a rule in search: its condition, then its action [adr2]."""
+    return f"{rule.condition_text}\n{rule.action_text or rule.rule}".strip()

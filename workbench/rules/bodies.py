@@ -1,0 +1,64 @@
+"""Rules as journal bodies (`rule.put`) and back, checked on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.errors import ParseError
+from workbench.records.rules import Rule
+
+
+def to_body(rule: Rule) -> dict[str, Any]:
+    """Return a rule as a journal body: plain values only, one key per field."""
+    import msgspec
+
+    body: dict[str, Any] = msgspec.to_builtins(rule)
+    return body
+
+
+def from_body(body: Mapping[str, Any]) -> Rule:
+    """Return the rule of a journal body. Keys that this version doesn't know are ignored.
+
+    Raises: ParseError if a field is missing, of a wrong type or out of range; it names the field.
+    """
+    import msgspec
+
+    try:
+        rule = msgspec.convert(dict(body), Rule)
+    except msgspec.ValidationError as error:
+        raise ParseError(
+            f"rule {_label(body)}: {error}", hint="Correct the field or remove the rule."
+        ) from error
+    for problem in problems(rule):
+        raise ParseError(f"rule {_label(body)}: {problem}", hint="Correct the field or remove the rule.")
+    return rule
+
+
+def problems(rule: Rule) -> tuple[str, ...]:
+    """Return what is wrong with a rule's values, one sentence each; empty for a good one."""
+    found = []
+    if not rule.id.strip():
+        found.append("id is empty")
+    if not rule.rule.strip():
+        found.append("rule is empty")
+    if not 0 <= rule.priority <= 100:
+        found.append(f"priority {rule.priority} is outside 0 to 100")
+    found.extend(
+        f"{name} {value} is negative"
+        for name, value in (
+            ("token_cost", rule.token_cost),
+            ("usage_count", rule.usage_count),
+            ("cooldown", rule.cooldown),
+        )
+        if value < 0
+    )
+    if rule.version < 1:
+        found.append(f"version {rule.version} is below 1")
+    if rule.id in rule.replaces:
+        found.append("it replaces itself")
+    return tuple(found)
+
+
+def _label(body: Mapping[str, Any]) -> str:
+    return repr(str(body.get("id", "?"))[:80])

@@ -1,0 +1,415 @@
+"""Rule files turned into rules, context and warnings; and what a second import of them changes.
+
+Pure apart from the function that reads a file. A file that can't be read or parsed costs a warning, never
+the others; text that is no instruction is kept as context, so that nothing of a file is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.errors import ParseError
+from workbench.records.rules import PATH_SCOPE, Level, Provenance, Rule, rule_id
+from workbench.rules.authority import authority_of, category_of, priority_of
+from workbench.rules.discover import Read, RuleSource
+from workbench.rules.formats.families import IMPORTING, reader_of
+from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
+from workbench.rules.formats.markdown import Kind
+from workbench.rules.formats.reach import Reach
+from workbench.rules.globs import anchor, escape
+from workbench.rules.instructions import (
+    introduces_only,
+    judge,
+    judge_row,
+    negative,
+    negative_lead,
+    plain,
+    table_cells,
+)
+from workbench.rules.tags import tags_of
+from workbench.rules.units import Unit, split_units
+from workbench.text.sanitize import text_lines
+
+SOURCE_PREFIX = "import:"
+MAX_RULE_CHARS = 8000  # a longer unit is a document pasted in one line, not an instruction
+_IMPORT_LINE = re.compile(r"(?<![\w`/.])@((?:~/|\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*)")
+_TEXT_ENDING = re.compile(r"\.(?:md|mdc|txt|markdown)$", re.IGNORECASE)
+_CHECKBOX = re.compile(r"^\[[ xX~]\]\s+")
+_PROSE = frozenset({Kind.BULLET, Kind.PARAGRAPH})
+
+
+@dataclass(frozen=True, slots=True)
+class ImportWarning:
+    """Something in a rule file that deserves a look. `line` is 1-based, 0 for the file as a whole."""
+
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleContext:
+    """A piece of a rule file that is no instruction. `kind` is the block's kind, or `front matter`."""
+
+    kind: str
+    text: str
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLine:
+    """An `@path` in a rule file: where it stands, what it names, and whether it was followed."""
+
+    file: str
+    line: int
+    target: str
+    followed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleImport:
+    """What came out of rule files. `files` were read; `unreadable` were found and could not be."""
+
+    rules: tuple[Rule, ...]
+    contexts: tuple[RuleContext, ...]
+    warnings: tuple[ImportWarning, ...]
+    files: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    imports: tuple[ImportLine, ...] = ()
+
+
+def rough_tokens(text: str) -> int:
+    """Return about how many tokens a text has, without any table: four bytes each."""
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+def import_rules(
+    sources: Sequence[RuleSource],
+    read: Read,
+    *,
+    project_id: str = "",
+    project_root: str = "",
+    count_tokens: Callable[[str], int] = rough_tokens,
+    now: str = "",
+) -> RuleImport:
+    """Import rule files.
+
+    `project_id` owns the rules of the project's files, nobody those of the user's home. `@path` lines of
+    CLAUDE.md and GEMINI.md are followed one level, inside `project_root` only. `now` (ISO 8601) becomes the
+    rules' creation time.
+    """
+    work = _Work(project_id, project_root, count_tokens, now)
+    queue = [(source, 0) for source in _without_copies(sources, read, work)]
+    known = {name for source in sources for name in (source.path, *source.names)}
+    for source, depth in queue:
+        data = work.data.pop(source.path, None)
+        if data is None:
+            data = _read(source, read, work)
+            if data is None:
+                continue
+        work.files.append(source.path)
+        units = _import_file(source, data, work)
+        for target, line in _import_lines(source, units):
+            follow = _imported_source(source, target, project_root) if depth == 0 else None
+            fresh = follow is not None and follow.path not in known
+            if follow is not None and fresh:
+                known.add(follow.path)
+                queue.append((follow, depth + 1))
+            work.imports.append(ImportLine(source.path, line, target, follow is not None))
+    return RuleImport(
+        tuple(work.rules),
+        tuple(work.contexts),
+        tuple(work.warnings),
+        tuple(work.files),
+        tuple(work.unreadable),
+        tuple(work.imports),
+    )
+
+
+def diff_rules(
+    known: Iterable[Rule], imported: RuleImport, *, project_id: str = "", home: bool = True
+) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """Return (rules to put, ids to remove) that bring the store in step with an import.
+
+    Only imported rules of this project, and with `home` those of the user's home, are removed, and none of a
+    file that could not be read. A rule whose text in the file stands keeps what people and use changed on it
+    (authority, priority, enabled, counts, examples); only rules that differ from the last import are put.
+    """
+    by_id = {rule.id: rule for rule in known}
+    put = []
+    for rule in imported.rules:
+        before = by_id.get(rule.id)
+        if before is None:
+            put.append(rule)
+        elif before.metadata.get("imported") != rule.metadata.get("imported"):
+            put.append(_carried_over(before, rule))
+    now = {rule.id for rule in imported.rules}
+    blocked = set(imported.unreadable)
+    removed = sorted(
+        rule.id
+        for rule in by_id.values()
+        if rule.id not in now
+        and rule.source.startswith(SOURCE_PREFIX)
+        and rule.provenance is not None
+        and rule.provenance.file not in blocked
+        and (home if rule.provenance.home else (rule.project_id or "") == project_id)
+    )
+    return tuple(put), tuple(removed)
+
+
+def _carried_over(before: Rule, rule: Rule) -> Rule:
+    """Return the newly imported rule with what was curated or counted on the known one."""
+    last = before.metadata.get("as_imported", {})
+    kept = {
+        name: getattr(before, name)
+        for name in ("authority", "priority", "category")
+        if name in last and last[name] != getattr(before, name)
+    }
+    return replace(
+        rule,
+        **kept,
+        enabled=before.enabled,
+        cooldown=before.cooldown,
+        examples=before.examples,
+        usage_count=before.usage_count,
+        last_used=before.last_used,
+        created_at=before.created_at,
+        updated_at=rule.created_at,
+        version=before.version,
+        replaces=before.replaces,
+    )
+
+
+class _Work:
+    """What an import has collected so far."""
+
+    def __init__(self, project_id: str, root: str, count: Callable[[str], int], now: str) -> None:
+        self.project_id, self.root, self.count, self.now = project_id, root, count, now
+        self.rules: list[Rule] = []
+        self.contexts: list[RuleContext] = []
+        self.warnings: list[ImportWarning] = []
+        self.files: list[str] = []
+        self.unreadable: list[str] = []
+        self.imports: list[ImportLine] = []
+        self.data: dict[str, bytes] = {}
+        self.seen: Counter[tuple[str, str]] = Counter()
+
+
+def _read(source: RuleSource, read: Read, work: _Work) -> bytes | None:
+    try:
+        return read(source)
+    except ParseError as error:
+        message = error.message
+    except OSError as error:
+        message = f"could not be read: {error.strerror or error}"
+    work.unreadable.append(source.path)
+    work.warnings.append(ImportWarning(source.path, 0, message))
+    return None
+
+
+def _without_copies(sources: Sequence[RuleSource], read: Read, work: _Work) -> list[RuleSource]:
+    """Return the sources that can be read, identical copies for the same directory merged under one name."""
+    kept: dict[tuple[str, bool, bytes], RuleSource] = {}
+    for source in sources:
+        data = _read(source, read, work)
+        if data is None:
+            continue
+        key = (source.directory, source.home, hashlib.sha256(data).digest())
+        first = kept.get(key)
+        if first is not None and data.strip() and _plain_pair(first, source):
+            kept[key] = replace(first, names=(*first.names, source.path, *source.names))
+            continue
+        if first is not None:
+            key = (source.directory, source.home, source.path.encode("utf-8", "surrogateescape"))
+        kept[key] = source
+        work.data[source.path] = data
+    return list(kept.values())
+
+
+def _plain_pair(first: RuleSource, second: RuleSource) -> bool:
+    """Whether two formats read the same text the same way."""
+    return reader_of(first.format, first.path) is reader_of(second.format, second.path)
+
+
+def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ...]:
+    lines = text_lines(data)
+    work.warnings.extend(ImportWarning(source.path, line, text) for line, text in _byte_warnings(data, lines))
+    front = read_front_matter(lines)
+    reach = reader_of(source.format, source.path)(front)
+    units, warnings = split_units(lines, front.body_start)
+    found = sorted((*front.warnings, *warnings))
+    work.warnings.extend(ImportWarning(source.path, line, text) for line, text in found)
+    globs = _globs(source, reach)
+    if front.body_start:
+        where = Provenance(
+            source.path, 1, front.body_start, source.format, source.home, globs, (), source.names
+        )
+        work.contexts.append(RuleContext("front matter", "\n".join(lines[: front.body_start]), where))
+    for unit in units:
+        where = Provenance(
+            source.path,
+            unit.line,
+            unit.end_line,
+            source.format,
+            source.home,
+            globs,
+            unit.section,
+            source.names,
+            reach.activation,
+        )
+        if _is_rule(unit):
+            work.rules.append(_rule(unit, where, reach, front, work))
+        else:
+            work.contexts.append(RuleContext(unit.kind.value, unit.text, where))
+    return units
+
+
+def _byte_warnings(data: bytes, lines: list[str]) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    if data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        try:
+            data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            found.append((line, "is not UTF-8 here; unreadable bytes became replacement characters"))
+    shown = next((i for i, line in enumerate(lines) if _SHOWN.search(line)), None)
+    if shown is not None:
+        found.append((shown + 1, "has hidden or control characters; they are shown, not obeyed"))
+    return found
+
+
+_SHOWN = re.compile("[\u2400-\u2421]|<U\\+[0-9A-F]{4,6}>")
+
+
+def _globs(source: RuleSource, reach: Reach) -> tuple[str, ...]:
+    """Return the globs of a file's rules from the project's root; a nested file is for its directory."""
+    if reach.globs:
+        return tuple(anchor(glob, source.directory) for glob in reach.globs)
+    return (f"/{escape(source.directory)}/",) if source.directory else ()
+
+
+def _is_rule(unit: Unit) -> bool:
+    if len(unit.text) > MAX_RULE_CHARS or (unit.introduces and introduces_only(unit.own)):
+        return False
+    if unit.kind is Kind.TABLE_ROW:
+        return judge_row(unit.text, unit.lead, unit.section).instruction
+    return unit.kind in _PROSE and judge(unit.own, unit.section, unit.lead).instruction
+
+
+def _rule(unit: Unit, where: Provenance, reach: Reach, front: FrontMatter, work: _Work) -> Rule:
+    text, lead = _worded(unit)
+    authority = authority_of(text if unit.kind is Kind.TABLE_ROW else unit.own, unit.section, lead)
+    priority = priority_of(text, authority, unit.section)
+    normal = " ".join(text.split()).casefold()
+    occurrence = work.seen[where.file, normal]
+    work.seen[where.file, normal] += 1
+    owner = "home" if where.home else work.project_id
+    action = plain(text)
+    category = category_of(action)
+    condition = _condition(unit, reach, where.globs)
+    tags = tags_of(f"{condition} {action}", where.globs, priority)
+    metadata: dict[str, object] = {
+        "as_imported": {"authority": authority.value, "priority": priority, "category": category.value},
+    }
+    if reach.kept:
+        metadata["front_matter"] = {
+            key: value if isinstance(value, str) else list(value) for key, value in reach.kept.items()
+        }
+    rule = Rule(
+        id=rule_id(owner, where.file, text, occurrence),
+        name=_name(action),
+        rule=text,
+        category=category,
+        authority=authority,
+        scope=tuple(PATH_SCOPE + glob for glob in where.globs),
+        source=SOURCE_PREFIX + where.format,
+        created_at=work.now,
+        updated_at=work.now,
+        project_id=None if where.home else work.project_id or None,
+        priority=priority,
+        token_cost=work.count(text),
+        tags=tags,
+        condition_text=condition,
+        action_text=action,
+        level=Level.SCENARIO if where.globs else Level.GLOBAL,
+        provenance=where,
+    )
+    return replace(rule, metadata={**metadata, "imported": _fingerprint(rule, metadata)})
+
+
+def _fingerprint(rule: Rule, metadata: dict[str, object]) -> str:
+    """Return a digest of all that an import decides about a rule; times and counts are not in it."""
+    decided = replace(rule, created_at="", updated_at="", metadata={})
+    return hashlib.sha256(repr((decided, metadata)).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _worded(unit: Unit) -> tuple[str, str]:
+    """Return a rule's text, understandable on its own, and the introduction that stays a condition."""
+    if unit.kind is Kind.TABLE_ROW:
+        pairs = zip(table_cells(unit.lead), table_cells(unit.text), strict=False)
+        return "; ".join(f"{head}: {cell}" if head else cell for head, cell in pairs if cell), ""
+    text = _CHECKBOX.sub("", unit.text)
+    heading = unit.section[-1] if unit.section else ""
+    if unit.lead and negative_lead(unit.lead):
+        return (text if negative(unit.own) else _joined(unit.lead, text)), unit.lead
+    if heading and negative_lead(heading) and not negative(unit.own):
+        return _joined(heading, text), unit.lead
+    if unit.lead and not judge(unit.own, unit.section).instruction:
+        return _joined(unit.lead, text), unit.lead
+    return text, unit.lead
+
+
+def _joined(lead: str, text: str) -> str:
+    return f"{lead.rstrip(' :')}: {text}"
+
+
+def _condition(unit: Unit, reach: Reach, globs: tuple[str, ...]) -> str:
+    """Return when a rule is about a task, in words: description, headings, introduction, globs."""
+    lead = unit.lead if unit.kind is not Kind.TABLE_ROW else ""
+    parts = [reach.description[:200], " > ".join(unit.section[-3:]), lead[:200].rstrip(" :")]
+    if globs:
+        parts.append("files " + ", ".join(glob.strip("/") for glob in globs[:8]))
+    return "; ".join(part for part in parts if part)
+
+
+def _name(action: str) -> str:
+    words = action.split()
+    name = ""
+    for word in words:
+        if name and len(name) + 1 + len(word) > 60:
+            return name.rstrip(".,;:") + " …"
+        name = f"{name} {word}".strip()[:80]
+    return name.rstrip(".,;:")
+
+
+def _import_lines(source: RuleSource, units: Iterable[Unit]) -> list[tuple[str, int]]:
+    """Return the (target, line) of `@path`s in a file's prose; code spans and code blocks don't count."""
+    if source.format not in IMPORTING:
+        return []
+    found: list[tuple[str, int]] = []
+    for unit in units:
+        if unit.kind not in _PROSE or "@" not in unit.own:
+            continue
+        for offset, line in enumerate(unit.own.split("\n")):
+            bare_line = re.sub(r"`[^`]*`", "", line)
+            found.extend(
+                (match.group(1), unit.line + offset)
+                for match in _IMPORT_LINE.finditer(bare_line)
+                if _TEXT_ENDING.search(match.group(1).rstrip("."))
+            )
+    return found
+
+
+def _imported_source(source: RuleSource, target: str, root: str) -> RuleSource | None:
+    """Return the file an `@path` names if it lies inside the project, by its path at least."""
+    if source.home or not root or target.startswith(("/", "~")):
+        return None
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(source.path), target.rstrip(".")))
+    if path.startswith("..") or path == ".":
+        return None
+    return RuleSource(path, "imported", posixpath.join(root, path), source.directory, inside=root)
