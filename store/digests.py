@@ -1,0 +1,39 @@
+"""Content hashes of the projected tables, to show that a rebuild gives what was there."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# Tables that no journal stands behind (artifacts, edges, symbols) are not projections of journals.
+PROJECTED: Final = {
+    "applied": "SELECT origin, stream, position, head FROM applied ORDER BY ALL",
+    "causal_links": "SELECT * FROM causal_links ORDER BY id",
+    "episode_events": "SELECT * FROM episode_events ORDER BY id",
+    "episodes": "SELECT * FROM episodes ORDER BY session_id",
+    "metrics": "SELECT * FROM metrics ORDER BY id",
+    "model_registry": "SELECT * FROM model_registry ORDER BY model_id",
+    "rejected": "SELECT * FROM rejected ORDER BY ALL",
+    "rules": "SELECT * FROM rules ORDER BY origin, id",
+    "stream_counts": "SELECT * FROM stream_counts ORDER BY ALL",
+    "task_file_affinity": "SELECT * FROM task_file_affinity ORDER BY task_fingerprint, file_path",
+}
+
+_ROWS = 5_000
+
+
+def digests(connection: DuckDBPyConnection) -> dict[str, str]:
+    """Return a hash of each projected table's rows, in the order of their keys."""
+    return {table: _digest(connection, statement) for table, statement in PROJECTED.items()}
+
+
+def _digest(connection: DuckDBPyConnection, statement: str) -> str:
+    digest = hashlib.sha256()
+    cursor = connection.execute(statement)
+    while rows := cursor.fetchmany(_ROWS):
+        for row in rows:
+            digest.update(repr(row).encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,258 @@
+"""One round of projection: from where the tables stand to where the journals end, in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from store.duck import storable
+from store.journal import FileJournal, Quarantined
+from store.migrations import ForeignSchema
+from store.projections import episodes, measures, models, rules
+from workbench.ports import Entry
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# Raised when the same entries give other rows than before: tables made by another number are made again.
+PROJECTION: Final = 1
+HELD_ROWS: Final = 50_000
+HEAD_BYTES: Final = 256
+
+PROJECT: Final = "project"
+HOME: Final = "home"
+
+SELECT_FINGERPRINT: Final = "SELECT fingerprint FROM projected"
+INSERT_FINGERPRINT: Final = "INSERT INTO projected VALUES (?)"
+SELECT_APPLIED: Final = "SELECT origin, stream, position, head FROM applied"
+PUT_APPLIED: Final = "INSERT OR REPLACE INTO applied VALUES (?, ?, ?, ?)"
+ADD_COUNTS: Final = """
+INSERT INTO stream_counts VALUES ($origin, $stream, $entries, $unknown, $rejected, $quarantined)
+ON CONFLICT (origin, stream) DO UPDATE SET
+    entries = entries + excluded.entries, unknown = unknown + excluded.unknown,
+    rejected = rejected + excluded.rejected, quarantined = quarantined + excluded.quarantined
+"""
+INSERT_REJECTED: Final = "INSERT INTO rejected VALUES (?, ?, ?, ?, ?)"
+FORGET_METRICS: Final = (
+    "TRUNCATE metrics",
+    "DELETE FROM applied WHERE stream = 'metrics' OR stream LIKE 'metrics-%'",
+    "DELETE FROM stream_counts WHERE stream = 'metrics' OR stream LIKE 'metrics-%'",
+    "DELETE FROM rejected WHERE stream = 'metrics' OR stream LIKE 'metrics-%'",
+)
+
+
+class Projector(Protocol):
+    """What turns the entries of a stream into rows."""
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds it takes."""
+        ...
+
+    @property
+    def held(self) -> int:
+        """How many rows it holds back."""
+        ...
+
+    def take(self, offset: int, entry: Entry) -> None:
+        """Take an entry. Raises ValueError for a body of another form."""
+        ...
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        ...
+
+    def finish(self) -> None:
+        """Write what is held back and what is derived from it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An entry whose body has another form than its kind says. `offset` is the first byte of its line."""
+
+    origin: str
+    stream: str
+    offset: int
+    kind: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened to the entries of a stream in a round."""
+
+    entries: int = 0
+    quarantined: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The tallies of a round; `more` if entries are left for another."""
+
+    tallies: tuple[Tally, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    origin: str
+    stream: str
+    start: int
+    end: int
+
+
+class Replaced(Exception):
+    """A journal is not the one the tables were made from."""
+
+
+def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal], limit: int) -> Round:
+    """Project at most `limit` entries, at least one where there is one, in one transaction.
+
+    Raises: Replaced, ForeignSchema if the tables must be made anew; duckdb.Error; JournalError; StoreBusy.
+    """
+    connection.execute("BEGIN")
+    _check_fingerprint(connection)
+    tallies: list[Tally] = []
+    more = False
+    for one in _pending(connection, journals):
+        left = limit - sum(tally.entries for tally in tallies)
+        if left <= 0:
+            more = True
+            break
+        tally, position = _apply(connection, journals[one.origin], one, left)
+        tallies.append(tally)
+        head = fingerprint(journals[one.origin], one.stream, position)
+        connection.execute(PUT_APPLIED, [one.origin, one.stream, position, head])
+        _record(connection, one, tally)
+        more = position < one.end
+        if more:
+            break
+    connection.execute("COMMIT")
+    return Round(tuple(tallies), more)
+
+
+def projected_streams(origin: str, journal: FileJournal) -> list[str]:
+    """Return the streams of a journal that tables are made of, in the order they are projected."""
+    return [stream for stream in journal.streams() if _projector(origin, stream) is not None]
+
+
+def fingerprint(journal: FileJournal, stream: str, position: int) -> str:
+    """Return what tells the first `position` bytes of a stream from those of another."""
+    beginning = journal.prefix(stream, min(position, HEAD_BYTES))
+    return hashlib.blake2b(beginning, digest_size=8).hexdigest()
+
+
+def _projector(origin: str, stream: str) -> Callable[[DuckDBPyConnection], Projector] | None:
+    if stream == rules.STREAM:
+        return lambda connection: rules.RuleProjector(connection, origin)
+    if origin != PROJECT:
+        return None
+    if _is_metrics(stream):
+        return measures.MeasureProjector
+    if stream == episodes.STREAM:
+        return episodes.EpisodeProjector
+    return models.ModelProjector if stream == models.STREAM else None
+
+
+def _is_metrics(stream: str) -> bool:
+    return stream == measures.STREAM or stream.startswith(f"{measures.STREAM}-")
+
+
+def _check_fingerprint(connection: DuckDBPyConnection) -> None:
+    recorded = connection.execute(SELECT_FINGERPRINT).fetchall()
+    if not recorded:
+        connection.execute(INSERT_FINGERPRINT, [PROJECTION])
+    elif recorded != [(PROJECTION,)]:
+        raise ForeignSchema("the tables were projected by another version of the program")
+
+
+def _pending(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal]) -> list[_Pending]:
+    rows = connection.execute(SELECT_APPLIED).fetchall()
+    applied = {(origin, stream): (position, head) for origin, stream, position, head in rows}
+    replaced = [
+        key for key, (position, head) in applied.items() if not _is_same(journals, key, position, head)
+    ]
+    if any(not _is_metrics(stream) for _, stream in replaced):
+        origin, stream = min(key for key in replaced if not _is_metrics(key[1]))
+        raise Replaced(f"the {origin} journal {stream} was replaced")
+    if replaced:
+        # Metrics forget: their oldest part is gone or the newest one was set aside.
+        for statement in FORGET_METRICS:
+            connection.execute(statement)
+        applied = {key: value for key, value in applied.items() if not _is_metrics(key[1])}
+    return list(_unapplied(journals, {key: position for key, (position, _) in applied.items()}))
+
+
+def _is_same(journals: Mapping[str, FileJournal], key: tuple[str, str], position: int, head: str) -> bool:
+    origin, stream = key
+    journal = journals.get(origin)
+    if journal is None:
+        return False
+    return journal.size(stream) >= position and fingerprint(journal, stream, position) == head
+
+
+def _unapplied(
+    journals: Mapping[str, FileJournal], positions: Mapping[tuple[str, str], int]
+) -> Iterator[_Pending]:
+    for origin, journal in sorted(journals.items()):
+        for stream in projected_streams(origin, journal):
+            start = positions.get((origin, stream), 0)
+            if journal.size(stream) > start:
+                yield _Pending(origin, stream, start, journal.settled_size(stream))
+
+
+def _apply(
+    connection: DuckDBPyConnection, journal: FileJournal, pending: _Pending, limit: int
+) -> tuple[Tally, int]:
+    """Project up to `limit` entries of a stream; return the tally and the offset where it stopped."""
+    make = _projector(pending.origin, pending.stream)
+    assert make is not None  # pending streams are projected ones
+    projector = make(connection)
+    kinds = projector.kinds
+    tally = Tally()
+    position = pending.start
+    for offset, after, found in journal.scan(pending.stream, pending.start, pending.end):
+        position = after
+        if isinstance(found, Quarantined):
+            tally.quarantined += 1
+            continue
+        tally.entries += 1
+        if found.kind in kinds:
+            try:
+                projector.take(offset, found)
+            except (ValueError, RecursionError) as error:
+                reason = (str(error) or type(error).__name__)[:200]
+                tally.rejected.append(
+                    Rejected(pending.origin, pending.stream, offset, found.kind[:200], reason)
+                )
+            if projector.held >= HELD_ROWS:
+                projector.flush()
+        else:
+            tally.unknown[found.kind[:200]] += 1
+        if tally.entries >= limit:
+            break
+    else:
+        position = pending.end
+    projector.finish()
+    return tally, position
+
+
+def _record(connection: DuckDBPyConnection, pending: _Pending, tally: Tally) -> None:
+    counts = {
+        "origin": pending.origin,
+        "stream": pending.stream,
+        "entries": tally.entries,
+        "unknown": tally.unknown.total(),
+        "rejected": len(tally.rejected),
+        "quarantined": tally.quarantined,
+    }
+    connection.execute(ADD_COUNTS, counts)
+    for one in tally.rejected:
+        row = [one.origin, one.stream, one.offset, storable(one.kind), storable(one.reason)]
+        connection.execute(INSERT_REJECTED, row)

@@ -1,0 +1,140 @@
+"""The bodies of the journal kinds that tables are made of. What has another form is rejected and reported."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from workbench.records.episodes import ChangeKind, Outcome
+
+# Numbers that every column and every other program can hold.
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+
+EventType = Literal["read", "edit", "grepai_hit", "delta", "decision", "feedback"]
+
+
+class Change(msgspec.Struct, array_like=True):
+    """`[path, kind, added, removed, old_path]`."""
+
+    path: str
+    kind: ChangeKind
+    added: Whole = 0
+    removed: Whole = 0
+    old_path: str = ""
+
+
+class EpisodeImported(msgspec.Struct):
+    """A whole episode from a source that is over: a commit, a transcript. Replaces one of its session."""
+
+    session_id: Name
+    project_id: str
+    task_text: str
+    task_fingerprint: str
+    query_type: str
+    started_at: Whole
+    ended_at: Whole | None = None
+    outcome: Outcome = Outcome.UNKNOWN
+    commit_sha: str | None = None
+    issue_refs: list[str] = []
+    changes: list[Change] = []
+    reads: list[str] = []
+    token_budget: Whole | None = None
+    token_used: Whole | None = None
+    latency_ms: Whole | None = None
+
+
+class EpisodeStarted(msgspec.Struct):
+    """A live session begins; a second start of the same session changes nothing."""
+
+    session_id: Name
+    project_id: str
+    task_text: str
+    task_fingerprint: str
+    query_type: str
+    started_at: Whole
+    token_budget: Whole | None = None
+
+
+class EpisodeEvent(msgspec.Struct):
+    """Something a live session did. An edit's `payload.kind` says what happened to the file."""
+
+    session_id: Name
+    event_type: EventType
+    timestamp: Whole
+    file_path: str | None = None
+    symbol: str | None = None
+    payload: dict[str, Any] | None = None
+
+
+class EpisodeEnded(msgspec.Struct):
+    """A live session is over; fields left out keep their values."""
+
+    session_id: Name
+    ended_at: Whole | None = None
+    outcome: Outcome | None = None
+    token_budget: Whole | None = None
+    token_used: Whole | None = None
+    latency_ms: Whole | None = None
+    commit_sha: str | None = None
+
+
+class FeedbackGiven(msgspec.Struct):
+    """A person or an agent says how a session went."""
+
+    session_id: Name
+    timestamp: Whole
+    outcome: Outcome | None = None
+    rationale: str | None = None
+
+
+class EpisodeForgotten(msgspec.Struct):
+    """Sessions that must go with everything derived from them, as after a rewrite of history."""
+
+    session_ids: list[str]
+
+
+class ModelRegistered(msgspec.Struct):
+    """A ranking model; registering it again replaces it and keeps whether it is active."""
+
+    model_id: Name
+    model_kind: Literal["rust_linear", "ollama_rerank"]
+    version: str
+    created_at: Whole
+    params: Any = None
+
+
+class ModelActivated(msgspec.Struct):
+    """From now on this model is the one of its kind."""
+
+    model_id: Name
+
+
+class RuleRemoved(msgspec.Struct):
+    """A rule is gone."""
+
+    id: Name
+
+
+class Measured(msgspec.Struct):
+    """One operation. `cache` maps a level to [hits, misses], `stages` a name to milliseconds."""
+
+    operation: Name
+    duration_ms: float
+    stages: dict[str, float] = {}
+    cache: dict[str, tuple[Whole, Whole]] = {}
+    tokens: Whole | None = None
+    candidates: Whole | None = None
+    degraded: list[str] = []
+    ok: bool = True
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON that every reader accepts; lone surrogates become question marks."""
+    try:
+        return msgspec.json.encode(value).decode("utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,33 @@
+-- Rules as their journals last put them. origin is the journal: a project's own rules or the user's.
+
+CREATE TABLE rules (
+    origin VARCHAR NOT NULL,
+    id VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    rule VARCHAR NOT NULL,
+    category VARCHAR NOT NULL,
+    authority VARCHAR NOT NULL,
+    scope VARCHAR[] NOT NULL,
+    source VARCHAR NOT NULL,
+    conditions JSON NOT NULL,
+    replaces VARCHAR[] NOT NULL,
+    created_at VARCHAR NOT NULL,
+    updated_at VARCHAR NOT NULL,
+    metadata JSON NOT NULL,
+    project_id VARCHAR,
+    tool_targets VARCHAR[] NOT NULL,
+    priority BIGINT NOT NULL,
+    token_cost BIGINT NOT NULL,
+    usage_count BIGINT NOT NULL,
+    last_used VARCHAR,
+    tags VARCHAR[] NOT NULL,
+    version BIGINT NOT NULL,
+    condition_text VARCHAR NOT NULL,
+    action_text VARCHAR NOT NULL,
+    level VARCHAR NOT NULL,
+    enabled BOOLEAN NOT NULL,
+    cooldown BIGINT NOT NULL,
+    examples VARCHAR[] NOT NULL,
+    provenance JSON,
+    PRIMARY KEY (origin, id)
+);

@@ -1,0 +1,250 @@
+"""The DuckDB tables of a project: a projection of its journals that any process brings up to date.
+
+The file is used under the store's own lock for one round at a time: attach, project at most `ROUND` entries
+in one transaction together with the offsets they end at, detach. A process killed anywhere leaves either the
+old state or the new one. A file that cannot be read is set aside and made again from the journals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from store import locks, projecting
+from store.digests import digests
+from store.duck import ATTACH_READING, Damaged, Kept
+from store.files import private_dir, translated
+from store.journal import FileJournal
+from store.migrations import ForeignSchema, migrate
+from store.projecting import Rejected, Replaced, Round
+from store.projections import artifacts
+from workbench.errors import StoreError
+from workbench.ports import Clock
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+FILE: Final = "tables.duckdb"
+ROUND: Final = 20_000
+SHOWN: Final = 100
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """What a catch-up did. `rebuilt` says why the tables were made anew; empty if they were not.
+
+    `rejected` holds the first entries that were left out for their form, `rejections` counts all of them;
+    `unknown` counts entries of kinds this program does not know; `quarantined` lines that cannot be read.
+    `set_aside` is where a damaged file went.
+    """
+
+    entries: int = 0
+    unknown: Mapping[str, int] | None = None
+    rejected: tuple[Rejected, ...] = ()
+    rejections: int = 0
+    quarantined: int = 0
+    rebuilt: str = ""
+    set_aside: str = ""
+
+
+class Tables:
+    """The tables under the state directory `root`.
+
+    `journals` are the project's and, if it has rules, the user's own: `{"project": …, "home": …}`.
+    Threads may share one; processes each have their own.
+    """
+
+    def __init__(
+        self, root: Path, journals: Mapping[str, FileJournal], clock: Clock, *, timeout: float = 60.0
+    ) -> None:
+        self.path = root / FILE
+        self._lock = root / "locks" / "tables.lock"
+        self._journals = dict(journals)
+        self._clock = clock
+        self._timeout = timeout
+        self._kept = Kept(root / "spill")
+        self._mutex = threading.RLock()
+        self._caught_up: dict[tuple[str, str], int] = {}
+
+    def catch_up(self) -> CatchUp:
+        """Project what the journals hold beyond the tables. Idempotent; does nothing where nothing is new.
+
+        Raises: StoreError, StoreBusy.
+        """
+        with self._mutex:
+            sizes = self._sizes()
+            if sizes == self._caught_up and self.path.exists():
+                return CatchUp()
+            rounds: list[Round] = []
+            while not rounds or rounds[-1].more:
+                with locks.exclusive(self._lock, timeout=self._timeout):
+                    try:
+                        rounds.append(self._round(self.path))
+                    except Damaged as finding:
+                        aside = self._set_aside()
+                        report = self._rebuild(f"the database was damaged: {finding}")
+                        return replace(report, set_aside=str(aside))
+                    except (Replaced, ForeignSchema) as finding:
+                        return self._rebuild(str(finding))
+            self._caught_up = sizes
+            return _report(rounds)
+
+    def rebuild(self) -> CatchUp:
+        """Make the tables anew from the journals. The old ones serve readers until the new ones are whole.
+
+        Artifacts are not in the journals: those tables are empty until the engine replaces them again.
+        Raises: StoreError, StoreBusy.
+        """
+        with self._mutex, locks.exclusive(self._lock, timeout=self._timeout):
+            return self._rebuild("asked for")
+
+    def query(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        """Return the rows of a SELECT over tables that are up to date. Raises: StoreError, StoreBusy."""
+        return self.read(lambda connection: connection.execute(statement, parameters).fetchall())
+
+    def read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
+        """Return what `work` reads from tables that are up to date; it may be called twice.
+
+        Raises: StoreError, StoreBusy.
+        """
+        with self._mutex:
+            self.catch_up()
+            seen = _identity(self.path)
+            try:
+                return self._read(work)
+            except (Damaged, FileNotFoundError) as finding:
+                self._recover(seen, f"the database was damaged: {finding}")
+            try:
+                return self._read(work)
+            except (Damaged, FileNotFoundError) as finding:
+                raise StoreError(
+                    f"reading {self.path} failed: {finding}", hint="Check the disk."
+                ) from finding
+
+    def digest(self) -> dict[str, str]:
+        """Return a content hash of each table that journals stand behind."""
+        return self.read(digests)
+
+    def replace_artifacts(
+        self, files: artifacts.Columns, edges: artifacts.Columns, symbols: artifacts.Columns
+    ) -> None:
+        """Replace the project index tables in one transaction; columns as in `projections.artifacts`.
+
+        Raises: StoreError, StoreBusy.
+        """
+        with self._mutex:
+            self.catch_up()
+            with locks.exclusive(self._lock, timeout=self._timeout):
+                try:
+                    with self._kept.attached(self.path) as connection:
+                        connection.execute("BEGIN")
+                        artifacts.replace_artifacts(connection, files, edges, symbols)
+                        connection.execute("COMMIT")
+                except Damaged as finding:
+                    raise StoreError(
+                        f"writing {self.path} failed: {finding}", hint="Run `workbench rebuild`."
+                    ) from finding
+
+    def close(self) -> None:
+        """Give up the kept connection."""
+        with self._mutex:
+            self._kept.close()
+
+    def _sizes(self) -> dict[tuple[str, str], int]:
+        return {
+            (origin, stream): journal.size(stream)
+            for origin, journal in self._journals.items()
+            for stream in projecting.projected_streams(origin, journal)
+        }
+
+    def _round(self, path: Path) -> Round:
+        private_dir(path.parent)
+        with self._kept.attached(path) as connection:
+            migrate(connection)
+            return projecting.project(connection, self._journals, ROUND)
+
+    def _read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
+        with (
+            locks.shared(self._lock, timeout=self._timeout),
+            self._kept.attached(self.path, how=ATTACH_READING) as connection,
+        ):
+            return work(connection)
+
+    def _recover(self, seen: object, reason: str) -> None:
+        """Make the tables anew, unless another process did so since `seen`."""
+        with locks.exclusive(self._lock, timeout=self._timeout):
+            if _identity(self.path) == seen:
+                self._set_aside()
+                self._rebuild(reason)
+
+    def _rebuild(self, reason: str) -> CatchUp:
+        fresh = self.path.with_name(f"{FILE}.new")
+        with translated(f"making {self.path} anew"):
+            _remove(fresh)
+            rounds: list[Round] = []
+            try:
+                while not rounds or rounds[-1].more:
+                    rounds.append(self._round(fresh))
+            except (Damaged, Replaced, ForeignSchema) as finding:
+                raise StoreError(
+                    f"making {self.path} anew failed: {finding}",
+                    hint="Check the disk; the journals are untouched.",
+                ) from finding
+            # The old log must not be taken for the new file's. Without it the old file is an earlier state.
+            _log(self.path).unlink(missing_ok=True)
+            os.replace(fresh, self.path)
+        self._caught_up = {}
+        return replace(_report(rounds), rebuilt=reason)
+
+    def _set_aside(self) -> Path:
+        """Move a damaged file out of the way and return where to; only the last one is kept."""
+        moment = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y%m%dT%H%M%SZ")
+        aside = self.path.with_name(f"{FILE}.corrupt-{moment}")
+        with translated(f"setting {self.path} aside"):
+            for old in self.path.parent.glob(f"{FILE}.corrupt-*"):
+                old.unlink()
+            _log(self.path).unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(self.path, aside)
+        return aside
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    _log(path).unlink(missing_ok=True)
+
+
+def _identity(path: Path) -> object:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def _report(rounds: Iterable[Round]) -> CatchUp:
+    tallies = [tally for one in rounds for tally in one.tallies]
+    unknown: Counter[str] = Counter()
+    for tally in tallies:
+        unknown.update(tally.unknown)
+    rejected = [one for tally in tallies for one in tally.rejected]
+    return CatchUp(
+        entries=sum(tally.entries for tally in tallies),
+        unknown=dict(sorted(unknown.items())),
+        rejected=tuple(rejected[:SHOWN]),
+        rejections=len(rejected),
+        quarantined=sum(tally.quarantined for tally in tallies),
+    )

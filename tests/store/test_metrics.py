@@ -1,0 +1,68 @@
+"""Measurements and what they add up to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from store.journal import FileJournal, Rotation, segments
+from store.memory import ManualClock
+from store.metrics import operation_stats, record
+from store.tables import Tables
+
+
+def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """Percentiles, hit ratios by level, medians and the share of degraded calls come from the journal."""
+    for n in range(1, 101):
+        record(
+            journal,
+            "plan",
+            float(n),
+            by="cli",
+            stages={"rank": n / 2},
+            cache={"l1": (3, 1), "unused": (0, 0)},
+            tokens=n * 10,
+            degraded=["embeddings"] if n <= 25 else [],
+            ok=n != 7,
+        )
+    record(journal, "index", 5.0, by="hook")
+
+    index, plan = operation_stats(Tables(tmp_path, {"project": journal}, clock))
+
+    assert (plan.operation, plan.count, plan.failed) == ("plan", 100, 1)
+    assert (plan.p50, plan.p95, plan.p99) == pytest.approx((50.5, 95.05, 99.01))
+    assert plan.hit_ratio == {"l1": 0.75}
+    assert plan.stages == {"rank": 25.25}
+    assert plan.tokens_median == 505
+    assert plan.fallback_rate == 0.25
+    assert plan.missing == {"embeddings": 25}
+    assert (index.count, index.hit_ratio, index.tokens_median, index.fallback_rate) == (1, {}, None, 0)
+
+
+def test_figures_since_a_time(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """Only what was measured since then counts."""
+    record(journal, "plan", 1000.0, by="cli")
+    clock.advance(3600)
+    record(journal, "plan", 1.0, by="cli")
+
+    [recent] = operation_stats(Tables(tmp_path, {"project": journal}, clock), since=clock.now() - 60)
+
+    assert (recent.count, recent.p99) == (1, 1.0)
+
+
+def test_tables_follow_a_rotated_stream(tmp_path: Path, clock: ManualClock) -> None:
+    """When measurements are forgotten the tables forget them too, and equal a rebuild at every step."""
+    journal = FileJournal(tmp_path, clock, rotated={"metrics": Rotation(max_bytes=3_000, keep=1)})
+    tables = Tables(tmp_path, {"project": journal}, clock)
+    for n in range(60):
+        record(journal, "plan", float(n), by="hook")
+        if n % 7 == 0:
+            tables.catch_up()
+
+    kept = sum(1 for part in segments(journal, "metrics") for _ in journal.read(part))
+    assert tables.query("SELECT count(*) FROM metrics") == [(kept,)]
+    assert kept < 60
+    before = tables.digest()
+    tables.rebuild()
+    assert tables.digest() == before

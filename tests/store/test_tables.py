@@ -1,0 +1,604 @@
+"""The tables equal the journals, however and by whomever they were brought up to date."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import store.tables
+from store.duck import Kept
+from store.journal import FileJournal, stream_path
+from store.memory import ManualClock
+from store.tables import Tables
+from workbench.errors import StoreError
+
+Start = Callable[..., subprocess.Popen[str]]
+Outputs = Callable[[list[subprocess.Popen[str]]], list[str]]
+
+
+@pytest.fixture
+def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Tables:
+    """The tables of `journal`."""
+    return Tables(tmp_path, {"project": journal}, clock)
+
+
+def episode(number: int, **fields: Any) -> dict[str, Any]:
+    """Return the body of an imported episode."""
+    body = {
+        "session_id": f"git:{number}",
+        "project_id": "p",
+        "task_text": f"Fix number {number}",
+        "task_fingerprint": f"f{number % 3}",
+        "query_type": "bugfix",
+        "started_at": 1_000 * number,
+        "ended_at": 1_000 * number,
+        "outcome": "success",
+        "commit_sha": f"sha{number}",
+        "issue_refs": ["#1", "#2"],
+        "changes": [["a.py", "modified", 3, 1, ""], [f"{number}.py", "added", 1, 0, "old.py"]],
+        "reads": ["b.py"],
+    }
+    return body | fields
+
+
+def put(journal: FileJournal, *bodies: dict[str, Any]) -> None:
+    """Append imported episodes."""
+    journal.append("sessions", "episode.imported", list(bodies), by="import:git")
+
+
+def test_an_imported_episode_becomes_rows(journal: FileJournal, tables: Tables) -> None:
+    """A commit gives an episode, an event for each file, a link for each file and issue, and affinity."""
+    put(journal, episode(1))
+    report = tables.catch_up()
+
+    assert (report.entries, report.rejections, report.quarantined, report.rebuilt) == (1, 0, 0, "")
+    assert tables.query("SELECT * FROM episodes") == [
+        ("git:1", "p", "Fix number 1", "f1", "bugfix", 1000, 1000, "success", None, None, None)
+    ]
+    assert tables.query(
+        "SELECT event_type, file_path, payload_json, timestamp FROM episode_events ORDER BY id"
+    ) == [
+        ("read", "b.py", None, 1000),
+        ("edit", "a.py", '{"kind":"modified","added":3,"removed":1}', 1000),
+        ("edit", "1.py", '{"kind":"added","added":1,"removed":0,"old_path":"old.py"}', 1000),
+    ]
+    assert tables.query(
+        "SELECT issue_ref, commit_sha, change_path, change_kind FROM causal_links ORDER BY id"
+    ) == [
+        ("#1", "sha1", "a.py", "modified"),
+        ("#2", "sha1", "a.py", "modified"),
+        ("#1", "sha1", "1.py", "added"),
+        ("#2", "sha1", "1.py", "added"),
+    ]
+    assert tables.query(
+        "SELECT * EXCLUDE weight, weight::DOUBLE FROM task_file_affinity ORDER BY file_path"
+    ) == [
+        ("f1", "1.py", 0, 1, 1, 1000, 2.0),
+        ("f1", "a.py", 0, 1, 1, 1000, 2.0),
+        ("f1", "b.py", 1, 0, 0, 1000, pytest.approx(0.3)),
+    ]
+
+
+def test_affinity_counts_episodes_and_decays(journal: FileJournal, tables: Tables) -> None:
+    """Each episode counts once, and use 180 days before the newest counts half."""
+    half = 180 * 86_400
+    twice = [["a.py", "modified", 1, 1, ""]] * 5
+    put(
+        journal,
+        episode(1, task_fingerprint="f", changes=twice, reads=[], ended_at=0),
+        episode(
+            2,
+            task_fingerprint="f",
+            changes=[["b.py", "added", 1, 1, ""]],
+            reads=[],
+            ended_at=half,
+            outcome="failed",
+        ),
+    )
+
+    assert tables.query(
+        "SELECT file_path, edits, success_edits, weight FROM task_file_affinity ORDER BY 1"
+    ) == [
+        ("a.py", 1, 1, 1.0),
+        ("b.py", 1, 0, 1.0),
+    ]
+
+
+def test_a_live_session_becomes_rows(journal: FileJournal, tables: Tables) -> None:
+    """Start, events, end and feedback of a session add up, whichever batch they come in."""
+    start = {
+        k: episode(1)[k] for k in ("session_id", "project_id", "task_text", "task_fingerprint", "query_type")
+    }
+    journal.append("sessions", "episode.started", [{**start, "started_at": 10}], by="hook")
+    tables.catch_up()
+    events = [
+        {"session_id": "git:1", "event_type": "read", "timestamp": 11, "file_path": "a.py"},
+        {
+            "session_id": "git:1",
+            "event_type": "edit",
+            "timestamp": 12,
+            "file_path": "a.py",
+            "payload": {"kind": "added"},
+        },
+        {
+            "session_id": "git:1",
+            "event_type": "decision",
+            "timestamp": 13,
+            "symbol": "f",
+            "payload": {"x": [1]},
+        },
+    ]
+    journal.append("sessions", "episode.event", events, by="hook")
+    ended = {
+        "session_id": "git:1",
+        "ended_at": 20,
+        "outcome": "partial",
+        "token_used": 7,
+        "commit_sha": "abc",
+    }
+    journal.append("sessions", "episode.ended", [ended], by="hook")
+    feedback = {"session_id": "git:1", "timestamp": 30, "outcome": "success", "rationale": "it works"}
+    journal.append("sessions", "feedback.given", [feedback], by="cli")
+
+    assert tables.query("SELECT started_at, ended_at, outcome, token_used FROM episodes") == [
+        (10, 20, "success", 7)
+    ]
+    assert tables.query("SELECT event_type FROM episode_events ORDER BY id") == [
+        ("read",),
+        ("edit",),
+        ("decision",),
+        ("feedback",),
+    ]
+    assert tables.query("SELECT commit_sha, change_kind, rationale FROM causal_links") == [
+        ("abc", "added", "it works")
+    ]
+    assert tables.query("SELECT reads, edits, success_edits FROM task_file_affinity") == [(1, 1, 1)]
+
+
+def test_forgotten_episodes_leave_nothing(journal: FileJournal, tables: Tables) -> None:
+    """When history was rewritten, episodes go with their events, links and affinity."""
+    put(journal, episode(1), episode(4))
+    tables.catch_up()
+    journal.append("sessions", "episode.forgotten", [{"session_ids": ["git:1", "unknown"]}], by="import:git")
+
+    assert tables.query("SELECT session_id FROM episodes") == [("git:4",)]
+    assert tables.query("SELECT DISTINCT session_id FROM episode_events") == [("git:4",)]
+    assert tables.query("SELECT DISTINCT session_id FROM causal_links") == [("git:4",)]
+    assert tables.query("SELECT file_path FROM task_file_affinity ORDER BY 1") == [
+        ("4.py",),
+        ("a.py",),
+        ("b.py",),
+    ]
+
+
+_STARTED = {"session_id", "project_id", "task_text", "task_fingerprint", "query_type", "started_at"}
+SESSIONS = st.integers(1, 4)
+OUTCOMES = st.sampled_from(["success", "partial", "failed", "unknown"])
+STEPS = st.one_of(
+    st.builds(lambda n, o: ("episode.imported", episode(n, outcome=o)), SESSIONS, OUTCOMES),
+    st.builds(
+        lambda n, t: (
+            "episode.started",
+            {k: v for k, v in episode(n, started_at=t).items() if k in _STARTED},
+        ),
+        SESSIONS,
+        st.integers(0, 9),
+    ),
+    st.builds(
+        lambda n, kind, path, t: (
+            "episode.event",
+            {"session_id": f"git:{n}", "event_type": kind, "timestamp": t, "file_path": path},
+        ),
+        SESSIONS,
+        st.sampled_from(["read", "edit", "delta"]),
+        st.sampled_from(["a.py", "b.py", None]),
+        st.integers(0, 10**8),
+    ),
+    st.builds(
+        lambda n, o, sha: ("episode.ended", {"session_id": f"git:{n}", "outcome": o, "commit_sha": sha}),
+        SESSIONS,
+        OUTCOMES | st.none(),
+        st.sampled_from(["abc", None]),
+    ),
+    st.builds(
+        lambda n, o, why: (
+            "feedback.given",
+            {"session_id": f"git:{n}", "outcome": o, "rationale": why, "timestamp": 5},
+        ),
+        SESSIONS,
+        OUTCOMES | st.none(),
+        st.sampled_from(["good", None]),
+    ),
+    st.builds(
+        lambda ns: ("episode.forgotten", {"session_ids": [f"git:{n}" for n in ns]}), st.lists(SESSIONS)
+    ),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=st.lists(st.tuples(STEPS, st.booleans()), min_size=1, max_size=12))
+def test_batches_make_no_difference(
+    steps: list[tuple[tuple[str, dict[str, Any]], bool]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever the order of entries, catching up often gives the same content as one rebuild."""
+    root = tmp_path_factory.mktemp("t")
+    clock = ManualClock()
+    journal = FileJournal(root, clock)
+    tables = Tables(root, {"project": journal}, clock)
+    for (kind, body), stop in steps:
+        journal.append("sessions", kind, [body], by="cli", sync=False)
+        if stop:
+            assert tables.catch_up().rejections == 0
+
+    before = tables.digest()
+    rows = tables.query("SELECT * FROM task_file_affinity ORDER BY ALL")
+    tables.rebuild()
+
+    assert tables.query("SELECT * FROM task_file_affinity ORDER BY ALL") == rows
+    assert tables.digest() == before
+
+
+def test_rounds_make_no_difference(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long journal is projected in several transactions with the same result as in one."""
+    put(journal, *[episode(n) for n in range(50)])
+    journal.append("models", "model.activated", [{"model_id": "x"}] * 3, by="cli")
+    monkeypatch.setattr(store.tables, "ROUND", 7)
+    assert tables.catch_up().entries == 53
+    before = tables.digest()
+    monkeypatch.undo()
+    tables.rebuild()
+
+    assert tables.digest() == before
+
+
+def test_catching_up_again_does_nothing(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock, tables: Tables
+) -> None:
+    """What is projected is not projected twice, by this process or another."""
+    put(journal, episode(1))
+    tables.catch_up()
+    before = tables.digest()
+
+    assert tables.catch_up().entries == 0
+    assert Tables(tmp_path, {"project": journal}, clock).catch_up().entries == 0
+    assert tables.digest() == before
+
+
+def test_what_cannot_be_projected_is_counted(journal: FileJournal, tables: Tables, tmp_path: Path) -> None:
+    """Unknown kinds, wrong bodies and lines that are none are told apart, and nothing else is held up."""
+    put(journal, episode(1), episode(2, started_at="yesterday"), {"session_id": ""})
+    journal.append("sessions", "episode.dreamt", [{}], by="cli")
+    with stream_path(tmp_path, "sessions").open("ab") as file:
+        file.write(b"junk\n")
+    put(journal, episode(3))
+
+    report = tables.catch_up()
+
+    assert (report.entries, report.rejections, report.quarantined) == (5, 2, 1)
+    assert report.unknown == {"episode.dreamt": 1}
+    assert "started_at" in report.rejected[0].reason
+    assert tables.query("SELECT session_id FROM episodes ORDER BY 1") == [("git:1",), ("git:3",)]
+    assert tables.query("SELECT count(*) FROM rejected") == [(2,)]
+    assert tables.query("SELECT entries, unknown, rejected, quarantined FROM stream_counts") == [(5, 1, 2, 1)]
+
+
+TEXTS = st.text(st.characters(codec=None), max_size=8)
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = ["rule.put", "model.registered", "episode.imported", "episode.event", "op.measured"]
+STREAMS = {"rule": "rules", "model": "models", "episode": "sessions", "op": "metrics"}
+VALID: dict[str, dict[str, Any]] = {
+    "rule.put": {"id": "r", "name": "n", "rule": "do"},
+    "model.registered": {"model_id": "m", "model_kind": "rust_linear", "version": "1", "created_at": 1},
+    "episode.imported": episode(1),
+    "episode.event": {"session_id": "s", "event_type": "edit", "timestamp": 1, "file_path": "x"},
+    "op.measured": {"operation": "plan", "duration_ms": 1.0},
+}
+FIELDS = [
+    "id",
+    "name",
+    "rule",
+    "scope",
+    "conditions",
+    "metadata",
+    "tags",
+    "priority",
+    "provenance",
+    "examples",
+    "params",
+    "version",
+    "model_id",
+    "created_at",
+    "task_text",
+    "changes",
+    "reads",
+    "issue_refs",
+    "started_at",
+    "payload",
+    "file_path",
+    "stages",
+    "cache",
+    "degraded",
+    "tokens",
+    "duration_ms",
+    "ok",
+]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    changes=st.lists(
+        st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSONS, max_size=4)),
+        max_size=8,
+    )
+)
+def test_no_body_stops_the_projection(
+    changes: list[tuple[str, dict[str, Any]]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Bodies with anything in any field are projected or rejected; the ones around them are always there."""
+    root = tmp_path_factory.mktemp("t")
+    clock = ManualClock()
+    journal = FileJournal(root, clock)
+    for kind, change in changes:
+        stream = STREAMS[kind.split(".")[0]]
+        journal.append(stream, kind, [VALID[kind] | change], by="cli", sync=False)
+    put(journal, episode(99))
+    journal.append("rules", "rule.put", [{"id": "last", "name": "n", "rule": "do"}], by="cli")
+    tables = Tables(root, {"project": journal}, clock)
+
+    report = tables.catch_up()
+
+    assert report.entries == len(changes) + 2
+    assert tables.query("SELECT count(*) FROM episodes WHERE session_id = 'git:99'") == [(1,)]
+    assert tables.query("SELECT count(*) FROM rules WHERE id = 'last'") == [(1,)]
+
+
+def test_rules_are_what_was_put_last(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """A rule has its newest form, a removed one is gone, and the user's own rules are told apart."""
+    home = FileJournal(tmp_path / "home", clock)
+    tables = Tables(tmp_path, {"project": journal, "home": home}, clock)
+    rule = {
+        "id": "a",
+        "name": "n",
+        "rule": "use tabs",
+        "scope": ["path:*.go"],
+        "conditions": {"os": ["linux"]},
+    }
+    journal.append("rules", "rule.put", [rule, {**rule, "id": "b"}, {**rule, "rule": "use spaces"}], by="tui")
+    home.append("rules", "rule.put", [rule], by="tui")
+    tables.catch_up()
+    journal.append("rules", "rule.removed", [{"id": "b"}], by="tui")
+
+    assert tables.query("SELECT origin, id, rule, scope, conditions, authority FROM rules ORDER BY 1, 2") == [
+        ("home", "a", "use tabs", ["path:*.go"], '{"os":["linux"]}', "default"),
+        ("project", "a", "use spaces", ["path:*.go"], '{"os":["linux"]}', "default"),
+    ]
+
+
+def test_one_model_of_a_kind_is_active(journal: FileJournal, tables: Tables) -> None:
+    """Activating a model puts out the others of its kind and no others; an unknown one changes nothing."""
+    for name, kind in (("a", "rust_linear"), ("b", "rust_linear"), ("c", "ollama_rerank")):
+        body = {"model_id": name, "model_kind": kind, "version": "1", "created_at": 1, "params": {"w": [1]}}
+        journal.append("models", "model.registered", [body], by="cli")
+    activated = [{"model_id": name} for name in ("a", "c", "b", "nobody")]
+    journal.append("models", "model.activated", activated, by="cli")
+
+    assert tables.query("SELECT model_id, active, params_json FROM model_registry ORDER BY 1") == [
+        ("a", 0, '{"w":[1]}'),
+        ("b", 1, '{"w":[1]}'),
+        ("c", 1, '{"w":[1]}'),
+    ]
+
+
+def test_artifacts_are_replaced_as_a_whole(tables: Tables) -> None:
+    """The project index tables hold what the engine gave last, also nothing."""
+    files: dict[str, list[Any]] = {
+        "path": ["a.py"],
+        "language": ["python"],
+        "role": ["source"],
+        "size": [1],
+        "mtime_ns": [2],
+        "content_hash": ["h"],
+        "lines": [3],
+        "tokens": [4],
+    }
+    edges = {"from_path": ["a.py"], "to_path": ["b.py"], "kind": ["import"]}
+    symbols: dict[str, list[Any]] = {
+        "path": ["a.py"],
+        "name": ["f"],
+        "kind": ["function"],
+        "line": [1],
+        "end_line": [2],
+        "signature": ["def f()"],
+        "parent": [""],
+        "exported": [True],
+    }
+    tables.replace_artifacts(files, edges, symbols)
+    tables.replace_artifacts({**files, "size": [9]}, edges, {name: [] for name in symbols})
+
+    assert tables.query("SELECT path, size FROM artifacts") == [("a.py", 9)]
+    assert tables.query("SELECT * FROM artifact_edges") == [("a.py", "b.py", "import")]
+    assert tables.query("SELECT * FROM symbols") == []
+
+
+@pytest.mark.parametrize("damage", ["empty", "garbage", "half", "header", "directory"])
+def test_a_damaged_file_is_set_aside(
+    journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock, damage: str
+) -> None:
+    """A file that is no database is moved away and made again from the journals, and that is told."""
+    put(journal, *[episode(n) for n in range(20)])
+    before = tables.digest()
+    content = tables.path.read_bytes()
+    broken = {
+        "empty": b"",
+        "garbage": b"x" * 9000,
+        "half": content[: len(content) // 2],
+        "header": b"\0" * 4096 + content[4096:],
+    }
+    if damage == "directory":
+        tables.path.unlink()
+        tables.path.mkdir()
+    else:
+        tables.path.write_bytes(broken[damage])
+
+    again = Tables(tmp_path, {"project": journal}, clock)
+    report = again.catch_up()
+
+    assert "damaged" in report.rebuilt
+    assert Path(report.set_aside).exists()
+    assert again.digest() == before
+
+
+def test_damage_found_while_reading_is_repaired(
+    journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock
+) -> None:
+    """Damage in blocks that only a query touches leads to a rebuild and the right answer."""
+    put(journal, *[episode(n) for n in range(2000)])
+    tables.catch_up()
+    content = bytearray(tables.path.read_bytes())
+    content[12_288:-1] = b"\xff" * (len(content) - 12_289)
+    tables.path.write_bytes(content)
+
+    assert tables.query("SELECT count(DISTINCT task_text), count(DISTINCT session_id) FROM episodes") == [
+        (2000, 2000)
+    ]
+
+
+def test_a_deleted_file_is_made_again(journal: FileJournal, tables: Tables) -> None:
+    """Deleting the database loses nothing."""
+    put(journal, episode(1))
+    before = tables.digest()
+    tables.path.unlink()
+
+    assert tables.digest() == before
+
+
+def test_a_replaced_journal_leads_to_a_rebuild(
+    journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock
+) -> None:
+    """When a journal is not the one the tables were made from, they are made anew."""
+    put(journal, episode(1), episode(2))
+    tables.catch_up()
+    stream_path(tmp_path, "sessions").unlink()
+    put(journal, episode(3), episode(4), episode(5))
+
+    report = tables.catch_up()
+
+    assert "replaced" in report.rebuilt
+    assert tables.query("SELECT session_id FROM episodes ORDER BY 1") == [("git:3",), ("git:4",), ("git:5",)]
+
+
+def test_another_programs_schema_leads_to_a_rebuild(
+    journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock
+) -> None:
+    """Tables made by other migrations are made anew."""
+    put(journal, episode(1))
+    before = tables.digest()
+    with Kept(tmp_path / "spill").attached(tables.path) as connection:
+        connection.execute("INSERT INTO schema_migrations VALUES (99, 'future', 'x')")
+
+    again = Tables(tmp_path, {"project": journal}, clock)
+
+    assert "another version" in again.catch_up().rebuilt
+    assert again.digest() == before
+
+
+def test_an_impossible_query_is_an_error_and_no_damage(journal: FileJournal, tables: Tables) -> None:
+    """A mistake in a statement does not cost the tables."""
+    put(journal, episode(1))
+    tables.catch_up()
+
+    with pytest.raises(StoreError):
+        tables.query("SELEKT 1")
+    assert tables.query("SELECT count(*) FROM episodes") == [(1,)]
+
+
+READER = """
+import sys
+from pathlib import Path
+from store.clock import SystemClock
+from store.journal import FileJournal
+from store.tables import Tables
+root = Path(sys.argv[1])
+journal = FileJournal(root, SystemClock())
+tables = Tables(root, {"project": journal}, SystemClock())
+total = 0
+for n in range(int(sys.argv[2])):
+    body = {"session_id": f"{sys.argv[3]}:{n}", "project_id": "p", "task_text": "t", "task_fingerprint": f"f{n % 2}",
+            "query_type": "bugfix", "started_at": n, "outcome": "success", "changes": [["a.py", "modified"]]}
+    journal.append("sessions", "episode.imported", [body], by=sys.argv[3])
+    print(n, flush=True)
+    total += tables.catch_up().entries
+print(total)
+"""
+
+
+def test_many_processes_share_the_tables(
+    journal: FileJournal, tables: Tables, tmp_path: Path, start: Start, outputs: Outputs
+) -> None:
+    """Eight processes that append and catch up at once apply every entry exactly once."""
+    printed = outputs([start(READER, tmp_path, 4, f"p{n}") for n in range(8)])
+
+    assert sum(int(text.split()[-1]) for text in printed) == 32
+    assert tables.query("SELECT count(*) FROM episodes") == [(32,)]
+    before = tables.digest()
+    tables.rebuild()
+    assert tables.digest() == before
+
+
+def test_kill_at_any_time_needs_no_repair(
+    journal: FileJournal, tables: Tables, tmp_path: Path, start: Start
+) -> None:
+    """After kill -9 in the middle of appending and projecting, tables catch up and equal a rebuild."""
+    for n in range(4):
+        process = start(READER, tmp_path, 10_000, f"k{n}")
+        assert process.stdout is not None
+        for _ in range(3 + 2 * n):
+            process.stdout.readline()
+        process.kill()
+        process.communicate()
+        assert tables.catch_up().rebuilt == ""
+
+    before = tables.digest()
+    tables.rebuild()
+    assert tables.digest() == before
+    assert tables.query("SELECT count(*) FROM episodes") == [(sum(1 for _ in journal.read("sessions")),)]
+
+
+def test_a_full_disk_is_told_and_harms_nothing(
+    journal: FileJournal, tables: Tables, tmp_path: Path, start: Start
+) -> None:
+    """A projection that hits the file size limit fails with a hint; without the limit it works."""
+    put(journal, *[episode(n, task_text="long " * 400 + str(n)) for n in range(600)])
+    code = """
+import resource, sys
+from pathlib import Path
+from store.clock import SystemClock
+from store.journal import FileJournal
+from store.tables import Tables
+from workbench.errors import StoreError
+import duckdb
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+journal = FileJournal(Path(sys.argv[1]), SystemClock())
+try:
+    Tables(Path(sys.argv[1]), {"project": journal}, SystemClock()).catch_up()
+except StoreError as error:
+    print("told", error.hint)
+"""
+    process = start(code, tmp_path)
+    printed, errors = process.communicate()
+
+    assert (process.returncode, errors) == (0, "")
+    assert "told Free some space" in printed
+    assert tables.query("SELECT count(*) FROM episodes") == [(600,)]
