@@ -8,6 +8,7 @@ recognised by their look, so nothing in them can be mistaken for structure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -18,6 +19,7 @@ from workbench.errors import GitError
 from workbench.records.episodes import ChangeKind, Commit, FileChange
 
 _FORMAT = "--format=tformat:%H%x00%P%x00%ct%x00%B"
+_COUNT = re.compile(rb"(?:(\d{1,15})|-)\t(?:(\d{1,15})|-)\t")
 _GITLINK = b"160000"
 _KINDS = {b"A": ChangeKind.ADDED, b"C": ChangeKind.ADDED, b"D": ChangeKind.REMOVED}
 
@@ -168,11 +170,14 @@ def _raw_entry(entry: bytes, source: Iterator[bytes], into: list[tuple[str, str,
 
 
 def _count_entry(entry: bytes, source: Iterator[bytes], into: dict[str, tuple[int, int]]) -> None:
-    added, removed, path = entry.split(b"\t", 2)
+    found = _COUNT.match(entry)
+    if found is None:
+        raise GitError(f"git log gave the count {entry[:60]!r}", hint="Update git.")
+    path = entry[found.end() :]
     if not path:
         _next(source)
         path = _next(source)
-    into[name(path)] = (int(added), int(removed)) if added != b"-" else (0, 0)
+    into[name(path)] = (int(found[1] or 0), int(found[2] or 0))
 
 
 def _next(source: Iterator[bytes]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from itertools import islice
 from types import TracebackType
 from typing import Self
 
@@ -87,7 +88,7 @@ class BlobReader:
     def read_many(self, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield (id, bytes or None as in `read`) in the order asked, with many requests under way at once."""
         source = iter(shas)
-        while window := [sha for sha, _ in zip(source, range(_WINDOW), strict=False)]:
+        while window := list(islice(source, _WINDOW)):
             yield from self._window(window)
 
     def _window(self, shas: list[str]) -> Iterator[tuple[str, bytes | None]]:

@@ -1,0 +1,162 @@
+"""Trees, blobs and differences of real repositories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store.git import (
+    BlobReader,
+    Repository,
+    changes_since,
+    diff_files,
+    diff_hunks,
+    find_repository,
+    read_tree,
+    recent_base,
+)
+from store.git_diff import parse_hunks
+from workbench.errors import GitError
+from workbench.records.episodes import ChangeKind, FileChange
+from workbench.records.worktree import Hunk
+
+
+def found(work: Any) -> Repository:
+    """Return the repository of a work tree."""
+    repository = find_repository(work.root)
+    assert repository is not None
+    return repository
+
+
+def test_a_tree_holds_regular_files_with_sizes(work: Any) -> None:
+    """Paths, ids and sizes come sorted; links are left out; contents come back byte for byte."""
+    work.write("b/\udce9.txt", b"\xe9\0\n")
+    work.write("a", "")
+    (work.root / "link").symlink_to("a")
+    work.commit()
+    repository = found(work)
+
+    tree = read_tree(repository, "HEAD")
+
+    assert [(path, size) for path, _, size in tree] == [("a", 0), ("b/\udce9.txt", 3)]
+    with BlobReader(repository) as blobs:
+        assert [data for _, data in blobs.read_many(sha for _, sha, _ in tree)] == [b"", b"\xe9\0\n"]
+
+
+def test_blobs_over_the_cap_and_missing_ones_are_none(work: Any) -> None:
+    """A blob over the cap is drained, a missing one skipped, and the next one still comes out right."""
+    work.write("big", b"x" * 400_000)
+    work.write("small", b"small\n")
+    work.commit()
+    repository = found(work)
+    (_, big, _), (_, small, _) = read_tree(repository, "HEAD")
+
+    with BlobReader(repository, cap=1000) as blobs:
+        asked = [big, "f" * 40, small, big, small]
+        assert [data for _, data in blobs.read_many(asked)] == [None, None, b"small\n", None, b"small\n"]
+        assert blobs.read(small) == b"small\n"
+        with pytest.raises(GitError, match="not an object id"):
+            blobs.read("HEAD:small\nHEAD:big")
+    with pytest.raises(GitError, match="not open"):
+        blobs.read(small)
+
+
+def test_many_blobs_do_not_fill_the_pipes(work: Any) -> None:
+    """More requests than a pipe holds are answered in order."""
+    for number in range(20):
+        work.write(f"f{number:02}", f"{number}\n" * 5000)
+    work.commit()
+    repository = found(work)
+    shas = [sha for _, sha, _ in read_tree(repository, "HEAD")] * 50
+
+    with BlobReader(repository) as blobs:
+        heads = [data[:2] for _, data in blobs.read_many(shas) if data is not None]
+
+    assert len(heads) == 1000
+    assert heads[:20] == heads[-20:]
+
+
+def test_hunks_by_path(work: Any) -> None:
+    """Changed ranges come per path, also for odd names, renames, removals and files on disk."""
+    work.write("sp ace\t\n\"'ü.txt", "1\n2\n3\n")
+    work.write("gone", "1\n")
+    work.write("old", "".join(f"{number}\n" for number in range(20)))
+    base = work.commit()
+    work.write("sp ace\t\n\"'ü.txt", "0\n1\n2\n")
+    (work.root / "gone").unlink()
+    work.git("mv", "old", "new")
+    work.write("new", "".join(f"{number}\n" for number in range(19)))
+    work.write("bin", b"\0")
+    head = work.commit()
+    repository = found(work)
+
+    expected = {
+        "gone": (Hunk(1, 1, 0, 0),),
+        "new": (Hunk(20, 1, 19, 0),),
+        "sp ace\t\n\"'ü.txt": (Hunk(0, 0, 1, 1), Hunk(3, 1, 3, 0)),
+    }
+    assert expected == diff_hunks(repository, base, head)
+    assert expected == diff_hunks(repository, base)
+    assert diff_hunks(repository, head) == {}
+    assert [change.path for change in diff_files(repository, base, head)] == [
+        "bin",
+        "gone",
+        "new",
+        "sp ace\t\n\"'ü.txt",
+    ]
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [b"x", b"-- a/evil", b"++ b/evil", b"@@ -1 +1 @@", b"diff --git a/x b/x", b"\r", b"\\ No"]
+    ),
+    max_size=6,
+)
+
+
+@given(LINES, LINES)
+def test_content_that_looks_like_a_header_is_content(old: list[bytes], new: list[bytes]) -> None:
+    """Removed and added lines are counted off, whatever they say."""
+    patch = [b"diff --git a/f b/f\n", b"index 1..2 100644\n", b"--- a/f\n", b"+++ b/f\n"]
+    patch.append(b"@@ -3,%d +3,%d @@ def f\n" % (len(old), len(new)))
+    patch += [b"-" + line + b"\n" for line in old] + [b"+" + line + b"\n" for line in new]
+    patch += [b"diff --git a/g b/g\n", b"--- /dev/null\n", b"+++ b/g\n", b"@@ -0,0 +1 @@\n", b"+x\n"]
+
+    expected = {"f": (Hunk(3, len(old), 3, len(new)),), "g": (Hunk(0, 0, 1, 1),)}
+    assert expected == parse_hunks(iter(patch))
+
+
+def test_changes_since_a_revision(work: Any) -> None:
+    """Committed, uncommitted and untracked work are told apart."""
+    work.write("a", "1\n")
+    work.write(".gitignore", "*.log\n")
+    base = work.commit("base")
+    work.write("b", "1\n2\n")
+    head = work.commit("add b")
+    work.write("a", "1\n2\n")
+    work.write("staged", "1\n")
+    work.git("add", "staged")
+    work.write("c", "x")
+    work.write("c.log", "x")
+    changes = changes_since(found(work), base)
+
+    assert (base, head) == (changes.base, changes.head)
+    assert [commit.subject for commit in changes.commits] == ["add b"]
+    assert (FileChange("b", ChangeKind.ADDED, 2, 0),) == changes.committed
+    added = FileChange("staged", ChangeKind.ADDED, 1, 0)
+    assert (FileChange("a", ChangeKind.MODIFIED, 1, 0), added) == changes.uncommitted
+    assert changes.untracked == ("c",)
+    with pytest.raises(GitError, match="no commit is named 'v9'"):
+        changes_since(found(work), "v9")
+
+
+def test_recent_base(work: Any) -> None:
+    """The base lies that many commits back, or is the first commit; without commits there is none."""
+    assert recent_base(found(work), 3) is None
+    shas = [work.commit(f"c{number}") for number in range(4)]
+
+    assert shas[1] == recent_base(found(work), 2)
+    assert shas[0] == recent_base(found(work), 100)
