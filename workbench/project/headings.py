@@ -7,6 +7,7 @@ import re
 from workbench.project.grammars.tree import MAX_NAME, MAX_SYMBOLS, one_line
 from workbench.records.project import Symbol
 
+_MAX_LINE = 400
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
 _ASCIIDOC = re.compile(r"(={1,6})[ \t]+(\S.*)$")
 _RST_RULE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
@@ -21,7 +22,7 @@ _JSON_KEY = re.compile(r"([ \t]+)\"((?:[^\"\\]|\\.)+)\"[ \t]*:")
 
 def sections(language: str, text: str) -> tuple[Symbol, ...]:
     """Return the sections of a Markdown, reStructuredText or AsciiDoc text, nested by level."""
-    lines = text.splitlines()
+    lines = [line[:_MAX_LINE] for line in text.splitlines()]
     headings = _HEADINGS[language](lines)[:MAX_SYMBOLS]
     symbols: list[Symbol] = []
     for position, (line, level, title) in enumerate(headings):
@@ -110,7 +111,7 @@ PROSE_WITH_SECTIONS = frozenset(_HEADINGS)
 
 def keys(language: str, text: str) -> tuple[Symbol, ...]:
     """Return the top-level keys (TOML tables, INI sections) of a configuration file."""
-    lines = text.splitlines()
+    lines = [line[:_MAX_LINE] for line in text.splitlines()]
     found = _KEYS[language](lines)[:MAX_SYMBOLS]
     symbols: list[Symbol] = []
     for position, (line, name) in enumerate(found):

@@ -7,6 +7,7 @@ line that is indented no deeper.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from workbench.project.grammars.tree import MAX_NAME, MAX_SYMBOLS, one_line
@@ -242,6 +243,7 @@ RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
     "assembly": _rules(("function", r"^([A-Za-z_]\w*):")),
     "css": (),
 }
+_LONG_LINE = re.compile(r"([^\n]{400})[^\n]+")
 _LINE_LEAD = re.compile(r"[ \t]*")
 _CLOSERS = ("}", ")", "]", "end", "End", "esac", "fi", "done", "@end", "endif", "endfunction", "endfu")
 
@@ -260,6 +262,7 @@ def pattern_symbols(language: str, data: bytes) -> tuple[Symbol, ...]:
     if not rules:
         return ()
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    text = _LONG_LINE.sub(r"\1", text)
     lines = text.split("\n")
     hits = _hits(rules, text)
     ends = _ends(lines, hits)
@@ -291,8 +294,6 @@ def _hits(rules: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> list[_Hi
     starts = [0]
     starts.extend(match.end() for match in re.finditer("\n", text))
     by_line: dict[int, _Hit] = {}
-    from bisect import bisect_right
-
     for kind, pattern in rules:
         for count, match in enumerate(pattern.finditer(text)):
             if count >= MAX_SYMBOLS:

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
+from threading import Lock, local
 from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
 
 from workbench.project.grammars.tree import MAX_SYMBOLS, Collector
 from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, keys, sections
@@ -20,11 +22,15 @@ from workbench.project.specifiers import IsCode, import_specifiers
 from workbench.records.project import Symbol
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node, Parser
 
 MAX_PARSE_BYTES = 1_500_000  # larger sources are generated; patterns look at their head
 MAX_PATTERN_BYTES = 400_000
-MAX_STEPS = 200_000  # of the parser, about 0.4 s; see `_parse`
+LARGE_BYTES = 100_000
+PARSE_MICROS = (
+    500_000  # error recovery is quadratic: content of another language could take minutes. Ten times
+)
+PARSE_MICROS_LARGE = 3_000_000  # and more what sound code needs, so that only such content meets the limit
 _LONG_LINES = 3_000  # bytes a line on average, beyond which a file is minified
 
 Extracted = tuple[tuple[Symbol, ...], tuple[str, ...]]
@@ -42,7 +48,7 @@ _GRAMMARS = {
     "cpp": ("tree_sitter_cpp", "language", "c"),
     "ruby": ("tree_sitter_ruby", "language", "ruby"),
 }
-_SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_SCRIPT = re.compile(rb"<script\b([^>]{0,300})>", re.IGNORECASE)
 _FRONT_SCRIPT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---", re.DOTALL | re.MULTILINE)
 _CPP_HEADER = re.compile(
     rb"^[ \t]*(?:class[ \t]+\w+[^;\n]*$|namespace\b|template[ \t]*<|using[ \t]+\w+|public:|private:|protected:)",
@@ -115,11 +121,11 @@ def _code_test(root: Node) -> IsCode:
 
 
 @lru_cache(maxsize=16)
-def _parser(language: str) -> Parser:
-    from tree_sitter import Language, Parser
+def _language(name: str) -> Language:
+    from tree_sitter import Language
 
-    module, function, _ = _GRAMMARS[language]
-    return Parser(Language(getattr(import_module(module), function)()))
+    module, function, _ = _GRAMMARS[name]
+    return Language(getattr(import_module(module), function)())
 
 
 @lru_cache(maxsize=16)
@@ -131,17 +137,49 @@ def _walk_of(language: str) -> Callable[[Node, Collector], None]:
 
 
 def _parse(language: str, data: bytes) -> Node | None:
-    return _parser(language).parse(data).root_node
+    """Return the root of the syntax tree, None if the parser gave up."""
+    parser = _parser(language, len(data) > LARGE_BYTES)
+    try:
+        return parser.parse(data).root_node
+    except ValueError:
+        parser.reset()
+        return None
+
+
+_LOCAL = local()
+_WARNINGS = Lock()
+
+
+def _parser(language: str, large: bool) -> Parser:
+    """Return this thread's parser for a language."""
+    parsers: dict[tuple[str, bool], Parser] = _LOCAL.__dict__.setdefault("parsers", {})
+    key = (language, large)
+    if key not in parsers:
+        from tree_sitter import Parser
+
+        parser = Parser(_language(language))
+        with _WARNINGS, catch_warnings():
+            # The successor of this setting, a progress callback, crashes the interpreter in tree-sitter 0.25.
+            simplefilter("ignore", DeprecationWarning)
+            parser.timeout_micros = PARSE_MICROS_LARGE if large else PARSE_MICROS
+        parsers[key] = parser
+    return parsers[key]
 
 
 def _component(data: bytes) -> Extracted:
     """The script blocks of a single-file component, everything else blanked so that lines stay in place."""
     blank = bytearray(re.sub(rb"[^\r\n]", b" ", data))
     language = "javascript"
-    spans = [(match.start(2), match.end(2)) for match in _SCRIPT.finditer(data)]
-    for match in _SCRIPT.finditer(data):
-        if b"ts" in match.group(1):
+    spans: list[tuple[int, int]] = []
+    opening = _SCRIPT.search(data)
+    while opening:
+        end = data.find(b"</script", opening.end())
+        if end < 0:
+            break
+        spans.append((opening.end(), end))
+        if b"ts" in opening.group(1):
             language = "typescript"
+        opening = _SCRIPT.search(data, end)
     front = _FRONT_SCRIPT.match(data)
     if front:
         spans.append((front.start(1), front.end(1)))

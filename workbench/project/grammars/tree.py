@@ -20,7 +20,7 @@ MAX_SIGNATURE = 200
 MAX_NAME = 120
 MAX_SYMBOLS = 2_000
 _SPACE = re.compile(r"\s+")
-_TAIL = " \t{:=,;"
+_TAIL = " \t{:=,;(["
 
 
 @dataclass(slots=True)
@@ -62,6 +62,9 @@ class Collector:
             return
         begin = (head or node).start_byte
         stop = body.start_byte if body is not None else node.end_byte
+        if kind == "constant":
+            line_break = self.data.find(b"\n", begin, stop)
+            stop = line_break if line_break > 0 else stop
         self.symbols.append(
             Symbol(
                 name=name[:MAX_NAME],
