@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -17,6 +18,8 @@ TRACKED = [
     ).stdout.split("\0")
     if name and (ROOT / name).is_file()
 ]
+
+PACKAGES = ("workbench/", "store/", "screens/")
 
 # Assembled, so that this file does not contain them.
 FORBIDDEN = re.compile(
@@ -89,3 +92,17 @@ def test_links_in_the_documents_lead_somewhere() -> None:
                 if not ((ROOT / name).parent / target).exists()
             ]
     assert broken == []
+
+
+def test_the_wheel_carries_everything_the_program_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every tracked file of the three packages, data files included, is in the built wheel."""
+    from hatchling.build import build_wheel
+
+    monkeypatch.chdir(ROOT)
+    with ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
+        packed = set(wheel.namelist())
+    assert [name for name in TRACKED if name.startswith(PACKAGES) and name not in packed] == []
+    others = [name for name in packed if not name.startswith(PACKAGES) and ".dist-info/" not in name]
+    assert others == []
