@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -106,3 +110,36 @@ def test_the_wheel_carries_everything_the_program_reads(
     assert [name for name in TRACKED if name.startswith(PACKAGES) and name not in packed] == []
     others = [name for name in packed if not name.startswith(PACKAGES) and ".dist-info/" not in name]
     assert others == []
+
+
+def test_what_is_imported_is_declared() -> None:
+    """Every third-party module the packages import belongs to a declared dependency, not to one of theirs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *chain(*project.get("optional-dependencies", {}).values())]
+    declared = {distribution(requirement) for requirement in wanted}
+    owners = packages_distributions()
+    undeclared = []
+    for name in TRACKED:
+        if name.startswith(PACKAGES) and name.endswith(".py"):
+            for module in imported_modules(ast.parse((ROOT / name).read_bytes())):
+                if module in sys.stdlib_module_names or module + "/" in PACKAGES:
+                    continue
+                if not declared.intersection(distribution(owner) for owner in owners.get(module, [module])):
+                    undeclared.append(f"{name}: {module}")
+    assert undeclared == []
+
+
+def distribution(requirement: str) -> str:
+    """Return the normalised distribution name at the start of a requirement."""
+    return re.split(r"[<>=!~;\[ ]", requirement)[0].lower().replace("_", "-")
+
+
+def imported_modules(tree: ast.AST) -> set[str]:
+    """Return the top-level names that any import statement of a module names, type-only ones included."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found

@@ -40,7 +40,7 @@ class PlanConfig:
     ml_mode: Literal["off", "fast", "full"] = "off"
     detail: Literal["compact", "normal", "verbose"] = "compact"
     candidates: Positive = 300
-    tokenizer: Literal["o200k_base", "cl100k_base", "estimate"] = "o200k_base"
+    tokenizer: Literal["o200k_base", "cl100k_base", "utf8-bound"] = "o200k_base"
 
 
 @dataclass(frozen=True, slots=True)
