@@ -23,7 +23,7 @@ _IMPORT = re.compile(
     r"\s*(?:import\b|from\s+\S+\s+import\b|use\s+[\w:]+|#\s*include\b|require(?:_relative)?\b|package\s+\w"
     r"|(?:const|let|var)\s+.*=\s*require\(|export\s+.*\bfrom\b|mod\s+\w+;|pub\s+mod\s+\w+;|extern\s+crate\b)"
 )
-_PROSE = frozenset({"markdown", "rst", "text", "asciidoc"})
+_PROSE = frozenset({"markdown", "rst", "text", "asciidoc", "tex"})
 _CONTAINERS = frozenset(
     {"class", "type", "module", "interface", "trait", "impl", "namespace", "enum", "struct"}
 )
@@ -93,6 +93,11 @@ def indentation(line: str) -> int:
 def is_import(line: str) -> bool:
     """Whether a line brings in a module in one of the languages the index knows."""
     return _IMPORT.match(line) is not None
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line begins like a comment, a decorator or a docstring in one of the languages the index knows."""
+    return _LEAD.match(line) is not None
 
 
 def _sections(lines: Sequence[str]) -> list[_Piece]:

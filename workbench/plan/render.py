@@ -44,7 +44,7 @@ class Passage:
 class FileView:
     """One way to show a file. `spans` are 1-based inclusive line ranges, in order, without overlap.
 
-    `lines` are safe to show (`text_lines`) and hold the spans one after the other; an outline's lines are
+    `lines` are safe to show (`safe_lines`) and hold the spans one after the other; an outline's lines are
     `(line number) signature` and its spans are empty, a path's lines are empty.
     """
 

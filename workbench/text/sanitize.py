@@ -27,12 +27,18 @@ _HIDDEN = (
 _VISIBLE = (
     _PICTURES | {code: f"<U+{code:04X}>" for code in _HIDDEN} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 )
-_UNSAFE = re.compile("[" + "".join(re.escape(chr(code)) for code in _VISIBLE) + "]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_UNSAFE = frozenset(map(chr, _VISIBLE))
+
+
+def is_safe(text: str) -> bool:
+    """Whether a text holds no control or hidden characters besides tabs and line feeds."""
+    return _CONTROL.search(text) is None if text.isascii() else _UNSAFE.isdisjoint(text)
 
 
 def visible(text: str) -> str:
     """Return the text with every control or hidden character shown; safe text comes back as it is."""
-    if _UNSAFE.search(text) is None:
+    if is_safe(text):
         return text
     return text.translate(_VISIBLE)
 
@@ -42,23 +48,15 @@ def visible_line(text: str) -> str:
     return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
 
 
-def text_lines(data: bytes) -> list[str]:
-    """Return the lines of a file as people number them, without line ends, safe to show.
+def safe_lines(text: str) -> list[str]:
+    """Return the lines of a file's text as people number them, without line ends, safe to show.
 
-    UTF-8 (with or without a byte order mark) and UTF-16 with one are understood; bytes that are neither
-    become replacement characters. `\\r\\n` ends a line as `\\n` does; an empty file has no lines.
+    `\\r\\n` ends a line as `\\n` does, nothing else does; an empty text has no lines.
     """
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        text = data.decode("utf-16", "replace")
-    else:
-        text = data.decode("utf-8-sig", "replace")
-    if not text:
-        return []
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
-    if _UNSAFE.search(text) is None:
-        return lines
-    return [visible(line) for line in lines]
+        text = "".join(lines)
+    return lines if is_safe(text) else [visible(line) for line in lines]

@@ -69,7 +69,7 @@ def utf8_bound(text: str) -> int:
         elif kind == "blank":
             total += 1 + length // 8
         elif kind == "wide":
-            total += len(match.group().encode("utf-8", "replace"))
+            total += len(match.group().encode("utf-8", "surrogatepass"))
         else:
             total += 2 if kind == "control" else 1
     return total
