@@ -15,7 +15,9 @@ from workbench.errors import StoreError
 DIRECTORY: Final = ".workbench"
 HOME_VARIABLE: Final = "WORKBENCH_HOME"
 
-_IGNORE = b"# State of the context workbench: local to this machine, shared settings aside.\n*\n!config.toml\n"
+_IGNORE = (
+    b"# State of the context workbench: local to this machine, shared settings aside.\n*\n!config.toml\n"
+)
 _HASH_LENGTH = 16
 
 
