@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from workbench.records.rules import Activation, Authority, Rule, path_globs
 from workbench.rules.globs import first_match
-from workbench.rules.match import RuleMatch, RuleQuery, applies
+from workbench.rules.match import Filters, RuleMatch, RuleQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ def select_rules(
     paths = tuple(ranked_paths[: limits.top_paths])
     asked = query or RuleQuery()
     asked = RuleQuery(asked.text, asked.project_id, asked.tool, asked.contexts, paths, asked.facts, asked.now)
-    usable = [rule for rule in rules if not applies(rule, asked)]
+    filters = Filters(asked)
+    usable = [rule for rule in rules if not filters.reject(rule)]
     relevance = {match.rule.id: match for match in matches}
     admission = _Admission(limits.tokens)
     for claims, cap, label in (
@@ -90,7 +91,7 @@ def select_rules(
             limits.scoped_absolute,
             "absolute rules by file",
         ),
-        (_matched(matches, asked), limits.matched, "matched rules"),
+        (_matched(matches, filters), limits.matched, "matched rules"),
         (_scoped(usable, Authority.DEFAULT, paths, relevance), limits.scoped, "rules by file"),
     ):
         admission.admit(claims, cap, label)
@@ -152,9 +153,9 @@ def _scoped(
     return [(rule, why) for _, rule, why in found]
 
 
-def _matched(matches: Sequence[RuleMatch], query: RuleQuery) -> list[tuple[Rule, str]]:
+def _matched(matches: Sequence[RuleMatch], filters: Filters) -> list[tuple[Rule, str]]:
     return [
-        (match.rule, match.why + _from(match.rule)) for match in matches if not applies(match.rule, query)
+        (match.rule, match.why + _from(match.rule)) for match in matches if not filters.reject(match.rule)
     ]
 
 

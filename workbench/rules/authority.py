@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from workbench.records.rules import Authority, Category
-from workbench.rules.instructions import bare, judge, sentences
+from workbench.rules.instructions import judge
+from workbench.rules.prose import bare, sentences
 
 # Words that bind wherever they stand, as their capitals mean them (RFC 2119 habit).
 _SHOUTED = re.compile(

@@ -14,33 +14,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.errors import ParseError
-from workbench.records.rules import PATH_SCOPE, Level, Provenance, Rule, rule_id
-from workbench.rules.authority import authority_of, category_of, priority_of
+from workbench.records.rules import Provenance, Rule
+from workbench.rules.building import PROSE, SOURCE_PREFIX, Batch, build_rule, globs_for, is_rule
 from workbench.rules.discover import Read, RuleSource
 from workbench.rules.formats.families import IMPORTING, reader_of
-from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
-from workbench.rules.formats.markdown import Kind
-from workbench.rules.formats.reach import Reach
-from workbench.rules.globs import anchor, escape
-from workbench.rules.instructions import (
-    introduces_only,
-    judge,
-    judge_row,
-    negative,
-    negative_lead,
-    plain,
-    table_cells,
-)
-from workbench.rules.tags import tags_of
+from workbench.rules.formats.frontmatter import read_front_matter
 from workbench.rules.units import Unit, split_units
-from workbench.text.sanitize import text_lines
+from workbench.text.sanitize import is_safe, safe_lines
 
-SOURCE_PREFIX = "import:"
-MAX_RULE_CHARS = 8000  # a longer unit is a document pasted in one line, not an instruction
 _IMPORT_LINE = re.compile(r"(?<![\w`/.])@((?:~/|\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*)")
 _TEXT_ENDING = re.compile(r"\.(?:md|mdc|txt|markdown)$", re.IGNORECASE)
-_CHECKBOX = re.compile(r"^\[[ xX~]\]\s+")
-_PROSE = frozenset({Kind.BULLET, Kind.PARAGRAPH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +86,7 @@ def import_rules(
     CLAUDE.md and GEMINI.md are followed one level, inside `project_root` only. `now` (ISO 8601) becomes the
     rules' creation time.
     """
-    work = _Work(project_id, project_root, count_tokens, now)
+    work = _Work(Batch(project_id, count_tokens, now))
     queue = [(source, 0) for source in _without_copies(sources, read, work)]
     known = {name for source in sources for name in (source.path, *source.names)}
     for source, depth in queue:
@@ -188,8 +171,8 @@ def _carried_over(before: Rule, rule: Rule) -> Rule:
 class _Work:
     """What an import has collected so far."""
 
-    def __init__(self, project_id: str, root: str, count: Callable[[str], int], now: str) -> None:
-        self.project_id, self.root, self.count, self.now = project_id, root, count, now
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
         self.rules: list[Rule] = []
         self.contexts: list[RuleContext] = []
         self.warnings: list[ImportWarning] = []
@@ -237,14 +220,18 @@ def _plain_pair(first: RuleSource, second: RuleSource) -> bool:
 
 
 def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ...]:
-    lines = text_lines(data)
-    work.warnings.extend(ImportWarning(source.path, line, text) for line, text in _byte_warnings(data, lines))
+    text, problems = _decode(data)
+    lines = safe_lines(text)
+    if not is_safe(text.replace("\r\n", "\n")):
+        hidden = next(i for i, line in enumerate(text.split("\n")) if not is_safe(line.removesuffix("\r")))
+        problems.append((hidden + 1, "has hidden or control characters; they are shown, not obeyed"))
+    work.warnings.extend(ImportWarning(source.path, line, problem) for line, problem in problems)
     front = read_front_matter(lines)
     reach = reader_of(source.format, source.path)(front)
     units, warnings = split_units(lines, front.body_start)
     found = sorted((*front.warnings, *warnings))
     work.warnings.extend(ImportWarning(source.path, line, text) for line, text in found)
-    globs = _globs(source, reach)
+    globs = globs_for(source, reach)
     if front.body_start:
         where = Provenance(
             source.path, 1, front.body_start, source.format, source.home, globs, (), source.names
@@ -262,129 +249,22 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
             source.names,
             reach.activation,
         )
-        if _is_rule(unit):
-            work.rules.append(_rule(unit, where, reach, front, work))
+        if is_rule(unit):
+            work.rules.append(build_rule(unit, where, reach, work.seen, work.batch))
         else:
             work.contexts.append(RuleContext(unit.kind.value, unit.text, where))
     return units
 
 
-def _byte_warnings(data: bytes, lines: list[str]) -> list[tuple[int, str]]:
-    found: list[tuple[int, str]] = []
-    if data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        try:
-            data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            found.append((line, "is not UTF-8 here; unreadable bytes became replacement characters"))
-    shown = next((i for i, line in enumerate(lines) if _SHOWN.search(line)), None)
-    if shown is not None:
-        found.append((shown + 1, "has hidden or control characters; they are shown, not obeyed"))
-    return found
-
-
-_SHOWN = re.compile("[\u2400-\u2421]|<U\\+[0-9A-F]{4,6}>")
-
-
-def _globs(source: RuleSource, reach: Reach) -> tuple[str, ...]:
-    """Return the globs of a file's rules from the project's root; a nested file is for its directory."""
-    if reach.globs:
-        return tuple(anchor(glob, source.directory) for glob in reach.globs)
-    return (f"/{escape(source.directory)}/",) if source.directory else ()
-
-
-def _is_rule(unit: Unit) -> bool:
-    if len(unit.text) > MAX_RULE_CHARS or (unit.introduces and introduces_only(unit.own)):
-        return False
-    if unit.kind is Kind.TABLE_ROW:
-        return judge_row(unit.text, unit.lead, unit.section).instruction
-    return unit.kind in _PROSE and judge(unit.own, unit.section, unit.lead).instruction
-
-
-def _rule(unit: Unit, where: Provenance, reach: Reach, front: FrontMatter, work: _Work) -> Rule:
-    text, lead = _worded(unit)
-    authority = authority_of(text if unit.kind is Kind.TABLE_ROW else unit.own, unit.section, lead)
-    priority = priority_of(text, authority, unit.section)
-    normal = " ".join(text.split()).casefold()
-    occurrence = work.seen[where.file, normal]
-    work.seen[where.file, normal] += 1
-    owner = "home" if where.home else work.project_id
-    action = plain(text)
-    category = category_of(action)
-    condition = _condition(unit, reach, where.globs)
-    tags = tags_of(f"{condition} {action}", where.globs, priority)
-    metadata: dict[str, object] = {
-        "as_imported": {"authority": authority.value, "priority": priority, "category": category.value},
-    }
-    if reach.kept:
-        metadata["front_matter"] = {
-            key: value if isinstance(value, str) else list(value) for key, value in reach.kept.items()
-        }
-    rule = Rule(
-        id=rule_id(owner, where.file, text, occurrence),
-        name=_name(action),
-        rule=text,
-        category=category,
-        authority=authority,
-        scope=tuple(PATH_SCOPE + glob for glob in where.globs),
-        source=SOURCE_PREFIX + where.format,
-        created_at=work.now,
-        updated_at=work.now,
-        project_id=None if where.home else work.project_id or None,
-        priority=priority,
-        token_cost=work.count(text),
-        tags=tags,
-        condition_text=condition,
-        action_text=action,
-        level=Level.SCENARIO if where.globs else Level.GLOBAL,
-        provenance=where,
-    )
-    return replace(rule, metadata={**metadata, "imported": _fingerprint(rule, metadata)})
-
-
-def _fingerprint(rule: Rule, metadata: dict[str, object]) -> str:
-    """Return a digest of all that an import decides about a rule; times and counts are not in it."""
-    decided = replace(rule, created_at="", updated_at="", metadata={})
-    return hashlib.sha256(repr((decided, metadata)).encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _worded(unit: Unit) -> tuple[str, str]:
-    """Return a rule's text, understandable on its own, and the introduction that stays a condition."""
-    if unit.kind is Kind.TABLE_ROW:
-        pairs = zip(table_cells(unit.lead), table_cells(unit.text), strict=False)
-        return "; ".join(f"{head}: {cell}" if head else cell for head, cell in pairs if cell), ""
-    text = _CHECKBOX.sub("", unit.text)
-    heading = unit.section[-1] if unit.section else ""
-    if unit.lead and negative_lead(unit.lead):
-        return (text if negative(unit.own) else _joined(unit.lead, text)), unit.lead
-    if heading and negative_lead(heading) and not negative(unit.own):
-        return _joined(heading, text), unit.lead
-    if unit.lead and not judge(unit.own, unit.section).instruction:
-        return _joined(unit.lead, text), unit.lead
-    return text, unit.lead
-
-
-def _joined(lead: str, text: str) -> str:
-    return f"{lead.rstrip(' :')}: {text}"
-
-
-def _condition(unit: Unit, reach: Reach, globs: tuple[str, ...]) -> str:
-    """Return when a rule is about a task, in words: description, headings, introduction, globs."""
-    lead = unit.lead if unit.kind is not Kind.TABLE_ROW else ""
-    parts = [reach.description[:200], " > ".join(unit.section[-3:]), lead[:200].rstrip(" :")]
-    if globs:
-        parts.append("files " + ", ".join(glob.strip("/") for glob in globs[:8]))
-    return "; ".join(part for part in parts if part)
-
-
-def _name(action: str) -> str:
-    words = action.split()
-    name = ""
-    for word in words:
-        if name and len(name) + 1 + len(word) > 60:
-            return name.rstrip(".,;:") + " …"
-        name = f"{name} {word}".strip()[:80]
-    return name.rstrip(".,;:")
+def _decode(data: bytes) -> tuple[str, list[tuple[int, str]]]:
+    """Return a file's text, and (line, message) where bytes were replaced: UTF-8, or UTF-16 with a mark."""
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(encoding), []
+    except UnicodeDecodeError as error:
+        text = data.decode(encoding, "replace")
+        line = data.count(b"\n", 0, error.start) + 1
+        return text, [(line, "is not UTF-8 here; unreadable bytes became replacement characters")]
 
 
 def _import_lines(source: RuleSource, units: Iterable[Unit]) -> list[tuple[str, int]]:
@@ -393,7 +273,7 @@ def _import_lines(source: RuleSource, units: Iterable[Unit]) -> list[tuple[str, 
         return []
     found: list[tuple[str, int]] = []
     for unit in units:
-        if unit.kind not in _PROSE or "@" not in unit.own:
+        if unit.kind not in PROSE or "@" not in unit.own:
             continue
         for offset, line in enumerate(unit.own.split("\n")):
             bare_line = re.sub(r"`[^`]*`", "", line)

@@ -11,17 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from workbench.rules.prose import CODE, LEADING, MAX_CHARS, bare, sentences, table_cells
 from workbench.rules.verbs import AMBIGUOUS, NOUN_FOLLOWERS, VERBS
 
-CODE = "\u00b6"  # stands for a code span while wording is judged
-MAX_CHARS = 4000  # longer units are documents, not instructions; judged by their beginning
-
-_CODE_SPAN = re.compile(r"``[^`\n]+``|`[^`\n]*`")
-_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)|!?\[([^\[\]\n]*)\]\[[^\[\]\n]*\]")
-_URL = re.compile(r"<?https?://\S+")
-_EMPHASIS = re.compile(r"(\*{1,3}|_{2,3})(?=\S)|(?<=\S)(\*{1,3}|_{2,3})")
-_LEADING = re.compile(r"^(?:\[[ xX~]\]\s+|[^\w\s\"'(@#$/\\.\[<-]+\s*|\d+(?:\.\d+)*[.)]?\s+)+")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _CLAUSE = re.compile(
     r",\s+(?:then\s+|and\s+|but\s+|so\s+|or\s+)?|\s+[—–-]{1,2}\s+|:\s+|\)\s+|\s+(?:and|then|but)\s+"
 )
@@ -47,6 +39,7 @@ _DESCRIBED = re.compile(
 _ADDRESSED = re.compile(
     r"\b(?:you|we|they|code|it) (?:must|should|shall|should not|must not|need to|have to)\b", re.IGNORECASE
 )
+_WHETHER = re.compile(r"\bwhether\b[^.;]*", re.IGNORECASE)
 _ASIDE = re.compile(
     r"\b(?:if|when|that|which|what|why|how|where|whether) (?:you|we|they|it)\b", re.IGNORECASE
 )
@@ -85,6 +78,8 @@ _ADVERB = re.compile(
     r"app|supp|re)ly)\w+ly)$",
     re.IGNORECASE,
 )
+_FINITE = frozenset("is are was were has have should must will can may".split())
+_OPENERS = frozenset("`\"'(<[{@$.#" + CODE)
 _FORBIDS = re.compile(r"^(?:never|avoid|don't|do not)\b", re.IGNORECASE)
 _FIRM = re.compile(
     r"^(?:(?:always|please|only) )?(?:use|run|prefer|avoid|never|keep|ensure|make sure|do not|don't|"
@@ -110,6 +105,12 @@ _EXAMPLE = re.compile(
     r"when to use|location|tool|tools|returns?|args|parameters|used by|used for)(?:\s*[(#\d].*)?$",
     re.IGNORECASE,
 )
+_CODE_LINE = re.compile(
+    r"(?://|/\*|(?:const|let|var|import|export|function|class|def|return|public|private)\b[^.\n]*[=({;`])"
+)
+_CASE = re.compile(
+    r"\b(?:PascalCase|camelCase|snake_case|kebab-case|UPPER_(?:SNAKE_)?CASE|SCREAMING_SNAKE_CASE)\b"
+)
 _LICENCE = re.compile(
     r"\b(?:copyright \(c\)|all rights reserved|licensed under|spdx-license|mit license|apache license)\b",
     re.I,
@@ -124,8 +125,8 @@ _DESCRIPTIVE = re.compile(
     r"key |available )?"
     r"commands?|scripts|usage|history|credits|acknowledg\w+|summary|purpose|what (?:is|this)\b.*|"
     r"why\b.*|how .* works?|"
-    r"see also|additional resources|additional links|documentation links|.*\b(?:reference|flow|"
-    r"pipeline|algorithm)|"
+    r"(?:key )?(?:attributes|parameters|properties|options)|see also|additional resources|additional links|"
+    r"documentation links|.*\b(?:reference|flow|pipeline|algorithm)|"
     r"key (?:benefits|takeaways)|benefits|output|responses?|results?|troubleshooting)$",
     re.IGNORECASE,
 )
@@ -179,6 +180,7 @@ _DIRECTIVE_COLUMN = re.compile(
     r"convention|guideline|prefer\w*)\b",
     re.IGNORECASE,
 )
+_FACT_COLUMN = re.compile(r"^(?:required|rules?|instructions?|conventions?|requirements?)\W*$", re.IGNORECASE)
 _PAST = re.compile(
     r"^(?:added|fixed|updated|removed|changed|created|generated|released|deprecated)\b", re.IGNORECASE
 )
@@ -190,34 +192,6 @@ class Judgement:
 
     instruction: bool
     reason: str
-
-
-def plain(text: str) -> str:
-    """Return prose without Markdown marks: links as their text, code spans as written, no emphasis."""
-    text = _LINK.sub(lambda match: match.group(1) or match.group(2) or "", text)
-    spans: list[str] = []
-
-    def keep(match: re.Match[str]) -> str:
-        spans.append(match.group(0))
-        return f"\x00{len(spans) - 1}\x00"
-
-    text = _EMPHASIS.sub("", _CODE_SPAN.sub(keep, text.replace("\x00", "")))
-    return re.sub(r"\x00(\d+)\x00", lambda match: spans[int(match.group(1))].strip("`"), text).strip()
-
-
-@lru_cache(maxsize=4096)
-def bare(text: str) -> str:
-    """Return prose for judging wording: code spans become one word, links their text, emphasis goes."""
-    text = _LINK.sub(lambda match: match.group(1) or match.group(2) or "", text[:MAX_CHARS])
-    text = _CODE_SPAN.sub(CODE, text)
-    text = _EMPHASIS.sub("", _URL.sub("URL", text))
-    return text.replace("’", "'").strip()
-
-
-def sentences(text: str) -> tuple[str, ...]:
-    """Split bare prose into sentences, list markers and check boxes removed."""
-    pieces = (_LEADING.sub("", piece.strip()).strip() for piece in _SENTENCE.split(text))
-    return tuple(piece for piece in pieces if piece)
 
 
 @lru_cache(maxsize=4096)
@@ -244,7 +218,7 @@ def negative(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def descriptive_heading(heading: str) -> bool:
     """Whether a heading announces facts (overview, structure, commands) rather than rules."""
-    return bool(_DESCRIPTIVE.match(_LEADING.sub("", bare(heading)).strip(" :.#")))
+    return bool(_DESCRIPTIVE.match(LEADING.sub("", bare(heading)).strip(" :.#")))
 
 
 @lru_cache(maxsize=4096)
@@ -252,6 +226,8 @@ def judge(text: str, section: tuple[str, ...] = (), lead: str = "") -> Judgement
     """Decide whether a unit of prose is an instruction, given the headings above it and its lead-in."""
     if _LICENCE.search(text[:400]):
         return Judgement(False, "licence")
+    if _CODE_LINE.match(text):
+        return Judgement(False, "code")
     raw = bare(text)
     parts = sentences(raw)
     words = sum(1 for word in _WORD.findall(raw) if word[0].isalpha())
@@ -273,7 +249,7 @@ def judge(text: str, section: tuple[str, ...] = (), lead: str = "") -> Judgement
         return Judgement(False, "no instruction")
     if lead and judge(lead.rstrip(" :")).instruction:
         return Judgement(True, "under an instruction")
-    if _directive_section(section) and _CONVENTION.search(raw):
+    if _directive_section(section) and (_CONVENTION.search(raw) or _CASE.search(text[:MAX_CHARS])):
         return Judgement(True, "convention under a heading of rules")
     return Judgement(False, "no instruction")
 
@@ -283,26 +259,14 @@ def judge_row(row: str, header: str, section: tuple[str, ...] = ()) -> Judgement
     cells = table_cells(row)
     if any(descriptive_heading(name) for name in section[-2:]) or not any(cell for cell in cells):
         return Judgement(False, "table of facts")
-    if any(_DIRECTIVE_COLUMN.search(bare(cell)) for cell in table_cells(header)):
+    names = (bare(cell) for cell in table_cells(header))
+    if any(_DIRECTIVE_COLUMN.search(name) and not _FACT_COLUMN.match(name) for name in names):
         return Judgement(True, "under a column of instructions")
     for cell in cells:
         found = judge(cell)
         if found.instruction and found.reason in ("obligation", "prohibition"):
             return found
     return Judgement(False, "table of facts")
-
-
-def table_cells(row: str) -> tuple[str, ...]:
-    """Return the cells of a table's row, escaped bars and bars in code spans kept inside their cell."""
-    spans: list[str] = []
-
-    def keep(match: re.Match[str]) -> str:
-        spans.append(match.group(0))
-        return f"\x00{len(spans) - 1}\x00"
-
-    masked = _CODE_SPAN.sub(keep, row.replace("\x00", "").replace("\\|", "\x01")).strip().strip("|")
-    cells = (cell.strip().replace("\x01", "|") for cell in masked.split("|"))
-    return tuple(re.sub(r"\x00(\d+)\x00", lambda match: spans[int(match.group(1))], cell) for cell in cells)
 
 
 @lru_cache(maxsize=4096)
@@ -363,14 +327,14 @@ def _orders(clause: str) -> bool:
 
 def _obliged(sentence: str) -> bool:
     """Whether an obligation stands in the sentence, outside of descriptions ("what you must know")."""
-    if _OBLIGATION.search(_DESCRIBED.sub(" ", sentence)):
+    if _OBLIGATION.search(_DESCRIBED.sub(" ", _WHETHER.sub(" ", sentence))):
         return True
     return bool(_ADDRESSED.search(sentence)) and not _ASIDE.search(sentence)
 
 
 def _imperative(clause: str) -> bool:
     """Whether a clause begins with a verb in the imperative, adverbs before it allowed."""
-    words = _WORD.findall(_LEADING.sub("", clause.strip()))[:8]
+    words = _WORD.findall(LEADING.sub("", clause.strip()))[:8]
     while words and (_ADVERB.match(words[0]) or words[0] in "\"'(*,"):
         words = words[1:]
     if not words:
@@ -389,18 +353,22 @@ def _imperative(clause: str) -> bool:
     }:
         first = first.split("-", 1)[1]
     if first in AMBIGUOUS:
-        if not after or not (after[0].isalpha() or after in "`\"'(<[{@$.#"):
-            return False
-        following = after.lower()
-        if (
-            following.endswith("ing")
-            or following in NOUN_FOLLOWERS
-            or following in {"is", "are", "was", "of", "has", "and", "or", "should", "must", "will"}
-        ):
-            return False
-        third = words[2].lower() if len(words) > 2 else ""
-        return not (
-            third in {"is", "are", "must", "should", "will", "has", "have"}
-            and following not in {"the", "a", "an"}
-        )
+        return bool(after) and (after[0].isalpha() or after in _OPENERS) and not _noun_phrase(words)
     return first in VERBS and bool(after) and after not in {":", "/", "=", "."}
+
+
+def _noun_phrase(words: list[str]) -> bool:
+    """Whether words that begin with a noun or a verb go on as a noun's would ("Test coverage")."""
+    second = words[1].lower()
+    third = words[2].lower() if len(words) > 2 else ""
+    if (
+        second in _FINITE
+        or second in ("and", "or", "of")
+        or (third in _FINITE and second not in ("the", "a", "an"))
+    ):
+        return True
+    if second.endswith("ing") and not second.endswith("thing"):
+        return True
+    if second in NOUN_FOLLOWERS:
+        return not (second.endswith("s") and len(words) >= 5 and third.isalpha())
+    return False

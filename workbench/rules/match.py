@@ -114,7 +114,7 @@ def match_report(
     fused = _column(relevance, len(rules))
     hybrid = fused if fused is not None else _hybrid(vector, bm25, len(rules), params)
     reasons: dict[int, str] = {}
-    checks = _Checks(query)
+    checks = Filters(query)
     for index, rule in enumerate(rules):
         reason = checks.reject(rule)
         if reason:
@@ -138,7 +138,7 @@ def match_report(
 
 def applies(rule: Rule, query: RuleQuery) -> str:
     """Return why a rule can't apply to the query whatever it says, or '' if it can."""
-    return _Checks(query).reject(rule)
+    return Filters(query).reject(rule)
 
 
 def scope_holds(scope: tuple[str, ...], contexts: Sequence[str] | None, paths: Sequence[str]) -> bool:
@@ -154,14 +154,15 @@ def scope_holds(scope: tuple[str, ...], contexts: Sequence[str] | None, paths: S
     return bool(globs) and first_match(globs, paths) is not None
 
 
-class _Checks:
-    """The business filters, with what many rules share computed once for a query."""
+class Filters:
+    """The business filters of a query; what many rules share is computed once."""
 
     def __init__(self, query: RuleQuery) -> None:
         self.query = query
         self.scopes: dict[tuple[str, ...], bool] = {}
 
     def reject(self, rule: Rule) -> str:
+        """Return why a rule can't apply, or ''."""
         query = self.query
         if not rule.enabled:
             return "disabled"

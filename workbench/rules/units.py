@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.rules.formats.markdown import Block, Kind, blocks
-from workbench.rules.instructions import bare, judge, negative_lead, plain
+from workbench.rules.instructions import judge, negative_lead
+from workbench.rules.prose import bare, plain
 
 MERGE_CHARS = 600  # a bullet with its sub-bullets up to this length is one rule
 ATTACH_LINES = 16  # code up to this many lines belongs to the sentence that announces it

@@ -16,7 +16,7 @@ dispose distinguish divide do double-check download draft drop duplicate edit el
 embrace emit employ enable encapsulate encode encourage encrypt enforce engage ensure enter enumerate
 escalate escape establish evaluate examine exclude execute exercise exit expand expect explain explore
 expose express extend extract facilitate factor fail familiarize favor favour feed fetch fill find finish
-fix flag flatten follow forbid forget fork freeze fulfill gate gather generate get give go govern grant
+fix flag flatten follow forbid forget fork freeze fulfill gate gather generate get give govern grant
 grep ground guarantee hardcode harden hash hide highlight hold honor identify ignore illustrate implement
 improve include incorporate increase indent infer inform inherit initialize inject inline insert inspect
 install instantiate instruct instrument integrate interpret introduce invalidate invest investigate
@@ -32,7 +32,7 @@ refine reflect refrain refresh refuse regenerate register reject rely remain rem
 render reopen reorganize replace replicate reproduce require reserve reset resist resolve respect respond
 restart restore restrict restructure retain retrieve retry reuse reveal revert revisit rewrite rotate
 round run sanitise sanitize satisfy save scan schedule scrub secure seek segregate select send separate
-serialize serve shield ship shut simplify simulate skip slice snapshot solve sort specify split squash
+serialize serve shield ship shut simplify simulate skip slice snapshot solve sort specify spin split squash
 stage standardise standardize start stay stick stop stress strip strive submit subscribe substitute
 suffix suggest summarise summarize supply suppress swap switch synchronize synthesize tackle tag tailor
 take teach tell terminate think throttle throw tidy transform translate traverse treat trim trust try
@@ -56,7 +56,7 @@ AMBIGUOUS = frozenset(_AMBIGUOUS.split())
 
 _NOUN_FOLLOWERS = """
 age api area args arguments attribute attributes balancing base behavior behaviour block blocks bodies
-body boundaries boundary budget case cases check checks clarity class classes client code command
+body boundaries budget case cases check checks clarity class classes client command
 commands commit commits component components config configuration content control convention conventions
 count coverage data definition definitions dependencies detail details diff directory docs documentation
 driven driven-development engine environment error errors example examples execution factory field fields

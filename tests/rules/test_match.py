@@ -1,0 +1,158 @@
+"""Matching gates by relevance, orders by the formula, filters first and explains everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.records.rules import Activation, Level, Provenance, Rule
+from workbench.rules.lexical import index_words, lexical_relevance
+from workbench.rules.match import MatchParams, RuleQuery, applies, match_report, match_rules, scope_holds
+
+Make = Callable[..., Rule]
+
+
+def test_the_formula(rule: Make) -> None:
+    """hybrid = 0.7 vector + 0.3 bm25; final = 0.6 hybrid + 0.3 priority + 0.1 scope weight."""
+    found = match_rules([rule("a", priority=80, level=Level.STEP)], RuleQuery(), [0.9], [0.5])
+    assert found[0].relevance == pytest.approx(0.78)
+    assert found[0].final == pytest.approx(0.6 * 0.78 + 0.3 * 0.8 + 0.1 * 1.2)
+    assert (found[0].vector, found[0].bm25) == (0.9, 0.5)
+    assert "relevance 0.78 (meaning 0.90, words 0.50)" in found[0].why
+
+
+def test_priority_without_relevance_does_not_match(rule: Make) -> None:
+    """A rule of the highest priority that the message is not about is rejected with its relevance."""
+    report = match_report([rule("a", priority=100), rule("b", priority=0)], RuleQuery(), relevance=[0.1, 0.6])
+    assert [match.rule.id for match in report.matches] == ["b"]
+    assert report.rejected == (("a", "relevance 0.10 is below 0.50"),)
+
+
+def test_no_message_no_match(rule: Make) -> None:
+    """Without scores nothing matches; one kind of score alone counts whole."""
+    assert match_rules([rule("a")], RuleQuery()) == []
+    assert match_rules([rule("a")], RuleQuery(), None, [0.6])[0].relevance == pytest.approx(0.6)
+
+
+def test_scores_are_clipped_and_checked(rule: Make) -> None:
+    """NaN is nothing, more than one is one, a wrong length is an error."""
+    found = match_rules([rule("a"), rule("b")], RuleQuery(), relevance=np.array([np.nan, 7.0]))
+    assert [(match.rule.id, match.relevance) for match in found] == [("b", 1.0)]
+    with pytest.raises(ValueError, match="2 rules"):
+        match_rules([rule("a"), rule("b")], RuleQuery(), relevance=[1.0])
+
+
+def test_ties_and_limits(rule: Make) -> None:
+    """Equal scores break by priority, then id; over-fetch and limit are explained."""
+    rules = [rule(name, priority=priority) for name, priority in (("d", 50), ("b", 50), ("c", 60), ("a", 50))]
+    params = MatchParams(priority_weight=0.0, over_fetch=3, limit=2)
+    report = match_report(rules, RuleQuery(), relevance=[0.8] * 4, params=params)
+    assert [match.rule.id for match in report.matches] == ["c", "a"]
+    assert dict(report.rejected) == {
+        "d": "not among the 3 most relevant",
+        "b": "score 0.580 is not among the best 2",
+    }
+
+
+def test_business_filters(rule: Make) -> None:
+    """Each filter keeps a rule out with its reason."""
+    query = RuleQuery(
+        project_id="p",
+        tool="codex",
+        contexts=("git",),
+        paths=("src/a.py",),
+        facts={"kind": "bugfix"},
+        now=1000.0,
+    )
+    good = [
+        rule(
+            "ok",
+            project_id="p",
+            tool_targets=("codex",),
+            scope=("git",),
+            conditions={"kind": ["bugfix", "x"]},
+        ),
+        rule("paths", scope=("docs", "path:src/**")),
+        rule("warm", cooldown=10, last_used="1970-01-01T00:16:20Z"),
+    ]
+    assert [applies(item, query) for item in good] == ["", "", ""]
+    bad = {
+        "disabled": rule("a", enabled=False),
+        "another project": rule("b", project_id="q"),
+        "is for claude": rule("c", tool_targets=("claude",)),
+        "cools down for another 5 s": rule("d", cooldown=10, last_used="1970-01-01T00:16:35+00:00"),
+        "scope": rule("e", scope=("docs",)),
+        "files": rule("f", scope=("path:*.ts",)),
+        "condition on kind": rule("g", conditions={"kind": "feature"}),
+        "condition on branch": rule("h", conditions={"branch": "main"}),
+    }
+    for reason, item in bad.items():
+        assert reason in applies(item, query)
+    assert match_rules(list(bad.values()), query, relevance=[1.0] * len(bad)) == []
+
+
+def test_manual_rules_answer_to_their_name(rule: Make) -> None:
+    """A rule of a manual file takes part when the message names the file."""
+    where = Provenance(".cursor/rules/release.mdc", 1, 1, "cursor", activation=Activation.MANUAL)
+    manual = rule("a", provenance=where)
+    assert "named" in applies(manual, RuleQuery("cut a release"))
+    assert applies(manual, RuleQuery("cut it @release now")) == ""
+
+
+def test_scope_semantics() -> None:
+    """Empty is everywhere; else one of the entries must be in force."""
+    assert scope_holds((), (), ())
+    assert scope_holds(("git", "x"), ("git",), ())
+    assert not scope_holds(("git",), (), ())
+    assert scope_holds(("git",), None, ())
+    assert scope_holds(("git", "path:*.py"), (), ("a.py",))
+    assert not scope_holds(("path:*.py",), None, ("a.ts",))
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 100), st.sampled_from(Level)), max_size=40),
+    st.floats(0, 1),
+)
+def test_matches_are_relevant_ordered_and_accounted_for(
+    values: list[tuple[float, int, Level]], threshold: float
+) -> None:
+    """Whatever the scores: all matches pass the gate, are in order, and every rule is a match or rejected."""
+    rules = [
+        Rule(str(i), "n", "r", priority=priority, level=level)
+        for i, (_, priority, level) in enumerate(values)
+    ]
+    params = MatchParams(threshold=threshold)
+    report = match_report(rules, RuleQuery(), relevance=[value for value, _, _ in values], params=params)
+    assert all(match.relevance >= threshold for match in report.matches)
+    keys = [(-match.final, -match.rule.priority, match.rule.id) for match in report.matches]
+    assert keys == sorted(keys)
+    assert len(report.matches) <= 10
+    assert sorted([m.rule.id for m in report.matches] + [name for name, _ in report.rejected]) == sorted(
+        item.id for item in rules
+    )
+
+
+def test_words_alone_find_and_abstain(rule: Make) -> None:
+    """Without embeddings a message finds the rule that shares its words, and a foreign one finds none."""
+    rules = [
+        rule("log", "Don't log user prompts or file contents."),
+        rule("test", "Run the integration tests when you change the parser."),
+        rule("git", "Rebase on main before you open a pull request."),
+        rule("sql", "Use parameters in SQL.", examples=("how do I query the customers table",)),
+    ]
+    words = index_words(rules)
+    best = {
+        "the log contains user prompts": "log",
+        "parser change breaks integration tests": "test",
+        "query customers table": "sql",
+    }
+    for text, expected in best.items():
+        found = match_rules(rules, RuleQuery(text), relevance=lexical_relevance(words, text))
+        assert [match.rule.id for match in found] == [expected]
+    for text in ("recipe for pancakes", "", "what is the weather in Paris", "the and of"):
+        assert match_rules(rules, RuleQuery(text), relevance=lexical_relevance(words, text)) == []
+    assert lexical_relevance(index_words([]), "x").shape == (0,)
