@@ -125,8 +125,8 @@ _DESCRIPTIVE = re.compile(
     r"key |available )?"
     r"commands?|scripts|usage|history|credits|acknowledg\w+|summary|purpose|what (?:is|this)\b.*|"
     r"why\b.*|how .* works?|"
-    r"(?:key )?(?:attributes|parameters|properties|options)|see also|additional resources|additional links|"
-    r"documentation links|.*\b(?:reference|flow|pipeline|algorithm)|"
+    r"(?:key )?attributes|see also|additional resources|additional links|"
+    r"documentation links|.*\breference|(?:execution|core|control|main) flow|"
     r"key (?:benefits|takeaways)|benefits|output|responses?|results?|troubleshooting)$",
     re.IGNORECASE,
 )
@@ -180,6 +180,7 @@ _DIRECTIVE_COLUMN = re.compile(
     r"convention|guideline|prefer\w*)\b",
     re.IGNORECASE,
 )
+_DEFINES = re.compile(rf"^{CODE}\s*(?:\([^)]*\)\s*)?(?:[—–:-])\s")
 _FACT_COLUMN = re.compile(r"^(?:required|rules?|instructions?|conventions?|requirements?)\W*$", re.IGNORECASE)
 _PAST = re.compile(
     r"^(?:added|fixed|updated|removed|changed|created|generated|released|deprecated)\b", re.IGNORECASE
@@ -247,7 +248,7 @@ def judge(text: str, section: tuple[str, ...] = (), lead: str = "") -> Judgement
             return Judgement(True, reason)
     if described or raw.endswith(":"):
         return Judgement(False, "no instruction")
-    if lead and judge(lead.rstrip(" :")).instruction:
+    if lead and not _DEFINES.match(raw) and judge(lead.rstrip(" :")).instruction:
         return Judgement(True, "under an instruction")
     if _directive_section(section) and (_CONVENTION.search(raw) or _CASE.search(text[:MAX_CHARS])):
         return Judgement(True, "convention under a heading of rules")
@@ -367,7 +368,7 @@ def _noun_phrase(words: list[str]) -> bool:
         or (third in _FINITE and second not in ("the", "a", "an"))
     ):
         return True
-    if second.endswith("ing") and not second.endswith("thing"):
+    if second.endswith("ing") and not second.endswith("thing") and "-" not in second:
         return True
     if second in NOUN_FOLLOWERS:
         return not (second.endswith("s") and len(words) >= 5 and third.isalpha())

@@ -55,9 +55,9 @@ transfer trigger type update verify version watch work wrap
 AMBIGUOUS = frozenset(_AMBIGUOUS.split())
 
 _NOUN_FOLLOWERS = """
-age api area args arguments attribute attributes balancing base behavior behaviour block blocks bodies
+age area args arguments attribute attributes balancing base behavior behaviour block blocks bodies
 body boundaries budget case cases check checks clarity class classes client command
-commands commit commits component components config configuration content control convention conventions
+commands commit commits components config configuration content control convention conventions
 count coverage data definition definitions dependencies detail details diff directory docs documentation
 driven driven-development engine environment error errors example examples execution factory field fields
 file files first-class fixture fixtures flow folder format formats framework function functions guide
@@ -65,12 +65,12 @@ guidelines handler handlers handling hierarchy history hooks id ids information 
 interface isolation job key keys kind language layer length level levels library limit limits list log
 loop management manager mechanism message messages metadata method methods mode model models module name
 names naming number object objects occurred occurs operation operations operator operators optimization
-options order organization output overview package packages page pages parameter parameters path paths
+options order organization output overview package packages pages parameter parameters path paths
 pattern patterns performance period phase pipeline plan points policies policy prefix process processing
 project pyramid queue rate ratio reference requirements response result results review rules runner safe
 safety schema scope script scripts section sections server service services set setup size sizes space
 stage status steps store strategies strategy structure style styles subject subjects suite suites support
-syntax system systems table tables template templates test tests time tool tools tracking tree type types
+syntax system systems table tables template templates tests time tool tools tracking tree type types
 unit update usage validation value values variable variables version versions view workflow workflows
 """
 NOUN_FOLLOWERS = frozenset(_NOUN_FOLLOWERS.split())
