@@ -1,0 +1,145 @@
+"""The answer as data: field for field as specified and as published, and the reasons a person reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.plan.conftest import PASSAGES, candidates
+from workbench.plan.compose import FileCandidate, ViewOffer, compose
+from workbench.plan.intent import parse_intent
+from workbench.plan.render import MARKDOWN, FileView, Passage
+from workbench.plan.response import plan_response, rank_response, why_text
+from workbench.records.plan import RankedFile, Representation
+from workbench.text.tokens import token_counter
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
+INTENT = parse_intent("bug: jwt token not refreshing on 401")
+RANKED = RankedFile("src/auth.rs", 1.25, {"bm25_body": 0.5}, {"bm25_body": 0.9, "depth": -0.2}, ("lexical",))
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """Return the validator of a published schema, itself checked."""
+    schema = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def example(**more: Any) -> dict[str, Any]:
+    """Return the answer for one rule, one file that is in and one that is not."""
+    view = FileView("src/auth.rs", Representation.SNIPPETS, ((12, 13),), ("fn refresh() {", "}"))
+    rule = Passage(
+        "r1", "Rules", "Never log tokens.", "CLAUDE.md:3", "absolute", "always applies", mandatory=True
+    )
+    files = [
+        FileCandidate("src/auth.rs", 0.8, (ViewOffer(view, 25, 0.5, "refresh"),)),
+        FileCandidate(
+            "docs/auth.md", 0.1, (ViewOffer(FileView("docs/auth.md", Representation.PATH), 500, 0.01),)
+        ),
+    ]
+    pack = compose([rule], files, 100, MARKDOWN, token_counter())
+    return plan_response(
+        pack,
+        INTENT,
+        cache_status="hit",
+        freshness="fresh",
+        layers=["L1", "L3"],
+        ranked={"src/auth.rs": RANKED},
+        dropped=[("secret.pem", "excluded by user")],
+        degraded=["embeddings"],
+        **more,
+    )
+
+
+def test_the_specified_fields_are_there_by_name() -> None:
+    """The answer has each field of the specification's example, with values of the same kind."""
+    answer = example()
+    assert answer["cache_status"] == "hit"
+    assert answer["freshness"] == "fresh"
+    assert set(answer["intent"]) == {"predicted", "confidence", "task_fingerprint"}
+    assert answer["budget_report"]["token_budget"] == 100
+    assert answer["context"]["files"] == ["src/auth.rs"]
+    assert answer["context"]["text"].startswith("## Rules\n")
+    assert answer["decision_trace"] == [
+        "CLAUDE.md:3: absolute rules, always applies",
+        "src/auth.rs:12-13: snippets, score 0.800, bm25_body +0.90, refresh",
+    ]
+    assert answer["dropped_candidates"] == [
+        {"file": "docs/auth.md", "reason": "over budget: needs 500 tokens"},
+        {"file": "secret.pem", "reason": "excluded by user"},
+    ]
+
+
+def test_selection_says_what_is_shown_and_why() -> None:
+    """Files of the text come with representation, ranges, score and features; rules with their place."""
+    (selected,) = example()["selection"]
+    assert selected["representation"] == "snippets"
+    assert (selected["spans"], selected["lines"]) == ([[12, 13]], "12-13")
+    assert selected["features"] == {"bm25_body": 0.5}
+    assert selected["sources"] == ["lexical"]
+    (rule,) = example()["rules"]
+    assert (rule["id"], rule["origin"], rule["authority"], rule["why"]) == (
+        "r1",
+        "CLAUDE.md:3",
+        "absolute",
+        "always applies",
+    )
+
+
+def test_only_timing_differs_between_equal_requests() -> None:
+    """All timings stand under one key; without it two answers are the same bytes."""
+    first, second = example(timing={"total": 12.3456}), example(timing={"total": 99.0})
+    assert first.pop("timing") == {"total": 12.346}
+    second.pop("timing")
+    assert json.dumps(first) == json.dumps(second)
+
+
+@given(PASSAGES, candidates(), st.integers(0, 300))
+def test_every_answer_validates(passages: list[Passage], files: list[FileCandidate], budget: int) -> None:
+    """Whatever goes in, the answer follows the published schema after a trip through JSON."""
+    pack = compose(passages, files, budget, MARKDOWN, token_counter())
+    answer = plan_response(pack, INTENT, cache_status="miss", freshness="dirty", layers=[])
+    validator("plan-response.schema.json").validate(json.loads(json.dumps(answer)))
+
+
+def test_the_full_example_validates() -> None:
+    """The answer with every optional part follows the published schema."""
+    validator("plan-response.schema.json").validate(json.loads(json.dumps(example(timing={"rank": 1.0}))))
+
+
+@pytest.mark.parametrize("name", ["cache_status", "intent", "context", "dropped_candidates", "timing"])
+def test_the_schema_misses_nothing(name: str) -> None:
+    """An answer that lacks a field, or has one that is not published, does not validate."""
+    answer = example()
+    with pytest.raises(jsonschema.ValidationError):
+        validator("plan-response.schema.json").validate({**answer, "surprise": 1})
+    del answer[name]
+    with pytest.raises(jsonschema.ValidationError):
+        validator("plan-response.schema.json").validate(answer)
+
+
+def test_rank_validates() -> None:
+    """The rank answer is path, score and features, in order, as published."""
+    answer = rank_response([RANKED])
+    assert answer == {"files": [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}}]}
+    validator("rank-response.schema.json").validate(answer)
+
+
+def test_a_person_reads_why_and_why_not() -> None:
+    """The footer has the budget, what was missing, a line for each thing that is in, and the first drops."""
+    text = why_text(example(), dropped=1)
+    assert text.splitlines() == [
+        text.splitlines()[0],
+        "  without: embeddings",
+        "  + CLAUDE.md:3: absolute rules, always applies",
+        "  + src/auth.rs:12-13: snippets, score 0.800, bm25_body +0.90, refresh",
+        "  - docs/auth.md: over budget: needs 500 tokens",
+        "  - and 1 more (all of them with --format json)",
+    ]
+    assert "of 100 tokens (o200k_base)" in text
