@@ -1,0 +1,131 @@
+"""The import graph: which file of the project each import specifier means.
+
+A change of one file's content asks for that file's edges alone; a path that appears or disappears can redirect
+other files' imports, and `importers_to_resolve` tells which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.project.resolve import go, javascript, jvm, others, python, rust
+from workbench.project.resolve.tree import PathTree, Resolve
+
+Int32 = NDArray[np.int32]
+Imports = Sequence[Sequence[str]]
+
+_FAMILIES = {
+    "python": "python",
+    "cython": "python",
+    "javascript": "javascript",
+    "typescript": "javascript",
+    "tsx": "javascript",
+    "vue": "javascript",
+    "svelte": "javascript",
+    "astro": "javascript",
+    "rust": "rust",
+    "go": "go",
+    "java": "jvm",
+    "kotlin": "jvm",
+    "scala": "jvm",
+    "groovy": "jvm",
+    "c": "c",
+    "cpp": "c",
+    "objective-c": "c",
+    "ruby": "ruby",
+    "markdown": "links",
+    "rst": "links",
+    **{language: language for language in others.ENDINGS},
+}
+_BUILDERS: dict[str, Callable[[PathTree, Imports], Resolve]] = {
+    "python": python.resolver,
+    "javascript": lambda tree, _: javascript.resolver(tree),
+    "rust": lambda tree, _: rust.resolver(tree),
+    "go": go.resolver,
+    "jvm": lambda tree, _: jvm.resolver(tree),
+    "c": lambda tree, _: others.includes(tree),
+    "ruby": lambda tree, _: others.ruby(tree),
+    "links": lambda tree, _: others.relative_only(tree),
+}
+_INDEX_STEMS = frozenset({"__init__", "index", "mod", "lib", "main", "init"})
+
+
+def resolve_imports(paths: Sequence[str], languages: Sequence[str], imports: Imports) -> Int32:
+    """Return the import graph as int32 [m, 2] (importer, imported), positions in `paths`; sorted, unique.
+
+    imports: per file, specifiers as `extract_symbols` gives them. Specifiers that lead outside the project give no
+    edge. Files with no specifiers cost nothing, and lookups are built only for the languages that import.
+    """
+    tree = PathTree(paths, languages)
+    resolvers: dict[str, Resolve] = {}
+    known: dict[tuple[str, str, str], tuple[int, ...]] = {}
+    edges: set[tuple[int, int]] = set()
+    for importer, specifiers in enumerate(imports):
+        family = _FAMILIES.get(languages[importer])
+        if not specifiers or family is None:
+            continue
+        if family not in resolvers:
+            resolvers[family] = _resolver(family, tree, imports)
+        resolve = resolvers[family]
+        # In one folder a specifier means one file, except in Rust, where every file is a folder of its own.
+        place = paths[importer] if family == "rust" else tree.folders[importer]
+        for specifier in specifiers:
+            key = (family, place, specifier)
+            found = known.get(key)
+            if found is None:
+                found = known[key] = resolve(importer, specifier)
+            for imported in found:
+                if imported != importer:
+                    edges.add((importer, imported))
+    return np.asarray(sorted(edges), dtype=np.int32).reshape(-1, 2)
+
+
+def _resolver(family: str, tree: PathTree, imports: Imports) -> Resolve:
+    if family in _BUILDERS:
+        return _BUILDERS[family](tree, imports)
+    return others.by_suffix(tree, others.ENDINGS[family])
+
+
+def importers_to_resolve(
+    paths: Sequence[str],
+    imports: Imports,
+    edges: Int32,
+    appeared: Iterable[str],
+    disappeared: Iterable[str],
+) -> list[int]:
+    """Return the positions of files whose edges may change when paths appear or disappear, sorted.
+
+    paths, imports and edges describe the project before the change. A file is affected if it imports a path that
+    went, or if one of its specifiers contains the name of a path that came (of its folder, for `__init__` and the
+    like; for Go, where the folder is the package).
+    """
+    gone = set(disappeared)
+    affected: set[int] = set()
+    if gone:
+        lost = np.asarray([path in gone for path in paths], dtype=np.bool_)
+        affected.update(edges[lost[edges[:, 1]], 0].tolist() if len(edges) else [])
+    words = {word for path in appeared for word in _words(path)}
+    if words:
+        for position, specifiers in enumerate(imports):
+            if any(not words.isdisjoint(_parts(specifier)) for specifier in specifiers):
+                affected.add(position)
+    return sorted(position for position in affected if paths[position] not in gone)
+
+
+def _words(path: str) -> set[str]:
+    folder, _, name = path.rpartition("/")
+    stem = name.split(".", 1)[0].lstrip("_")
+    words = {stem.replace("-", "_").lower(), stem.lower()}
+    if stem in ("init", *_INDEX_STEMS) or path.endswith(".go"):
+        words.add(folder.rpartition("/")[2].replace("-", "_").lower())
+    return words - {""}
+
+
+def _parts(specifier: str) -> set[str]:
+    text = specifier.lower()
+    for separator in ("::", "\\", ".", "-", "<", ">", '"'):
+        text = text.replace(separator, "/" if separator != "-" else "_")
+    return {part.lstrip("_") for part in text.split("/")}

@@ -1,0 +1,157 @@
+"""Which tests cover which sources, from naming conventions and from what tests import.
+
+`test_x.py`, `x_test.go`, `XTest.java`, `x.spec.ts`, `spec/x_spec.rb` and a test folder's `x.js` all mean a source
+called x; among several the one whose folders mirror the test's wins. Imports add what names do not tell, except
+modules that a large share of all tests import, for those say nothing about any of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records.project import Role
+
+Int32 = NDArray[np.int32]
+
+MAX_IMPORTED = 8  # sources a test is mapped to for importing them, the least imported first
+HUB_TESTS = 10  # a source imported by more tests than this, and
+HUB_SHARE = 0.2  # by more than this share of all tests, is a hub
+_MIN_STEM = 3
+
+_AFFIX = re.compile(
+    r"""(?x)
+    ^tests?[_-] | ^Tests?(?=[A-Z])
+    | [._-](?:tests?|spec|specs|e2e|cy|unittests?|integration|bench|test-d)$
+    | (?<=[a-z0-9])(?:Tests?|TestCase|TestSuite|Specs?|ITCase|IT|UnitTest)$
+    """
+)
+_WORDS = re.compile(r"[._-]+|(?<=[a-z0-9])(?=[A-Z])")
+_PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "lib", "main"})
+_PLAIN_FOLDERS = frozenset(
+    """
+    test tests __tests__ spec specs src main java kotlin scala groovy lib unit integration functional python app
+    e2e packages testing
+    """.split()
+)
+_FAMILIES = {
+    suffix: family
+    for family, suffixes in {
+        "python": "py pyi pyx",
+        "javascript": "js jsx mjs cjs ts tsx mts cts vue svelte",
+        "jvm": "java kt kts scala groovy",
+        "c": "c h cc cpp cxx hpp hh hxx m mm",
+        "ruby": "rb",
+        "go": "go",
+        "rust": "rs",
+        "csharp": "cs",
+        "php": "php",
+        "swift": "swift",
+        "elixir": "ex exs",
+        "dart": "dart",
+        "lua": "lua",
+        "shell": "sh bash bats",
+    }.items()
+    for suffix in suffixes.split()
+}
+
+
+def map_tests(paths: Sequence[str], roles: Sequence[Role], edges: Int32) -> Int32:
+    """Return int32 [t, 2] of (test, source) positions, sorted and unique.
+
+    edges: int32 [m, 2] (importer, imported), as `resolve_imports` gives them.
+    """
+    sources: dict[tuple[str, str], list[int]] = {}
+    for position, path in enumerate(paths):
+        family = _family(path)
+        if roles[position] is Role.SOURCE and family:
+            for stem in _source_stems(path):
+                sources.setdefault((family, stem), []).append(position)
+    pairs: set[tuple[int, int]] = set()
+    for position, path in enumerate(paths):
+        if roles[position] is Role.TEST:
+            found = _named_source(path, paths, sources)
+            if found is not None:
+                pairs.add((position, found))
+    pairs.update(_imported(roles, edges))
+    return np.asarray(sorted(pairs), dtype=np.int32).reshape(-1, 2)
+
+
+def _family(path: str) -> str:
+    return _FAMILIES.get(path.rpartition(".")[2].lower(), "")
+
+
+def _plain(stem: str) -> str:
+    """A stem without case and separators, so that `GsonBuilder`, `gson_builder` and `gson-builder` agree."""
+    return re.sub(r"[._-]", "", stem).lower()
+
+
+def _source_stems(path: str) -> set[str]:
+    parts = path.split("/")
+    stem = parts[-1].rpartition(".")[0].removesuffix(".d")
+    stems = {_plain(stem)}
+    if stem in _PACKAGE_STEMS and len(parts) > 1:
+        folder = parts[-2] if parts[-2] != "src" or len(parts) < 3 else parts[-3]
+        stems = {_plain(folder)}
+    return stems - {""}
+
+
+def _named_source(path: str, paths: Sequence[str], sources: dict[tuple[str, str], list[int]]) -> int | None:
+    """The source a test's name means: its whole stem first, then with words dropped from the end."""
+    family = _family(path)
+    name = path.rpartition("/")[2].rpartition(".")[0]
+    stem = _AFFIX.sub("", _AFFIX.sub("", name))
+    words = [word for word in _WORDS.split(stem) if word]
+    if stem == name and name.lower() in ("conftest", "helper", "helpers", "utils", "util", "common", "setup"):
+        return None
+    for length in range(len(words), 0, -1):
+        plain = _plain("".join(words[:length]))
+        if len(plain) < _MIN_STEM and length < len(words):
+            break
+        found = sources.get((family, plain))
+        if found:
+            base = _folders(path)
+            return min(found, key=lambda position: (*_distance(base, paths[position]), paths[position]))
+    return None
+
+
+def _folders(path: str) -> list[str]:
+    return [part for part in path.split("/")[:-1] if part not in _PLAIN_FOLDERS]
+
+
+def _distance(base: list[str], path: str) -> tuple[int, int, int]:
+    """Lower for sources whose folders, conventional ones aside, mirror those of the test."""
+    other = _folders(path)
+    trailing = _shared(base[::-1], other[::-1])
+    leading = _shared(base, other)
+    header = path.endswith((".h", ".hpp", ".hh", ".d.ts", ".pyi"))
+    return -2 * max(trailing, leading) - min(trailing, leading), int(header), len(other)
+
+
+def _shared(first: list[str], second: list[str]) -> int:
+    count = 0
+    for left, right in zip(first, second, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _imported(roles: Sequence[Role], edges: Int32) -> set[tuple[int, int]]:
+    """Pairs of tests and the sources they import, hubs left out."""
+    tests = sum(role is Role.TEST for role in roles)
+    imported: dict[int, list[int]] = {}
+    fans: dict[int, int] = {}
+    for importer, target in edges.tolist():
+        if roles[importer] is Role.TEST and roles[target] is Role.SOURCE:
+            imported.setdefault(importer, []).append(target)
+            fans[target] = fans.get(target, 0) + 1
+    limit = max(HUB_TESTS, HUB_SHARE * tests)
+    pairs: set[tuple[int, int]] = set()
+    for test, targets in imported.items():
+        kept = sorted((target for target in targets if fans[target] <= limit), key=lambda t: (fans[t], t))
+        pairs.update((test, target) for target in kept[:MAX_IMPORTED])
+    return pairs
