@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-_WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*|_*[^\W_]+")
+_WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _MAX_WORD = 64  # longer runs are hashes, base64 or minified code
 

@@ -1,0 +1,173 @@
+"""From signals to a feature matrix: candidates of every source, each with the same named numbers.
+
+A signal enters a linear model in up to three forms: `name`, divided by its best value for this task; `name.rank`,
+1/(1 + rank/2); and `name.raw`, log(1 + value), which keeps how strong the evidence is in absolute terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.plan.signals import (
+    ProjectView,
+    Query,
+    history_signals,
+    lexical_signals,
+    mention_signals,
+    neighbour_signals,
+    role_signals,
+    structure_signals,
+)
+
+Float32 = NDArray[np.float32]
+Int64 = NDArray[np.int64]
+
+PER_SOURCE = 80
+SEEDS = 8
+SHARPNESS = 6.0
+
+# Which source of candidates [img 7.2] a signal belongs to; signals not named here describe, they do not propose.
+SOURCES: dict[str, tuple[str, ...]] = {
+    "lexical": ("bm25_body", "bm25_body_head", "bm25_name", "bm25_path", "symbol_defined", "symbol_used"),
+    "structural": (
+        "path_named", "stem_named", "folder_named", "scope_named", "frame", "imports_seed", "imported_by_seed",
+        "tests_seed", "tested_by_seed", "same_stem", "same_folder", "fan_in",
+    ),
+    "semantic": ("semantic", "affinity_semantic"),
+    "episodic": ("affinity", "affinity_head", "affinity_best", "association", "cochange", "cochange_lift"),
+    "causal": ("causal",),
+    "recency": ("recency_3", "recency_12", "recency_50", "frequency"),
+}  # fmt: skip
+
+# Signals whose unit is already comparable between tasks: they enter as they are.
+_BOUNDED = ("role_", "called_", "coverage_", "size", "depth", "risk", "changelog", "last_seen", "layer_match")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """c candidates with s signals; `positions` int64 [c] ascending, `values` float32 [c, s], `best` float32 [s]."""
+
+    names: tuple[str, ...]
+    positions: Int64
+    values: Float32
+    best: Float32
+    sources: tuple[tuple[str, ...], ...]
+
+
+def first_look(
+    view: ProjectView, query: Query, semantic: Mapping[str, Float32] | None = None
+) -> dict[str, Float32]:
+    """Every signal that needs no idea yet of which files are likely."""
+    known = semantic or {}
+    signals = lexical_signals(view, query)
+    signals.update(mention_signals(view, query))
+    signals.update(history_signals(view, query, known.get("tasks")))
+    signals["semantic"] = known.get("files", np.zeros(view.index.count, dtype=np.float32))
+    signals.update(role_signals(view, query))
+    signals.update(structure_signals(view, query))
+    return signals
+
+
+def seed_mass(view: ProjectView, signals: Mapping[str, Float32], weights: Mapping[str, float]) -> Float32:
+    """Return float32 [n] summing to 1: a softmax over the best files of a first weighted look."""
+    look = np.zeros(view.index.count, dtype=np.float32)
+    for name, weight in weights.items():
+        signal = signals.get(name)
+        if signal is not None:
+            look += np.float32(weight) * _scaled(name, signal, float(signal.max(initial=0.0)))
+    look[~view.index.alive] = -np.inf
+    mass = np.zeros(view.index.count, dtype=np.float32)
+    if not view.index.alive.any():
+        return mass
+    top = np.lexsort((np.arange(len(look)), -look))[:SEEDS]
+    top = top[np.isfinite(look[top])]
+    mass[top] = np.exp(np.float32(SHARPNESS) * (look[top] - look[top[0]]))
+    return mass / mass.sum()
+
+
+def gather(view: ProjectView, signals: Mapping[str, Float32], *, per_source: int = PER_SOURCE) -> Candidates:
+    """Union the best files of every source [img 7.2], with every signal recorded for each."""
+    found: dict[int, dict[str, None]] = {}
+    alive = view.index.alive
+    for source, names in SOURCES.items():
+        for name in names:
+            signal = signals.get(name)
+            if signal is None:
+                continue
+            for position in _top(signal, alive, per_source).tolist():
+                found.setdefault(position, {})[source] = None
+    positions = np.asarray(sorted(found), dtype=np.int64)
+    names = tuple(signals)
+    stacked = (
+        np.stack([signals[name] for name in names], axis=1) if names else np.zeros((0, 0), dtype=np.float32)
+    )
+    living = stacked[alive]
+    return Candidates(
+        names=names,
+        positions=positions,
+        values=stacked[positions],
+        best=living.max(axis=0, initial=0.0) if len(living) else np.zeros(len(names), dtype=np.float32),
+        sources=tuple(tuple(found[position]) for position in positions.tolist()),
+    )
+
+
+def _top(signal: Float32, alive: NDArray[np.bool_], limit: int) -> Int64:
+    positive = np.flatnonzero((signal > 0) & alive)
+    if len(positive) > limit:
+        values = signal[positive]
+        floor = np.partition(values, -limit)[-limit]
+        above = positive[values > floor]
+        ties = positive[values == floor][: limit - len(above)]
+        return np.concatenate([above, ties])
+    return positive
+
+
+def candidates_for(
+    view: ProjectView,
+    query: Query,
+    seed_weights: Mapping[str, float],
+    semantic: Mapping[str, Float32] | None = None,
+) -> Candidates:
+    """Return the candidates of a task with all their signals."""
+    signals = first_look(view, query, semantic)
+    seeds = seed_mass(view, signals, seed_weights)
+    signals.update(neighbour_signals(view, seeds))
+    signals["seed"] = seeds
+    return gather(view, signals)
+
+
+def feature_names(signal_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the columns `feature_matrix` makes of these signals."""
+    names: list[str] = []
+    for name in signal_names:
+        names.append(name)
+        if not name.startswith(_BOUNDED):
+            names += [f"{name}.rank", f"{name}.raw"]
+    return tuple(names)
+
+
+def feature_matrix(candidates: Candidates) -> Float32:
+    """Return float32 [c, f], columns as `feature_names(candidates.names)`."""
+    columns: list[Float32] = []
+    for column, name in enumerate(candidates.names):
+        values = candidates.values[:, column]
+        columns.append(_scaled(name, values, float(candidates.best[column])))
+        if not name.startswith(_BOUNDED):
+            order = np.lexsort((np.arange(len(values)), -values))
+            rank = np.empty(len(values), dtype=np.float32)
+            rank[order] = np.arange(len(values), dtype=np.float32)
+            columns.append(np.where(values > 0, 1.0 / (1.0 + rank / 2.0), 0.0).astype(np.float32))
+            columns.append(np.log1p(np.maximum(values, 0)))
+    if not columns:
+        return np.zeros((len(candidates.positions), 0), dtype=np.float32)
+    return np.stack(columns, axis=1)
+
+
+def _scaled(name: str, values: Float32, best: float) -> Float32:
+    if name.startswith(_BOUNDED) or best <= 0:
+        return values
+    return values / np.float32(best)

@@ -1,0 +1,118 @@
+"""Stage-1 ranking [img 7.4]: a linear, deterministic score whose weights come from a versioned model file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import ModelError
+from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
+from workbench.plan.signals import ProjectView, Query, prepare_query
+from workbench.records.plan import Intent, RankedFile
+
+Float32 = NDArray[np.float32]
+
+DEFAULT_MODEL = "files-v1"
+
+
+@dataclass(frozen=True, slots=True)
+class LinearModel:
+    """Weights by feature name. `seeds` weigh the first look, `relevance` = (slope, offset) of a logistic that turns a
+    score into the probability that the file is needed. `trained_on` names the repositories it has seen."""
+
+    model_id: str
+    weights: Mapping[str, float]
+    seeds: Mapping[str, float]
+    relevance: tuple[float, float]
+    trained_on: tuple[str, ...] = ()
+
+
+def load_model(model_id: str = DEFAULT_MODEL) -> LinearModel:
+    """Load a model shipped with the program. Raises ModelError if it is unknown or malformed."""
+    resource = files("workbench.models") / "data" / f"{model_id}.json"
+    try:
+        text = resource.read_text(encoding="utf-8")
+    except (FileNotFoundError, OSError) as error:
+        raise ModelError(
+            f"there is no ranking model {model_id!r}", hint="see `workbench model list`"
+        ) from error
+    return parse_model(text, source=model_id)
+
+
+def parse_model(text: str, *, source: str) -> LinearModel:
+    """Read a model file. Raises ModelError naming what is wrong."""
+    try:
+        document = json.loads(text)
+        slope, offset = document["relevance"]
+        model = LinearModel(
+            model_id=str(document["model_id"]),
+            weights={str(name): float(value) for name, value in document["weights"].items()},
+            seeds={str(name): float(value) for name, value in document["seeds"].items()},
+            relevance=(float(slope), float(offset)),
+            trained_on=tuple(document.get("trained_on", ())),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(
+            f"the ranking model {source!r} is malformed: {error}", hint="reinstall, or name another model"
+        ) from error
+    if not all(
+        np.isfinite(value) for value in (*model.weights.values(), *model.seeds.values(), *model.relevance)
+    ):
+        raise ModelError(f"the ranking model {source!r} holds a weight that is not a number")
+    return model
+
+
+def rank_files(
+    view: ProjectView,
+    intent: Intent,
+    model: LinearModel,
+    *,
+    semantic: Mapping[str, Float32] | None = None,
+    limit: int | None = None,
+) -> tuple[RankedFile, ...]:
+    """Rank the files of a project for a task, best first; ties by path.
+
+    semantic: optional {"files": float32 [n], "tasks": float32 [tasks]} cosines of the task, 0 where unknown.
+    """
+    candidates = candidates_for(view, prepare_query(intent), model.seeds, semantic)
+    return score_candidates(view, candidates, model)[:limit]
+
+
+def score_candidates(view: ProjectView, candidates: Candidates, model: LinearModel) -> tuple[RankedFile, ...]:
+    """Apply the linear model to a feature matrix and order the candidates."""
+    names = feature_names(candidates.names)
+    matrix = feature_matrix(candidates)
+    weights = np.asarray([model.weights.get(name, 0.0) for name in names], dtype=np.float64)
+    scores = matrix.astype(np.float64) @ weights if len(names) else np.zeros(len(candidates.positions))
+    paths = [view.index.paths[position] for position in candidates.positions.tolist()]
+    rounded = [round(score, 6) for score in scores.tolist()]
+    order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
+    used = np.flatnonzero(weights)
+    return tuple(
+        RankedFile(
+            path=paths[row],
+            score=rounded[row],
+            features={
+                names[column]: round(float(matrix[row, column]), 4)
+                for column in np.flatnonzero(matrix[row]).tolist()
+            },
+            contributions={
+                names[column]: round(float(matrix[row, column]) * float(weights[column]), 4)
+                for column in used.tolist()
+                if matrix[row, column]
+            },
+            sources=candidates.sources[row],
+        )
+        for row in order
+    )
+
+
+def relevance(model: LinearModel, score: float) -> float:
+    """Turn a score into the probability, in (0, 1), that the task needs the file."""
+    slope, offset = model.relevance
+    return float(1.0 / (1.0 + np.exp(-np.clip(slope * score + offset, -30.0, 30.0))))

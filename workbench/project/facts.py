@@ -1,0 +1,27 @@
+"""What one file's content says: language, role, symbols, imports and terms. A pure function of (path, bytes)."""
+
+from __future__ import annotations
+
+from workbench.project.languages import language_of, role_of
+from workbench.project.symbols import extract_symbols
+from workbench.records.project import FileFacts
+from workbench.text.terms import count_terms
+
+MAX_TERMS_BYTES = 400_000  # beyond this only the head is tokenised; such files are data, not code
+
+
+def extract_facts(path: str, data: bytes) -> FileFacts:
+    """Return the facts of a file. Never raises on malformed content."""
+    text = data[:MAX_TERMS_BYTES].decode("utf-8", "replace")
+    language = language_of(path, text[:200].split("\n", 1)[0])
+    symbols, imports = extract_symbols(language, data)
+    return FileFacts(
+        language=language,
+        role=role_of(path),
+        lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
+        tokens=len(data) // 4,
+        symbols=symbols,
+        imports=imports,
+        body_terms=count_terms(text),
+        name_terms=count_terms(" ".join(symbol.name for symbol in symbols)),
+    )

@@ -1,0 +1,168 @@
+"""Posting lists: term → (document, count), the lexical half of the project index.
+
+Immutable and made of flat arrays, so that an index of ten thousand files opens memory-mapped and a query
+touches only the lists of its own terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+Float32 = NDArray[np.float32]
+
+K1 = 1.2
+B = 0.75
+
+_ARRAYS = ("offsets", "starts", "docs", "counts", "lengths")
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Posting lists of n documents over a sorted vocabulary of t terms.
+
+    vocabulary: UTF-8 terms, concatenated; offsets: int64 [t+1] into it
+    starts: int64 [t+1] into docs and counts; docs: int32 [p], ascending inside a list; counts: int32 [p]
+    lengths: int32 [n], the sum of a document's counts
+    """
+
+    vocabulary: bytes
+    offsets: Int64
+    starts: Int64
+    docs: Int32
+    counts: Int32
+    lengths: Int32
+
+    @property
+    def size(self) -> int:
+        """Number of documents."""
+        return len(self.lengths)
+
+    def term_id(self, term: str) -> int:
+        """Return the position of a term in the vocabulary, or -1."""
+        wanted = term.encode("utf-8", "surrogateescape")
+        low, high = 0, len(self.offsets) - 1
+        while low < high:
+            middle = (low + high) // 2
+            found = self.vocabulary[self.offsets[middle] : self.offsets[middle + 1]]
+            if found == wanted:
+                return middle
+            if found < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return -1
+
+    def posting(self, term: str) -> tuple[Int32, Int32]:
+        """Return (docs, counts) of a term; empty arrays if it is unknown."""
+        position = self.term_id(term)
+        if position < 0:
+            return self.docs[:0], self.counts[:0]
+        start, stop = self.starts[position], self.starts[position + 1]
+        return self.docs[start:stop], self.counts[start:stop]
+
+    def terms(self) -> list[str]:
+        """Return the whole vocabulary in order."""
+        raw = bytes(self.vocabulary)
+        bounds = self.offsets.tolist()
+        return [
+            raw[start:stop].decode("utf-8", "surrogateescape")
+            for start, stop in zip(bounds, bounds[1:], strict=False)
+        ]
+
+
+def build_postings(documents: Sequence[Mapping[str, int]]) -> Postings:
+    """Build posting lists from one {term: count} per document."""
+    numbers: dict[str, int] = {}
+    term_ids: list[int] = []
+    counts: list[int] = []
+    sizes: list[int] = []
+    for document in documents:
+        term_ids.extend([numbers.setdefault(term, len(numbers)) for term in document])
+        counts.extend(document.values())
+        sizes.append(len(document))
+    docs = np.repeat(np.arange(len(documents), dtype=np.int32), np.asarray(sizes, dtype=np.int64))
+    return _assemble(list(numbers), np.asarray(term_ids, dtype=np.int64), docs, counts, len(documents))
+
+
+def _assemble(
+    terms: list[str], term_ids: Int64, docs: Int32, counts: Sequence[int] | Int32, size: int
+) -> Postings:
+    encoded = [term.encode("utf-8", "surrogateescape") for term in terms]
+    order = sorted(range(len(encoded)), key=encoded.__getitem__)
+    rank = np.empty(len(encoded), dtype=np.int64)
+    rank[np.asarray(order, dtype=np.int64)] = np.arange(len(encoded))
+    ranked = rank[term_ids] if len(term_ids) else term_ids
+    by_term = np.argsort(ranked, kind="stable")
+    counted = np.asarray(counts, dtype=np.int32)
+    starts = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(ranked, minlength=len(encoded)), out=starts[1:])
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(encoded[position]) for position in order], out=offsets[1:])
+    lengths = np.bincount(docs, weights=counted, minlength=size).astype(np.int32)
+    return Postings(
+        vocabulary=b"".join(encoded[position] for position in order),
+        offsets=offsets,
+        starts=starts,
+        docs=np.ascontiguousarray(docs[by_term]),
+        counts=np.ascontiguousarray(counted[by_term]),
+        lengths=lengths,
+    )
+
+
+def merge_postings(pieces: Iterable[tuple[Postings, Int32]], size: int) -> Postings:
+    """Merge posting lists into one over `size` documents.
+
+    Each piece comes with an int32 map from its documents to the new ones; -1 drops a document.
+    """
+    numbers: dict[str, int] = {}
+    term_ids: list[Int64] = []
+    docs: list[Int32] = []
+    counts: list[Int32] = []
+    for piece, mapping in pieces:
+        local = np.asarray([numbers.setdefault(term, len(numbers)) for term in piece.terms()], dtype=np.int64)
+        mapped = mapping[piece.docs]
+        keep = mapped >= 0
+        term_ids.append(np.repeat(local, np.diff(piece.starts))[keep])
+        docs.append(mapped[keep])
+        counts.append(piece.counts[keep])
+    if not docs:
+        return build_postings([])
+    all_terms = np.concatenate(term_ids)
+    used = np.unique(all_terms)
+    renumber = np.full(len(numbers), -1, dtype=np.int64)
+    renumber[used] = np.arange(len(used))
+    names = list(numbers)
+    all_docs = np.concatenate(docs)
+    by_doc = np.argsort(all_docs, kind="stable")
+    return _assemble(
+        [names[position] for position in used.tolist()],
+        renumber[all_terms][by_doc],
+        all_docs[by_doc],
+        np.concatenate(counts)[by_doc],
+        size,
+    )
+
+
+def save_postings(postings: Postings, directory: Path, name: str) -> None:
+    """Write the arrays as `<name>.<array>.npy` and the vocabulary as `<name>.terms`."""
+    (directory / f"{name}.terms").write_bytes(bytes(postings.vocabulary))
+    for array in _ARRAYS:
+        np.save(directory / f"{name}.{array}.npy", getattr(postings, array))
+
+
+def load_postings(directory: Path, name: str) -> Postings:
+    """Open what `save_postings` wrote, memory-mapped."""
+    arrays = {array: np.load(directory / f"{name}.{array}.npy", mmap_mode="r") for array in _ARRAYS}
+    return Postings(vocabulary=(directory / f"{name}.terms").read_bytes(), **arrays)
+
+
+def inverse_document_frequency(frequency: int, size: int) -> float:
+    """Return the BM25 idf, never negative (Lucene's form)."""
+    return float(np.log1p((size - frequency + 0.5) / (frequency + 0.5)))

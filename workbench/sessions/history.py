@@ -1,0 +1,146 @@
+"""History as memory: past tasks and the files they touched, as arrays that a plan can weigh in milliseconds.
+
+Commit 0 is the newest. Renames are followed, so that a file keeps what was learned under its old names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.project.postings import Postings, build_postings, load_postings, save_postings
+from workbench.records.episodes import FileChange
+
+MAX_FILES_PER_TASK = 60  # sweeping changes (reformatting, licence years) teach nothing about tasks
+
+_ARRAYS = ("times", "sizes", "fixes", "tasks", "files", "edits")
+
+
+@dataclass(frozen=True, slots=True)
+class PastTask:
+    """One finished task: when, what it said (terms), what it touched and which issues it named."""
+
+    at: int
+    terms: dict[str, int]
+    changes: tuple[FileChange, ...]
+    issue_refs: tuple[str, ...] = ()
+    fix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """n past tasks, newest first, over p paths and e (task, file) pairs.
+
+    times: int64 [n] seconds; sizes: int32 [n] files touched; fixes: bool [n]; messages: postings over tasks
+    tasks, files: int32 [e] pair ends; edits: float32 [e] lines changed; issues: issue reference → task numbers
+    """
+
+    paths: tuple[str, ...]
+    times: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    fixes: NDArray[np.bool_]
+    messages: Postings
+    tasks: NDArray[np.int32]
+    files: NDArray[np.int32]
+    edits: NDArray[np.float32]
+    issues: dict[str, tuple[int, ...]]
+
+    @property
+    def size(self) -> int:
+        """Number of past tasks."""
+        return len(self.times)
+
+
+def build_history(past: Iterable[PastTask]) -> History:
+    """Build the arrays from past tasks, newest first."""
+    numbers: dict[str, int] = {}
+    alias: dict[str, str] = {}
+    times: list[int] = []
+    sizes: list[int] = []
+    fixes: list[bool] = []
+    messages: list[dict[str, int]] = []
+    tasks: list[int] = []
+    files: list[int] = []
+    edits: list[float] = []
+    issues: dict[str, list[int]] = {}
+    for task in past:
+        number = len(times)
+        times.append(task.at)
+        sizes.append(len(task.changes))
+        fixes.append(task.fix)
+        messages.append(task.terms)
+        for reference in task.issue_refs:
+            issues.setdefault(reference, []).append(number)
+        keep = len(task.changes) <= MAX_FILES_PER_TASK
+        for change in task.changes:
+            current = alias.get(change.path, change.path)
+            if change.old_path:
+                alias[change.old_path] = current
+            if keep:
+                tasks.append(number)
+                files.append(numbers.setdefault(current, len(numbers)))
+                edits.append(change.added + change.removed)
+    return History(
+        paths=tuple(numbers),
+        times=np.asarray(times, dtype=np.int64),
+        sizes=np.asarray(sizes, dtype=np.int32),
+        fixes=np.asarray(fixes, dtype=np.bool_),
+        messages=build_postings(messages),
+        tasks=np.asarray(tasks, dtype=np.int32),
+        files=np.asarray(files, dtype=np.int32),
+        edits=np.asarray(edits, dtype=np.float32),
+        issues={reference: tuple(found) for reference, found in issues.items()},
+    )
+
+
+def save_history(history: History, directory: Path) -> None:
+    """Write a history into a directory; `load_history` opens it memory-mapped."""
+    for name in _ARRAYS:
+        np.save(directory / f"{name}.npy", getattr(history, name))
+    save_postings(history.messages, directory, "messages")
+    document = {
+        "paths": [path.encode("utf-8", "surrogateescape") for path in history.paths],
+        "issues": history.issues,
+    }
+    (directory / "history.msgpack").write_bytes(msgspec.msgpack.encode(document))
+
+
+def load_history(directory: Path) -> History:
+    """Open what `save_history` wrote."""
+    document = msgspec.msgpack.decode((directory / "history.msgpack").read_bytes())
+    arrays = {name: np.load(directory / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+    return History(
+        paths=tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"]),
+        messages=load_postings(directory, "messages"),
+        issues={reference: tuple(found) for reference, found in document["issues"].items()},
+        **arrays,
+    )
+
+
+def path_numbers(history: History, positions: dict[str, int]) -> NDArray[np.int64]:
+    """Map the history's paths to positions in a project index; -1 for paths that are gone."""
+    return np.fromiter(
+        (positions.get(path, -1) for path in history.paths), dtype=np.int64, count=len(history.paths)
+    )
+
+
+def empty_history() -> History:
+    """Return a history without tasks, for projects without a past."""
+    return build_history(())
+
+
+def similar_commit_weights(history: History, scores: NDArray[np.float32], limit: int) -> NDArray[np.float32]:
+    """Keep the `limit` best task scores, scaled so that the best is 1; the rest become 0."""
+    top: Sequence[int]
+    weights = np.zeros(history.size, dtype=np.float32)
+    positive = np.flatnonzero(scores > 0)
+    if not len(positive):
+        return weights
+    top = positive[np.lexsort((positive, -scores[positive]))][:limit]  # type: ignore[assignment]
+    weights[top] = scores[top] / scores[top].max()
+    return weights

@@ -1,0 +1,53 @@
+"""Commits as episodes [img 6]: each finished commit is a task, its message, and the files it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from workbench.plan.intent import clean_task, parse_intent
+from workbench.records.episodes import Commit, Outcome
+
+MAX_TEXT = 4_000
+MAX_CHANGES = 400  # a commit beyond this is a mass change: its first files stand for it
+SOURCE = "import:git"
+KIND = "episode.imported"
+
+
+def commit_episode(commit: Commit, project_id: str) -> dict[str, Any] | None:
+    """Return the journal body of a commit, or None if it says or changes nothing."""
+    text = clean_task(f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject)[:MAX_TEXT]
+    if not text or not commit.files:
+        return None
+    intent = parse_intent(text, project_id=project_id)
+    return {
+        "session_id": f"git:{commit.sha}",
+        "project_id": project_id,
+        "task_text": text,
+        "task_fingerprint": intent.task_fingerprint,
+        "query_type": intent.predicted.value,
+        "started_at": commit.at,
+        "ended_at": commit.at,
+        "outcome": Outcome.SUCCESS.value,
+        "commit_sha": commit.sha,
+        "issue_refs": list(intent.entities.issue_refs),
+        "changes": [
+            [change.path, change.kind.value, change.added, change.removed, change.old_path]
+            for change in commit.files[:MAX_CHANGES]
+        ],
+        "reads": [],
+    }
+
+
+def commit_episodes(commits: Iterable[Commit], project_id: str) -> Iterator[dict[str, Any]]:
+    """Return the journal bodies of commits, in their order."""
+    for commit in commits:
+        body = commit_episode(commit, project_id)
+        if body is not None:
+            yield body
+
+
+def episode_date(body: Mapping[str, Any]) -> str:
+    """Return the day of an episode, for progress and reports."""
+    return datetime.fromtimestamp(int(body["started_at"]), UTC).strftime("%Y-%m-%d")
