@@ -1,4 +1,4 @@
-"""Numbered migrations of the tables: SQL files, each applied in one transaction together with its record."""
+"""Numbered migrations of the tables: SQL files, applied in one transaction together with their records."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def migration(filename: str, sql: str) -> Migration:
 
 
 def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] | None = None) -> int:
-    """Apply what is missing to the database in use and return how many migrations that were.
+    """Apply what is missing to the database in use, all of it or nothing; return how many those were.
 
     Raises: ForeignSchema if the database has others than the first ones of `migrations`; duckdb.Error.
     """
@@ -78,13 +78,15 @@ def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] | No
     if recorded != expected:
         raise ForeignSchema("the tables were made by another version of the program")
     missing = wanted[len(recorded) :]
-    for one in missing:
-        connection.execute("BEGIN")
-        try:
+    if not missing:
+        return 0
+    connection.execute("BEGIN")
+    try:
+        for one in missing:
             connection.execute(one.sql)
             connection.execute(INSERT_RECORD, [one.version, one.name, one.sha256])
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
     return len(missing)
