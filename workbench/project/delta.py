@@ -72,12 +72,13 @@ def digest(
 ) -> Delta:
     """Return the digest of changes. `hunks` are per current path, from the revision to the disk."""
     tallies = _tallies(changes.commits)
-    merged = _merge(changes.committed, changes.uncommitted)
-    touched = {change.path for change in changes.uncommitted} | set(changes.untracked)
-    untracked = (FileChange(path, ChangeKind.ADDED) for path in changes.untracked if path not in merged)
+    untracked = tuple(FileChange(path, ChangeKind.ADDED) for path in changes.untracked)
+    merged = _merge(changes.committed, (*changes.uncommitted, *untracked))
+    touched = {change.path: change for change in (*changes.uncommitted, *untracked)}
     files = []
-    for change in (*merged.values(), *untracked):
-        tally = tallies.get(change.path) or tallies.get(change.old_path) or _Tally()
+    for change in merged.values():
+        before = touched[change.path].old_path if change.path in touched else ""
+        tally = tallies.get(before or change.path) or _Tally()
         files.append(
             DeltaFile(
                 change.path,

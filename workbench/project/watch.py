@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from workbench.errors import ProjectError
 from workbench.project.admission import refusal
 from workbench.project.scan import Lister, list_names
 
+if TYPE_CHECKING:
+    from watchfiles.main import FileChange
+
+_WAKE_MS = 200  # how long a stop may go unnoticed
 _HEAD_FILES = frozenset({".git/HEAD", ".git/logs/HEAD"})
 
 
@@ -35,8 +41,9 @@ def watch_project(
 ) -> Iterator[Batch]:
     """Yield batches until `stop` is set or Ctrl-C is pressed; both end the iteration.
 
-    Changes closer together than `debounce_ms` come as one batch. Ignored, vendored and generated files,
-    `.git` and `.workbench` never appear. `watching` is called once, when changes from then on are seen.
+    A batch ends when nothing changed for `debounce_ms`, at the latest after eight times that. Ignored,
+    vendored and generated files, `.git` and `.workbench` never appear. `watching` is called once, when
+    changes from then on are seen. Raises ProjectError if the system refuses to watch.
     """
     from watchfiles import Change, watch
 
@@ -49,34 +56,58 @@ def watch_project(
     source = watch(
         top,
         watch_filter=wanted,
-        debounce=debounce_ms,
+        debounce=8 * debounce_ms,
+        step=debounce_ms,
         stop_event=stop,
-        rust_timeout=500,
+        rust_timeout=_WAKE_MS,
         yield_on_timeout=True,
-        raise_interrupt=False,
+        raise_interrupt=True,
         ignore_permission_denied=True,
     )
     announced = watching is None
-    for changes in source:
+    while (changes := _next_changes(source, root)) is not None:
         if not announced and watching is not None:
             announced = True
             watching()
         names = {_relative(top, path) for _, path in changes}
-        batch = Batch(_of_project(root, lister, names - _HEAD_FILES), bool(names & _HEAD_FILES))
+        appeared = {_relative(top, path) for change, path in changes if change is Change.added}
+        paths = _of_project(root, lister, names - _HEAD_FILES, appeared)
+        batch = Batch(paths, bool(names & _HEAD_FILES))
         if batch.paths or batch.head_moved:
             yield batch
 
 
-def _of_project(root: Path, lister: Lister | None, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that are listed or gone; a directory stands for itself only where it is gone."""
-    wanted = sorted(names)
-    if not wanted:
-        return ()
-    gone = [path for path in wanted if not os.path.lexists(root / path)]
-    there = [path for path in wanted if os.path.lexists(root / path) and not os.path.isdir(root / path)]
-    listing, _, _ = list_names(root, lister, there) if there else (None, (), True)
-    listed = listing.paths if listing is not None else ()
-    return tuple(sorted({*gone, *listed}))
+def _next_changes(source: Iterator[set[FileChange]], root: Path) -> set[FileChange] | None:
+    """Return the next changes (none after a while without), or None at the end or on Ctrl-C."""
+    try:
+        return next(source, None)
+    except KeyboardInterrupt:
+        return None
+    except (OSError, RuntimeError) as error:  # the native part reports its own failures as RuntimeError
+        raise ProjectError(
+            f"{root} cannot be watched: {error}",
+            hint="Raise fs.inotify.max_user_watches, or set WATCHFILES_FORCE_POLLING=1.",
+        ) from error
+
+
+def _of_project(
+    root: Path, lister: Lister | None, names: Iterable[str], appeared: Container[str]
+) -> tuple[str, ...]:
+    """Return the names that are listed or gone.
+
+    A directory that appeared stands for every file in it: they may be older than the watch on it.
+    """
+    gone: list[str] = []
+    ask: list[str] = []
+    for path in names:
+        place = root / path
+        if not os.path.lexists(place):
+            gone.append(path)
+        elif path in appeared or not place.is_dir():
+            ask.append(path)
+    listed = list_names(root, lister, sorted(ask))[0].paths if ask else ()
+    admitted = (path for path in listed if refusal(path) is None)
+    return tuple(sorted({*gone, *admitted}))
 
 
 def _relative(top: str, path: str) -> str:
