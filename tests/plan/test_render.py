@@ -94,7 +94,7 @@ docs/a.md
     assert render_pack(XML, [RULE], [CODE, NAMED]) == expected
 
 
-@pytest.mark.parametrize("style", STYLES.values(), ids=str)
+@pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
 def test_nothing_gives_nothing(style: Style) -> None:
     """An empty pack is the empty text, which has no tokens."""
     assert render_pack(style, [], []) == ""
