@@ -1,0 +1,154 @@
+"""BM25 over a fixed list of texts: bm25s makes the index, numpy alone reads it.
+
+bm25s stores, for every term, the documents that hold it with the score each gets; answering a query is a sum
+over a few columns. So only building imports bm25s (0.4 s), and a stored index is memory-mapped. Terms are
+those of `workbench.text.terms`, kept as sorted 64-bit hashes, which needs no vocabulary in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from store.files import private_dir, sync_dir, translated
+from store.vectors import best
+from workbench.errors import StoreError
+from workbench.records.ids import new_id
+from workbench.text.terms import iter_terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workbench.ports import Float32, Int64
+
+K1: Final = 1.2
+B: Final = 0.75
+
+_ARRAYS: Final = ("terms", "starts", "documents", "scores", "size")
+
+
+class Bm25Index:
+    """BM25 as Lucene has it: `idf · tf / (tf + k1·(1 - b + b·length/mean))`, each query term counted once."""
+
+    def __init__(
+        self,
+        terms: NDArray[np.uint64],
+        starts: Int64,
+        documents: NDArray[np.int32],
+        scores: Float32,
+        size: Int64,
+    ) -> None:
+        self._terms = terms
+        self._starts = starts
+        self._documents = documents
+        self._scores = scores
+        self._size = size
+
+    def __len__(self) -> int:
+        return int(self._size[0])
+
+    def scores(self, query: str) -> Float32:
+        """Return BM25 scores float32 [n], 0 where no term matches."""
+        total = np.zeros(len(self), np.float32)
+        for column in self._columns(query):
+            if column >= 0:
+                span = slice(self._starts[column], self._starts[column + 1])
+                total[self._documents[span]] += self._scores[span]
+        return total
+
+    def search(self, query: str, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
+        """Return (positions, scores) of at most k best with a positive score, ties by position."""
+        scores = self.scores(query)
+        positions = np.flatnonzero(scores > 0)
+        if allowed is not None:
+            positions = np.intersect1d(positions, allowed)
+        return best(positions, scores[positions], k)
+
+    def bound(self, query: str) -> float:
+        """Return what no document can reach: the sum of the query terms' idf, terms nobody has included.
+
+        A score divided by it is the share of the query's information that a document answers, in [0, 1).
+        """
+        count = len(self)
+        frequencies = [
+            int(self._starts[column + 1] - self._starts[column]) if column >= 0 else 0
+            for column in self._columns(query)
+        ]
+        return float(sum(np.log1p((count - df + 0.5) / (df + 0.5)) for df in frequencies))
+
+    def save(self, directory: Path) -> None:
+        """Write the index to a directory that does not exist yet, whole or not at all. Raises: StoreError."""
+        scratch = directory.with_name(f".{directory.name}.{new_id()}")
+        with translated(f"writing the lexical index {directory}"):
+            private_dir(scratch)
+            try:
+                for name in _ARRAYS:
+                    np.save(scratch / f"{name}.npy", getattr(self, f"_{name}"), allow_pickle=False)
+                os.replace(scratch, directory)
+            except BaseException:
+                shutil.rmtree(scratch, ignore_errors=True)
+                raise
+            sync_dir(directory.parent)
+
+    def _columns(self, query: str) -> list[int]:
+        """Return the column of each distinct query term in order of appearance, -1 for unknown ones."""
+        hashes = np.array([_hash(term) for term in dict.fromkeys(iter_terms(query))], np.uint64)
+        if not len(self._terms):
+            return [-1] * len(hashes)
+        columns = np.minimum(np.searchsorted(self._terms, hashes), len(self._terms) - 1)
+        return [int(column) for column in np.where(self._terms[columns] == hashes, columns, -1)]
+
+
+def build_index(texts: Iterable[str]) -> Bm25Index:
+    """Index texts by their terms."""
+    return index_terms([list(iter_terms(text)) for text in texts])
+
+
+def index_terms(documents: Sequence[Sequence[str]]) -> Bm25Index:
+    """Index documents given as their terms, repeats included."""
+    vocabulary = {term: _hash(term) for terms in documents for term in terms}
+    hashes = np.unique(np.fromiter(vocabulary.values(), np.uint64, len(vocabulary)))
+    column = {term: int(np.searchsorted(hashes, value)) for term, value in vocabulary.items()}
+    if not len(hashes):
+        empty = np.zeros(1, np.int64)
+        nothing = np.empty(0, np.int32)
+        return Bm25Index(hashes, empty, nothing, np.empty(0, np.float32), np.array([len(documents)]))
+    import bm25s
+
+    retriever = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float32", int_dtype="int32")
+    identity = {position: position for position in range(len(hashes))}
+    ids = [[column[term] for term in terms] for terms in documents]
+    retriever.index((ids, identity), create_empty_token=False, show_progress=False)
+    stored = retriever.scores
+    return Bm25Index(
+        hashes,
+        np.asarray(stored["indptr"], np.int64),
+        np.asarray(stored["indices"], np.int32),
+        np.asarray(stored["data"], np.float32),
+        np.array([len(documents)]),
+    )
+
+
+def load_index(directory: Path) -> Bm25Index:
+    """Open a stored index memory-mapped. Raises: StoreError if it is missing or damaged."""
+    try:
+        arrays = [np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS]
+    except (OSError, ValueError, EOFError) as error:
+        raise StoreError(
+            f"the lexical index {directory} cannot be read: {error}", hint="Run `workbench rebuild`."
+        ) from error
+    terms, starts, documents, scores, size = arrays
+    if len(starts) != len(terms) + 1 or len(documents) != len(scores) or int(starts[-1]) != len(scores):
+        raise StoreError(f"the lexical index {directory} is damaged", hint="Run `workbench rebuild`.")
+    return Bm25Index(terms, starts, documents, scores, size)
+
+
+def _hash(term: str) -> int:
+    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
