@@ -1,7 +1,7 @@
 """The import graph: which file of the project each import specifier means.
 
-A change of one file's content asks for that file's edges alone; a path that appears or disappears can redirect
-other files' imports, and `importers_to_resolve` tells which.
+A change of one file's content asks for that file's edges alone; a path that appears or disappears can
+redirect other files' imports, and `importers_to_resolve` tells which.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _FAMILIES = {
     "cpp": "c",
     "objective-c": "c",
     "ruby": "ruby",
+    "csharp": "csharp",
+    "swift": "swift",
     "markdown": "links",
     "rst": "links",
     **{language: language for language in others.ENDINGS},
@@ -48,6 +50,8 @@ _BUILDERS: dict[str, Callable[[PathTree, Imports], Resolve]] = {
     "jvm": lambda tree, _: jvm.resolver(tree),
     "c": lambda tree, _: others.includes(tree),
     "ruby": lambda tree, _: others.ruby(tree),
+    "csharp": lambda tree, _: others.type_files(tree, ".cs"),
+    "swift": lambda tree, _: others.type_files(tree, ".swift"),
     "links": lambda tree, _: others.relative_only(tree),
 }
 _INDEX_STEMS = frozenset({"__init__", "index", "mod", "lib", "main", "init"})
@@ -56,8 +60,9 @@ _INDEX_STEMS = frozenset({"__init__", "index", "mod", "lib", "main", "init"})
 def resolve_imports(paths: Sequence[str], languages: Sequence[str], imports: Imports) -> Int32:
     """Return the import graph as int32 [m, 2] (importer, imported), positions in `paths`; sorted, unique.
 
-    imports: per file, specifiers as `extract_symbols` gives them. Specifiers that lead outside the project give no
-    edge. Files with no specifiers cost nothing, and lookups are built only for the languages that import.
+    imports: per file, specifiers as `extract_symbols` gives them. Specifiers that lead outside the project
+    give no edge. Files with no specifiers cost nothing, and lookups are built only for the languages that
+    import.
     """
     tree = PathTree(paths, languages)
     resolvers: dict[str, Resolve] = {}
@@ -98,9 +103,9 @@ def importers_to_resolve(
 ) -> list[int]:
     """Return the positions of files whose edges may change when paths appear or disappear, sorted.
 
-    paths, imports and edges describe the project before the change. A file is affected if it imports a path that
-    went, or if one of its specifiers contains the name of a path that came (of its folder, for `__init__` and the
-    like; for Go, where the folder is the package).
+    paths, imports and edges describe the project before the change. A file is affected if it imports a path
+    that went, or if one of its specifiers contains the name of a path that came (of its folder, for
+    `__init__` and the like; for Go, where the folder is the package).
     """
     gone = set(disappeared)
     affected: set[int] = set()

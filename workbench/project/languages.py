@@ -1,13 +1,14 @@
 """What a file is, from its path: the language it is written in and the role it plays in a project.
 
-Both are decided without opening the file (a `#!` line may be handed in for files without a suffix), so that a scan
-can order and filter work before it reads anything.
+Both are decided without opening the file (a `#!` line may be handed in for files without a suffix), so that a
+scan can order and filter work before it reads anything.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from workbench.records.project import Role
 
@@ -137,6 +138,7 @@ _TEMPLATE_SUFFIXES = frozenset({"in", "dist", "example", "sample", "template", "
 PROSE = frozenset({"markdown", "rst", "asciidoc", "text", "tex"})
 CONFIG_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "ignore", "gomod", "terraform", "nix"})
 DATA_LANGUAGES = frozenset({"csv", "jsonl", "diff"})
+_MARKUP = frozenset({"html", "css", "scss", "jinja"})
 NO_CODE = PROSE | CONFIG_LANGUAGES | DATA_LANGUAGES | {""}
 
 _TEST_FOLDERS = frozenset(
@@ -146,10 +148,13 @@ _TEST_FOLDERS = frozenset(
     testlib test-utils test_utils cypress __mocks__ mocks benches
     """.split()
 )
+_JVM_TEST_SETS = frozenset(
+    "test androidtest integrationtest functionaltest testfixtures it jmh commontest jvmtest jstest".split()
+)
 _FIXTURE_FOLDERS = frozenset(
     """
-    testdata test-data test_data fixtures fixture __fixtures__ __snapshots__ snapshots golden goldens cassettes
-    test-fixtures test_fixtures testfixtures
+    testdata test-data test_data fixtures fixture __fixtures__ __snapshots__ snapshots golden goldens
+    cassettes test-fixtures test_fixtures testfixtures
     """.split()
 )
 _DATA_FOLDERS = frozenset({"data", "dataset", "datasets", "sample_data", "sampledata", "seeds"})
@@ -178,29 +183,29 @@ _CI_NAMES = frozenset(
 )
 _BUILD_NAMES = frozenset(
     """
-    package.json pyproject.toml setup.py setup.cfg cargo.toml go.mod go.work pom.xml build.gradle build.gradle.kts
-    settings.gradle settings.gradle.kts gemfile rakefile composer.json cmakelists.txt configure configure.ac
-    configure.in meson.build meson_options.txt build.xml build.sbt build.rs mix.exs project.clj deps.edn
-    package.swift podfile pipfile environment.yml conda.yml tox.ini noxfile.py tasks.py build workspace
-    workspace.bazel module.bazel build.bazel justfile taskfile.yml taskfile.yaml sconstruct wscript lerna.json
-    nx.json turbo.json pnpm-workspace.yaml rollup.config.js webpack.config.js vite.config.js vite.config.ts
-    rollup.config.ts webpack.config.ts tsup.config.ts esbuild.js gulpfile.js gruntfile.js docker-compose.yml
-    docker-compose.yaml compose.yml compose.yaml manifest.in gradlew mvnw gradle.properties vagrantfile
-    flake.nix default.nix shell.nix stack.yaml cabal.project hatch_build.py
+    package.json pyproject.toml setup.py setup.cfg cargo.toml go.mod go.work pom.xml build.gradle
+    build.gradle.kts settings.gradle settings.gradle.kts gemfile rakefile composer.json cmakelists.txt
+    configure configure.ac configure.in meson.build meson_options.txt build.xml build.sbt build.rs mix.exs
+    project.clj deps.edn package.swift podfile pipfile environment.yml conda.yml tox.ini noxfile.py tasks.py
+    build workspace workspace.bazel module.bazel build.bazel justfile taskfile.yml taskfile.yaml sconstruct
+    wscript lerna.json nx.json turbo.json pnpm-workspace.yaml rollup.config.js webpack.config.js
+    vite.config.js vite.config.ts rollup.config.ts webpack.config.ts tsup.config.ts esbuild.js gulpfile.js
+    gruntfile.js docker-compose.yml docker-compose.yaml compose.yml compose.yaml manifest.in gradlew mvnw
+    gradle.properties vagrantfile flake.nix default.nix shell.nix stack.yaml cabal.project hatch_build.py
     """.split()
 )
 _LOCKS = frozenset(
     """
     package-lock.json yarn.lock pnpm-lock.yaml bun.lockb bun.lock cargo.lock poetry.lock uv.lock pipfile.lock
-    pdm.lock gemfile.lock composer.lock go.sum flake.lock mix.lock podfile.lock package.resolved gradle.lockfile
-    npm-shrinkwrap.json packages.lock.json deno.lock pubspec.lock conan.lock
+    pdm.lock gemfile.lock composer.lock go.sum flake.lock mix.lock podfile.lock package.resolved
+    gradle.lockfile npm-shrinkwrap.json packages.lock.json deno.lock pubspec.lock conan.lock
     """.split()
 )
 _DOCS_STEMS = frozenset(
     """
     readme changelog changes history news license licence copying authors contributors contributing
-    code_of_conduct security support maintainers codeowners notice roadmap upgrading migration governance install
-    todo architecture design faq credits thanks release_notes
+    code_of_conduct security support maintainers codeowners notice roadmap upgrading migration governance
+    install todo architecture design faq credits thanks release_notes
     """.split()
 )
 _TEST_NAME = re.compile(
@@ -268,9 +273,9 @@ def _interpreter(first_line: str) -> str:
 def role_of(path: str) -> Role:
     """Return what a file is for, from its path alone.
 
-    Fixtures (testdata, snapshots, golden files) are data unless they lie in a test folder as code under test does
-    not; helpers in test folders are tests; lock files are data, for nobody edits them; a module that merely has
-    "test" in its name (`testing.py` outside a test folder) is source.
+    Fixtures (testdata, snapshots, golden files) are data, whatever they are written in, and so is what lies
+    in a test folder and is no code; helpers in test folders are tests; lock files are data, for nobody edits
+    them; a module that merely has "test" in its name (`testing.py` outside a test folder) is source.
     """
     parts = path.split("/")
     name = parts[-1]
@@ -288,7 +293,7 @@ def role_of(path: str) -> Role:
     if code and (_TEST_NAME.match(name) or _CAMEL_TEST.match(name)):
         return Role.TEST
     if _is_test_folder(folders):
-        return Role.TEST if code else _non_code_test(language)
+        return Role.TEST if code and language not in _MARKUP else _non_code_test(language)
     if _CODE_SUFFIX_TEST_CONFIG.match(name):
         return Role.CONFIG
     if (
@@ -303,7 +308,7 @@ def role_of(path: str) -> Role:
     if language in PROSE and language != "text":
         return Role.DOCS
     if any(part in _DOCS_FOLDERS for part in folders):
-        return Role.DOCS if not code or language in ("html", "css", "scss") else Role.SOURCE
+        return Role.DOCS if not code or language in _MARKUP else Role.SOURCE
     if language in DATA_LANGUAGES:
         return Role.DATA
     if any(part in _DATA_FOLDERS for part in folders) and not code:
@@ -324,10 +329,7 @@ def _is_test_folder(folders: list[str]) -> bool:
         part in _TEST_FOLDERS or part.endswith(("_tests", "-tests", ".tests", "_test")) for part in folders
     ):
         return True
-    return any(
-        before == "src" and (part.endswith("test") or part.startswith("test"))
-        for before, part in zip(folders, folders[1:], strict=False)
-    )
+    return any(before == "src" and part in _JVM_TEST_SETS for before, part in pairwise(folders))
 
 
 def _non_code_test(language: str) -> Role:

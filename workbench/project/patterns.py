@@ -1,7 +1,7 @@
 """Definitions by pattern, for languages without a grammar and for sources a grammar cannot make sense of.
 
-A definition ends where its indentation says so: at the closing bracket or `end` on its own level, or before the next
-line that is indented no deeper.
+A definition ends where its indentation says so: at the closing bracket or `end` on its own level, or before
+the next line that is indented no deeper.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ _JAVA_METHOD = (
     rf"^[ \t]+{_MODS}(?!(?:return|new|throw|else|await|case|goto|using|yield|in|is)\b)"
     r"[\w.<>\[\]?,]+(?:[ \t]*<[^<>\n]*>)?[ \t]+(\w+)[ \t]*(?:<[^>\n]*>)?\([^;{}\n]*(?:\)|,)[^;\n]*$",
 )
+_CREATE = r"(?i)^[ \t]*create[ \t]+(?:or[ \t]+replace[ \t]+)?"
 _PYTHON = _rules(
     ("class", r"^[ \t]*(?:cdef[ \t]+)?class[ \t]+(\w+)"),
     (
         "function",
-        r"^[ \t]*(?:async[ \t]+)?(?:def|cpdef[ \t]+[\w.\[\]* ]*?|cdef[ \t]+[\w.\[\]* ]*?)[ \t]*\b(\w+)[ \t]*\(",
+        r"^[ \t]*(?:async[ \t]+)?(?:def|cp?def[ \t]+[\w.\[\]* ]*?)[ \t]*\b(\w+)[ \t]*\(",
     ),
     ("constant", r"^([A-Z][A-Z0-9_]+)[ \t]*(?::[^=\n]+)?=(?!=)"),
 )
@@ -102,7 +103,8 @@ RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
         ("module", r"^[ \t]*namespace[ \t]+(\w+)"),
         (
             "function",
-            r"^(?!(?:if|else|for|while|switch|return|typedef)\b)[A-Za-z_][\w \t*&:<>]*?\b(\w+)[ \t]*\([^;\n]*$",
+            r"^(?!(?:if|else|for|while|switch|return|typedef)\b)"
+            r"[A-Za-z_][\w \t*&:<>]*?\b(\w+)[ \t]*\([^;\n]*$",
         ),
     ),
     "kotlin": _rules(
@@ -111,7 +113,8 @@ RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
         ("class", rf"^[ \t]*{_MODS}(?:companion[ \t]+)?object[ \t]+(\w+)"),
         (
             "function",
-            rf"^[ \t]*{_MODS}(?:operator[ \t]+|infix[ \t]+|tailrec[ \t]+)*fun[ \t]+(?:<[^>\n]+>[ \t]*)?(?:[\w<>?]+\.)?(\w+)",
+            rf"^[ \t]*{_MODS}(?:operator[ \t]+|infix[ \t]+|tailrec[ \t]+)*fun[ \t]+"
+            r"(?:<[^>\n]+>[ \t]*)?(?:[\w<>?]+\.)?(\w+)",
         ),
         ("constant", rf"^{_MODS}(?:val|var)[ \t]+(\w+)"),
     ),
@@ -139,7 +142,8 @@ RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
         ("type", r"^(?:extension|typedef)[ \t]+(\w+)"),
         (
             "function",
-            r"^[ \t]{0,2}(?!(?:return|if|for|while|switch|else|await|throw|new)\b)(?:static[ \t]+)?[\w<>?,\[\] ]+[ \t](\w+)\([^;\n]*(?:\{|=>|async)",
+            r"^[ \t]{0,2}(?!(?:return|if|for|while|switch|else|await|throw|new)\b)"
+            r"(?:static[ \t]+)?[\w<>?,\[\] ]+[ \t](\w+)\([^;\n]*(?:\{|=>|async)",
         ),
     ),
     "objective-c": _rules(
@@ -204,12 +208,12 @@ RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
     "sql": _rules(
         (
             "type",
-            r"(?i)^[ \t]*create[ \t]+(?:or[ \t]+replace[ \t]+)?(?:temp(?:orary)?[ \t]+|unique[ \t]+|virtual[ \t]+)*"
-            r"(?:table|view|materialized[ \t]+view|type|index|schema)[ \t]+(?:if[ \t]+not[ \t]+exists[ \t]+)?[\"`\[]?([\w.]+)",
+            rf"{_CREATE}(?:temp(?:orary)?[ \t]+|unique[ \t]+|virtual[ \t]+|materialized[ \t]+)*"
+            r"(?:table|view|type|index|schema)[ \t]+(?:if[ \t]+not[ \t]+exists[ \t]+)?[\"`\[]?([\w.]+)",
         ),
         (
             "function",
-            r"(?i)^[ \t]*create[ \t]+(?:or[ \t]+replace[ \t]+)?(?:function|procedure|trigger)[ \t]+[\"`\[]?([\w.]+)",
+            rf"{_CREATE}(?:function|procedure|trigger)[ \t]+[\"`\[]?([\w.]+)",
         ),
     ),
     "graphql": _rules(

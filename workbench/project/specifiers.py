@@ -1,17 +1,22 @@
 """Import specifiers as written in a source file, found by pattern.
 
-Patterns find imports at any depth (inside functions, conditionals, lazy loaders) at a fraction of a tree query's
-cost; the caller may hand in a test that tells which hits lie in comments or strings. Specifiers keep the language's
-own spelling, normalised where one statement names many things: `from a import (b, c)` gives `a.b` and `a.c`.
+Patterns find imports at any depth (inside functions, conditionals, lazy loaders) at a fraction of a tree
+query's cost; the caller may hand in a test that tells which hits lie in comments or strings. Specifiers keep
+the language's own spelling, normalised where one statement names many things: `from a import (b, c)` gives
+`a.b` and `a.c`. Where files use each other's types without an import, the names of types a file mentions
+count as specifiers.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from sys import intern
 
 MAX_IMPORTS = 400
 MAX_SPECIFIER = 200
+
+MAX_MENTIONS = 120
 
 IsCode = Callable[[int], bool]
 """Whether the byte at an offset is code: neither in a comment nor in a string."""
@@ -69,6 +74,35 @@ _SOLIDITY = re.compile(rb"^[ \t]*import[^\"'\n;]*[\"']([^\"'\n]+)[\"']", re.MULT
 _MARKDOWN = re.compile(rb"\]\((?!https?:|mailto:|#)([^)\s#?]+)")
 _RST = re.compile(rb"^[ \t]*\.\.[ \t]+(?:literal)?include::[ \t]+(\S+)", re.MULTILINE)
 
+_MENTION = re.compile(r"(?<![\w.@])[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*(?:::[A-Z][A-Za-z0-9]*)*")
+_NOT_MENTIONED = {
+    "c-like": re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL),
+    # The names a file defines are no mentions.
+    "ruby": re.compile(
+        rb"^[ \t]*(?:module|class)[ \t]+[\w:]+|#(?!\{)[^\n]*|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"", re.M
+    ),
+}
+# Files of these languages use each other's types without importing them: those of the same package,
+# those of any namespace in scope, or whatever an autoloader finds.
+_SEE_TYPES = {
+    "java": "c-like",
+    "kotlin": "c-like",
+    "scala": "c-like",
+    "csharp": "c-like",
+    "swift": "c-like",
+    "ruby": "ruby",
+}
+_CORE_TYPES = frozenset(
+    """
+    Override String Object List Map Set Integer Long Boolean Double Float Exception Class Test Array Hash File
+    Dir Time Date Symbol Regexp Struct Module Kernel Proc Range Comparable Enumerable StandardError
+    ArgumentError IOError NotImplementedError RuntimeError NoMethodError Process Thread Mutex Logger Int Bool
+    Any Unit Nothing Void Deprecated SuppressWarnings Nullable Iterator Iterable Collection Collections
+    ArrayList HashMap Arrays Objects Optional Stream Collectors System Math Throwable Error Type Character
+    Byte Short Number Runnable Callable Self Task Console Action Func Guid Char Encoding Etc Fiber Marshal
+    Method Rational Complex Random Signal Warning
+    """.split()
+)
 _SIMPLE = {
     "java": _JAVA,
     "kotlin": _JAVA,
@@ -113,8 +147,17 @@ def import_specifiers(language: str, data: bytes, is_code: IsCode | None = None)
         found = _simple(_SIMPLE[language], data, is_code)
     else:
         return ()
-    distinct = dict.fromkeys(spec for spec in found if 0 < len(spec) <= MAX_SPECIFIER)
+    distinct = dict.fromkeys(intern(spec) for spec in found if 0 < len(spec) <= MAX_SPECIFIER)
+    if language in _SEE_TYPES:
+        distinct.update(dict.fromkeys(_mentions(_SEE_TYPES[language], data)))
     return tuple(distinct)[:MAX_IMPORTS]
+
+
+def _mentions(syntax: str, data: bytes) -> list[str]:
+    """Names of types outside comments and strings, at most MAX_MENTIONS."""
+    text = _NOT_MENTIONED[syntax].sub(b" ", data).decode("utf-8", "replace")
+    distinct = dict.fromkeys(_MENTION.findall(text))
+    return [intern(name) for name in distinct if name not in _CORE_TYPES][:MAX_MENTIONS]
 
 
 def _simple(pattern: re.Pattern[bytes], data: bytes, is_code: IsCode | None) -> list[str]:
@@ -170,7 +213,11 @@ def _rust(data: bytes, is_code: IsCode | None) -> list[str]:
     ]
     for match in _RUST_USE.finditer(data):
         if is_code is None or is_code(_keyword(match)):
-            found += _expanded(match.group(1).decode("utf-8", "replace"))
+            paths = _expanded(match.group(1).decode("utf-8", "replace"))
+            if data[match.start() : match.start() + 1] in (b" ", b"\t"):
+                # Inside an inline module, mostly `mod tests`, `super` is the file itself.
+                paths = [f"self{path[5:]}" if path.startswith("super") else path for path in paths]
+            found += paths
     return found
 
 

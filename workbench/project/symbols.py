@@ -1,8 +1,8 @@
 """The definitions and imports of one source file, in whatever language it is written.
 
 Languages with a grammar are parsed by tree-sitter; others, files too large to parse, and sources the grammar
-makes nothing of go through patterns. Prose gives its sections and configuration its keys. Content is never trusted:
-broken syntax, any bytes and any nesting give fewer symbols, never an error.
+makes nothing of go through patterns. Prose gives its sections and configuration its keys. Content is never
+trusted: broken syntax, any bytes and any nesting give fewer symbols, never an error.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ _GRAMMARS = {
 _SCRIPT = re.compile(rb"<script\b([^>]{0,300})>", re.IGNORECASE)
 _FRONT_SCRIPT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---", re.DOTALL | re.MULTILINE)
 _CPP_HEADER = re.compile(
-    rb"^[ \t]*(?:class[ \t]+\w+[^;\n]*$|namespace\b|template[ \t]*<|using[ \t]+\w+|public:|private:|protected:)",
+    rb"^[ \t]*(?:class[ \t]+\w+[^;\n]*$|namespace\b|template[ \t]*<|using[ \t]+\w+"
+    rb"|public:|private:|protected:)",
     re.MULTILINE,
 )
 _NOT_CODE = ("comment", "string", "heredoc", "template", "regex")
@@ -161,7 +162,7 @@ def _parser(language: str, large: bool) -> Parser:
         with _WARNINGS, catch_warnings():
             # The successor of this setting, a progress callback, crashes the interpreter in tree-sitter 0.25.
             simplefilter("ignore", DeprecationWarning)
-            parser.timeout_micros = PARSE_MICROS_LARGE if large else PARSE_MICROS
+            setattr(parser, "timeout_micros", PARSE_MICROS_LARGE if large else PARSE_MICROS)  # noqa: B010
         parsers[key] = parser
     return parsers[key]
 

@@ -1,8 +1,8 @@
 """Which tests cover which sources, from naming conventions and from what tests import.
 
-`test_x.py`, `x_test.go`, `XTest.java`, `x.spec.ts`, `spec/x_spec.rb` and a test folder's `x.js` all mean a source
-called x; among several the one whose folders mirror the test's wins. Imports add what names do not tell, except
-modules that a large share of all tests import, for those say nothing about any of them.
+`test_x.py`, `x_test.go`, `XTest.java`, `x.spec.ts`, `spec/x_spec.rb` and a test folder's `x.js` all mean a
+source called x; among several the one whose folders mirror the test's wins. Imports add what names do not
+tell, except modules that a large share of all tests import, for those say nothing about any of them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ _WORDS = re.compile(r"[._-]+|(?<=[a-z0-9])(?=[A-Z])")
 _PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "lib", "main"})
 _PLAIN_FOLDERS = frozenset(
     """
-    test tests __tests__ spec specs src main java kotlin scala groovy lib unit integration functional python app
-    e2e packages testing
+    test tests __tests__ spec specs src main java kotlin scala groovy lib unit integration functional python
+    app e2e packages testing
     """.split()
+)
+_ASIDE = frozenset(
+    {"benchmark", "benchmarks", "bench", "examples", "example", "scripts", "tools", "docs", "doc", "demo"}
 )
 _FAMILIES = {
     suffix: family
@@ -76,7 +79,7 @@ def map_tests(paths: Sequence[str], roles: Sequence[Role], edges: Int32) -> Int3
             found = _named_source(path, paths, sources)
             if found is not None:
                 pairs.add((position, found))
-    pairs.update(_imported(roles, edges))
+    pairs.update(_imported(paths, roles, edges))
     return np.asarray(sorted(pairs), dtype=np.int32).reshape(-1, 2)
 
 
@@ -122,13 +125,14 @@ def _folders(path: str) -> list[str]:
     return [part for part in path.split("/")[:-1] if part not in _PLAIN_FOLDERS]
 
 
-def _distance(base: list[str], path: str) -> tuple[int, int, int]:
+def _distance(base: list[str], path: str) -> tuple[int, int, int, int]:
     """Lower for sources whose folders, conventional ones aside, mirror those of the test."""
+    aside = int(not _ASIDE.isdisjoint(path.split("/")[:-1]))
     other = _folders(path)
     trailing = _shared(base[::-1], other[::-1])
     leading = _shared(base, other)
     header = path.endswith((".h", ".hpp", ".hh", ".d.ts", ".pyi"))
-    return -2 * max(trailing, leading) - min(trailing, leading), int(header), len(other)
+    return -2 * max(trailing, leading) - min(trailing, leading), aside, int(header), len(other)
 
 
 def _shared(first: list[str], second: list[str]) -> int:
@@ -140,13 +144,17 @@ def _shared(first: list[str], second: list[str]) -> int:
     return count
 
 
-def _imported(roles: Sequence[Role], edges: Int32) -> set[tuple[int, int]]:
-    """Pairs of tests and the sources they import, hubs left out."""
+def _names_file(path: str) -> bool:
+    return not path.endswith(".go")
+
+
+def _imported(paths: Sequence[str], roles: Sequence[Role], edges: Int32) -> set[tuple[int, int]]:
+    """Pairs of tests and the sources they import; hubs, and Go's imports of whole packages, are left out."""
     tests = sum(role is Role.TEST for role in roles)
     imported: dict[int, list[int]] = {}
     fans: dict[int, int] = {}
     for importer, target in edges.tolist():
-        if roles[importer] is Role.TEST and roles[target] is Role.SOURCE:
+        if roles[importer] is Role.TEST and roles[target] is Role.SOURCE and _names_file(paths[target]):
             imported.setdefault(importer, []).append(target)
             fans[target] = fans.get(target, 0) + 1
     limit = max(HUB_TESTS, HUB_SHARE * tests)

@@ -1,1 +1,1 @@
-"""Definitions by grammar: one module a language family, each a walk over the syntax tree that skips bodies."""
+"""Definitions by grammar: one module a language family, each a walk over the syntax tree."""

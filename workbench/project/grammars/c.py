@@ -20,7 +20,8 @@ _TYPES = {
 }
 _TRANSPARENT = frozenset(
     """
-    preproc_if preproc_ifdef preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list ERROR
+    preproc_if preproc_ifdef preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list
+    ERROR
     """.split()
 )
 _WRAPPERS = frozenset(
@@ -31,8 +32,8 @@ _WRAPPERS = frozenset(
 )
 _NAMES = frozenset(
     """
-    identifier field_identifier type_identifier destructor_name operator_name qualified_identifier operator_cast
-    template_function
+    identifier field_identifier type_identifier destructor_name operator_name qualified_identifier
+    operator_cast template_function
     """.split()
 )
 _GUARD = re.compile(r"^_*[A-Z0-9_]+_H(?:PP|XX|_)?_*$|^_+\w+$")
@@ -228,7 +229,7 @@ def _function(
 
 
 def _function_declarator(node: Node | None) -> Node | None:
-    """The function declarator inside pointer and reference declarators; not that of a pointer to a function."""
+    """The function declarator inside pointer and reference declarators; not a pointer to one."""
     for _ in range(MAX_DEPTH):
         if node is None:
             return None

@@ -1,4 +1,4 @@
-"""Definitions in Go: functions, methods by receiver, types with interface methods, constants and variables."""
+"""Definitions in Go: functions, methods by receiver, types with their methods, constants, variables."""
 
 from __future__ import annotations
 

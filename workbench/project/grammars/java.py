@@ -18,7 +18,8 @@ _TYPES = {
 }
 _METHODS = frozenset(
     """
-    method_declaration constructor_declaration compact_constructor_declaration annotation_type_element_declaration
+    method_declaration constructor_declaration compact_constructor_declaration
+    annotation_type_element_declaration
     """.split()
 )
 _TRANSPARENT = frozenset({"enum_body_declarations", "ERROR", "class_body", "interface_body"})

@@ -40,14 +40,15 @@ def _walk(block: Node, found: Collector, parent: str, in_class: bool, depth: int
                 "method" if in_class else "function",
                 node,
                 first=first,
-                body=node.child_by_field_name("body"),
+                last=node.child_by_field_name("return_type") or node.child_by_field_name("parameters"),
                 parent=parent,
                 exported=is_public(name),
             )
         elif kind == "class_definition":
             name = found.text(node.child_by_field_name("name"))
             body = node.child_by_field_name("body")
-            found.add(name, "class", node, first=first, body=body, parent=parent, exported=is_public(name))
+            last = node.child_by_field_name("superclasses") or node.child_by_field_name("name")
+            found.add(name, "class", node, first=first, last=last, parent=parent, exported=is_public(name))
             if body is not None:
                 _walk(body, found, name, True, depth + 1, set())
         elif kind == "expression_statement":

@@ -16,8 +16,8 @@ _TRANSPARENT = frozenset(
 _VISIBILITY = frozenset({"private", "public", "protected", "private_class_method", "module_function"})
 _TESTS = frozenset(
     """
-    describe context it specify should test feature scenario shared_examples shared_context shared_examples_for
-    task namespace RSpec.describe xit fit xdescribe
+    describe context it specify should test feature scenario shared_examples shared_context
+    shared_examples_for task namespace RSpec.describe xit fit xdescribe
     """.split()
 )
 _CLASS_MAKERS = frozenset({"Struct.new", "Class.new", "Module.new", "Data.define"})
@@ -39,7 +39,8 @@ def _walk(block: Node, found: Collector, parent: str, depth: int) -> None:
         elif kind in ("class", "module"):
             name = _last(found.text(node.child_by_field_name("name")))
             body = node.child_by_field_name("body")
-            found.add(name, kind, node, body=body, parent=parent)
+            last = node.child_by_field_name("superclass") or node.child_by_field_name("name")
+            found.add(name, kind, node, last=last, parent=parent)
             if body is not None:
                 _walk(body, found, name, depth + 1)
         elif kind == "singleton_class":
@@ -61,22 +62,15 @@ def _walk(block: Node, found: Collector, parent: str, depth: int) -> None:
 
 
 def _method(node: Node, found: Collector, parent: str, exported: bool) -> None:
-    name = found.text(node.child_by_field_name("name"))
-    body = node.child_by_field_name("body")
+    name = node.child_by_field_name("name")
     found.add(
-        name,
+        found.text(name),
         "method" if parent else "function",
         node,
-        body=body or _end(node),
+        last=node.child_by_field_name("parameters") or name,
         parent=parent,
         exported=exported,
     )
-
-
-def _end(node: Node) -> Node | None:
-    """The `end` keyword of a definition without a body."""
-    last = node.children[-1] if node.child_count else None
-    return last if last is not None and last.type == "end" else None
 
 
 def _constant(node: Node, found: Collector, parent: str, depth: int) -> None:

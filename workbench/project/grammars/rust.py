@@ -1,4 +1,4 @@
-"""Definitions in Rust: items of modules, traits and impl blocks; attributes above an item belong to its lines."""
+"""Definitions in Rust: items of modules, traits and impl blocks, from their first attribute on."""
 
 from __future__ import annotations
 

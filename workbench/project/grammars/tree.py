@@ -1,7 +1,7 @@
 """What the walks of all grammars share: a collector of definitions and readers of tree-sitter nodes.
 
-A walk visits only the nodes that can hold definitions (modules, class bodies, export statements) and never the
-statements of a function, so its cost is a small part of parsing.
+A walk visits only the nodes that can hold definitions (modules, class bodies, export statements) and never
+the statements of a function, so its cost is a small part of parsing.
 """
 
 from __future__ import annotations
@@ -50,18 +50,23 @@ class Collector:
         first: Node | None = None,
         head: Node | None = None,
         body: Node | None = None,
+        last: Node | None = None,
         parent: str = "",
         exported: bool = True,
     ) -> None:
         """Add a definition.
 
-        node: the definition; first: where its lines begin if earlier (a decorator); head: where the signature begins
-        if not at `node`; body: where the signature ends if not at the end of `node`.
+        node: the definition; first: where its lines begin if earlier (a decorator); head: where the signature
+        begins if not at `node`; body: before which it ends, last: with which it ends, if not with `node`.
         """
         if not name or self.full:
             return
         begin = (head or node).start_byte
-        stop = body.start_byte if body is not None else node.end_byte
+        stop = node.end_byte
+        if last is not None:
+            stop = last.end_byte
+        elif body is not None:
+            stop = body.start_byte
         if kind == "constant":
             line_break = self.data.find(b"\n", begin, stop)
             stop = line_break if line_break > 0 else stop

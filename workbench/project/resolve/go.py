@@ -9,9 +9,10 @@ from workbench.project.resolve.tree import MAX_PACKAGE, PathTree, Resolve
 
 _STANDARD = frozenset(
     """
-    C archive arena bufio builtin bytes cmp compress container context crypto database debug embed encoding errors
-    expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp
-    runtime slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak
+    C archive arena bufio builtin bytes cmp compress container context crypto database debug embed encoding
+    errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin
+    reflect regexp runtime slices sort strconv strings structs sync syscall testing text time unicode unique
+    unsafe vendor weak
     """.split()
 )
 _MIN_SHARE = 0.02  # of the commonest module path's imports, for another module of the same repository
@@ -52,8 +53,8 @@ def _module_paths(
 ) -> list[tuple[str, str]]:
     """Return (module path, its folder) pairs, longest path first.
 
-    The commonest beginning left when an import ends in a folder of the project is its module path; a folder with a
-    go.mod of its own is a module, whose path may differ from where it lies.
+    The commonest beginning left when an import ends in a folder of the project is its module path; a folder
+    with a go.mod of its own is a module, whose path may differ from where it lies.
     """
     votes: Counter[tuple[str, str]] = Counter()
     roots = {tree.folders[position] for position in tree.by_name.get("go.mod", ())} | {""}

@@ -1,12 +1,10 @@
-"""JavaScript and TypeScript imports: relative, by workspace package, and by the usual aliases of a source root."""
+"""JavaScript and TypeScript imports: relative, by workspace package, by the usual aliases."""
 
 from __future__ import annotations
 
 from workbench.project.resolve.tree import PathTree, Resolve, joined, shared_folders
 
-_EXTENSIONS = (
-    ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".d.ts", ".vue", ".svelte", ".json", ".astro",
-)  # fmt: skip
+_EXTENSIONS = tuple(".ts .tsx .js .jsx .mjs .cjs .mts .cts .d.ts .vue .svelte .json .astro".split())
 _SCRIPTS = (".js", ".ts", ".mjs", ".cjs")
 _COMPILED = {".js": (".ts", ".tsx", ".d.ts"), ".mjs": (".mts",), ".cjs": (".cts",), ".jsx": (".tsx",)}
 _ENTRIES = ("src/index", "index", "src/main", "lib/index", "src/lib", "main")

@@ -11,6 +11,8 @@ def resolver(tree: PathTree) -> Resolve:
     """Return the resolver."""
 
     def resolve(importer: int, specifier: str) -> tuple[int, ...]:
+        if "." not in specifier:
+            return _same_package(tree, importer, specifier)
         parts = specifier.split(".")
         if parts[-1] == "*":
             parts = parts[:-1]
@@ -30,3 +32,14 @@ def resolver(tree: PathTree) -> Resolve:
         return ()
 
     return resolve
+
+
+def _same_package(tree: PathTree, importer: int, name: str) -> tuple[int, ...]:
+    """A type of the same package: beside the file, or in the main sources that a test's folder mirrors."""
+    folder = tree.folders[importer]
+    for place in (folder, folder.replace("/test/", "/main/", 1).replace("/androidTest/", "/main/", 1)):
+        for suffix in _SUFFIXES:
+            position = tree.files.get(f"{place}/{name}{suffix}" if place else name + suffix)
+            if position is not None:
+                return (position,)
+    return ()

@@ -13,7 +13,7 @@ _INCLUDE_ROOTS = frozenset({"include", "inc", "includes", "public"})
 
 
 def includes(tree: PathTree) -> Resolve:
-    """C and C++: next to the includer, else the nearest path with that end; `<x.h>` only in include folders."""
+    """C and C++: next to the includer, else the nearest path with that end; `<x.h>` in include folders."""
 
     def resolve(importer: int, specifier: str) -> tuple[int, ...]:
         system = specifier.startswith("<")
@@ -38,6 +38,8 @@ def ruby(tree: PathTree) -> Resolve:
     """Ruby: relative, or from a load path (lib, spec, test, app)."""
 
     def resolve(importer: int, specifier: str) -> tuple[int, ...]:
+        if specifier[0].isupper():
+            return _ruby_constant(tree, importer, specifier)
         name = specifier if specifier.endswith(".rb") else specifier + ".rb"
         if name.startswith("."):
             path = joined(tree.folders[importer], name)
@@ -47,6 +49,38 @@ def ruby(tree: PathTree) -> Resolve:
             for position in tree.with_suffix(name)
             if tree.paths[position][: -len(name)].rstrip("/").rpartition("/")[2] in _RUBY_ROOTS
         ]
+        return tree.nearest(importer, found)
+
+    return resolve
+
+
+def _ruby_constant(tree: PathTree, importer: int, specifier: str) -> tuple[int, ...]:
+    """The file an autoloader would look for: `Cop::Style::IfUnless` in `cop/style/if_unless.rb`."""
+    parts = ["_".join(_CAMEL.split(part)).lower() for part in specifier.split("::")]
+    for length in (len(parts), len(parts) - 1):
+        for start in range(length):
+            ending = "/".join(parts[start:length]) + ".rb"
+            found = _in_scope(tree, importer, tree.with_suffix(ending), lone=length - start == 1)
+            if found:
+                return found
+    return ()
+
+
+def _in_scope(tree: PathTree, importer: int, found: list[int], *, lone: bool) -> tuple[int, ...]:
+    """A lone name means the file of a folder above, or the only one of that name; a path the nearest."""
+    found = [position for position in found if position != importer]
+    folder = tree.folders[importer] + "/"
+    above = [position for position in found if folder.startswith(tree.folders[position] + "/")]
+    if above:
+        return (max(above, key=lambda position: (len(tree.folders[position]), tree.paths[position])),)
+    return tree.nearest(importer, found) if not lone or len(found) == 1 else ()
+
+
+def type_files(tree: PathTree, suffix: str) -> Resolve:
+    """C# and Swift: a type lies in the file that bears its name, in whatever folder."""
+
+    def resolve(importer: int, specifier: str) -> tuple[int, ...]:
+        found = [position for position in tree.by_name.get(specifier + suffix, ()) if position != importer]
         return tree.nearest(importer, found)
 
     return resolve

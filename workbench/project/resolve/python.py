@@ -96,8 +96,8 @@ def _dotted(stem: str, root: str) -> str:
 def _visible(root: tuple[str, bool], folder: str, top: str, path: str) -> bool:
     """Whether a module that a name could mean is on the importer's path.
 
-    Packages and modules of the usual roots are; a loose script is for its neighbours and those below; a name of the
-    standard library means that library unless the module lies at a root or next to the importer.
+    Packages and modules of the usual roots are; a loose script is for its neighbours and those below; a name
+    of the standard library means that library unless the module lies at a root or next to the importer.
     """
     base, packaged = root
     near = base in _ROOTS or base == folder

@@ -85,7 +85,7 @@ def _source_root(tree: PathTree, importer: int, crate: str) -> str:
 
 
 def _below(tree: PathTree, importer: int, folder: str, parts: list[str], *, root: bool) -> tuple[int, ...]:
-    """The deepest file that the first parts name below a folder; the folder's own module if none and `root`."""
+    """The deepest file that the first parts name below a folder; its own module if none and `root`."""
     position: int | None = None
     for part in parts:
         child = _join(folder, part)

@@ -13,7 +13,7 @@ MAX_PACKAGE = 12  # files an import of a whole folder points at
 
 @dataclass
 class PathTree:
-    """Paths of a project, posix and relative, with their languages; lookups are built when first asked for."""
+    """Paths of a project, posix and relative, with their languages; lookups are built when asked for."""
 
     paths: Sequence[str]
     languages: Sequence[str]

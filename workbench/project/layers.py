@@ -1,0 +1,144 @@
+"""Layers L0-L6 of a project and the routing of a kind of task to layers.
+
+The layers show a project without knowing the task: files stand in the order of how many files import them,
+changes in the order of their age. Routing by the kind of task alone is the baseline every ranking is compared
+with [img 7.2].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from workbench.project.sections import SECTIONS
+from workbench.project.view import (
+    TITLES,
+    Change,
+    Int32,
+    Layer,
+    LayerEntry,
+    LayerSection,
+    LayerView,
+    Limits,
+    ProjectView,
+)
+from workbench.records.plan import Detail, QueryType
+from workbench.records.project import Role
+
+__all__ = [
+    "Change",
+    "Layer",
+    "LayerEntry",
+    "LayerSection",
+    "LayerView",
+    "Limits",
+    "ProjectView",
+    "baseline_ranking",
+    "explore",
+    "in_degrees",
+    "interleaved_ranking",
+    "render",
+    "route",
+    "to_dict",
+]
+
+_ALL = tuple(Layer)
+ROUTES: dict[QueryType, tuple[Layer, ...]] = {
+    QueryType.GENERAL: _ALL,
+    QueryType.UNKNOWN: _ALL,
+    QueryType.BUGFIX: (Layer.L1, Layer.L3, Layer.L5, Layer.L6),
+    QueryType.FEATURE: (Layer.L0, Layer.L1, Layer.L2, Layer.L3, Layer.L4, Layer.L5),
+    QueryType.REFACTOR: (Layer.L1, Layer.L2, Layer.L3, Layer.L5),
+    QueryType.INCIDENT: (Layer.L3, Layer.L4, Layer.L6),
+}
+
+
+LIMITS = {
+    Detail.COMPACT: Limits(files=5, symbols=8, modules=10, changes=8),
+    Detail.NORMAL: Limits(files=10, symbols=16, modules=20, changes=32),
+    Detail.VERBOSE: Limits(files=30, symbols=32, modules=50, changes=100),
+}
+
+
+def route(query_type: QueryType) -> tuple[Layer, ...]:
+    """Return the layers for a kind of task."""
+    return ROUTES[query_type]
+
+
+def explore(view: ProjectView, query_type: QueryType, detail: Detail = Detail.COMPACT) -> LayerView:
+    """Return the layers of the route, cut to the limits of the detail."""
+    limits = LIMITS[detail]
+    degrees = in_degrees(view)
+    order = _by_degree(view, degrees)
+    sections = tuple(SECTIONS[layer](view, order, degrees, limits) for layer in route(query_type))
+    return LayerView(query_type, detail, sections)
+
+
+def baseline_ranking(view: ProjectView, query_type: QueryType) -> list[str]:
+    """Return the files in the order the baseline shows them: compact, then what normal and verbose add."""
+    found: dict[str, None] = {}
+    for detail in (Detail.COMPACT, Detail.NORMAL, Detail.VERBOSE):
+        found.update(dict.fromkeys(explore(view, query_type, detail).paths))
+    return list(found)
+
+
+def interleaved_ranking(view: ProjectView, query_type: QueryType) -> list[str]:
+    """Return the files of the same layers taken in turns: a stronger reading of the same routing."""
+    columns = [
+        list(dict.fromkeys(entry.path for entry in section.entries if entry.path))
+        for section in explore(view, query_type, Detail.VERBOSE).sections
+    ]
+    longest = max((len(column) for column in columns), default=0)
+    turns = (column[turn] for turn in range(longest) for column in columns if turn < len(column))
+    return list(dict.fromkeys(turns))
+
+
+def in_degrees(view: ProjectView) -> Int32:
+    """Return int32 [n]: how many files import each file."""
+    counts = np.bincount(view.edges[:, 1], minlength=len(view.paths)) if len(view.edges) else None
+    return np.zeros(len(view.paths), dtype=np.int32) if counts is None else counts.astype(np.int32)
+
+
+def _by_degree(view: ProjectView, degrees: Int32) -> list[int]:
+    """Positions of source files, most imported first, ties by path."""
+    sources = [position for position, role in enumerate(view.roles) if role is Role.SOURCE]
+    return sorted(sources, key=lambda position: (-int(degrees[position]), view.paths[position]))
+
+
+def render(view: LayerView) -> str:
+    """Return the layers as text, one heading a layer, one line an entry, details indented."""
+    lines: list[str] = []
+    for section in view.sections:
+        lines.append(f"{section.layer} {TITLES[section.layer]}")
+        lines.extend(_entry_lines(section.entries))
+        if not section.entries:
+            lines.append("  nothing known")
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _entry_lines(entries: Iterable[LayerEntry]) -> Iterable[str]:
+    for entry in entries:
+        yield "  " + "  ".join(part for part in (entry.path, entry.text) if part)
+        yield from (f"    {detail}" for detail in entry.details)
+
+
+def to_dict(view: LayerView) -> dict[str, Any]:
+    """Return the layers as plain data for JSON."""
+    return {
+        "query_type": str(view.query_type),
+        "detail": str(view.detail),
+        "layers": [
+            {
+                "layer": str(section.layer),
+                "title": TITLES[section.layer],
+                "total": section.total,
+                "entries": [
+                    {"path": entry.path, "text": entry.text, "details": list(entry.details)}
+                    for entry in section.entries
+                ],
+            }
+            for section in view.sections
+        ],
+    }
