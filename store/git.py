@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from store.git_diff import changes_since, diff_files, diff_hunks, recent_base
-from store.git_log import commits_ancestor, count_commits, log_commits
+from store.git_log import commits_ancestor, count_commits, log_commits, reachable_commits
 from store.git_objects import BlobReader, read_tree
 from store.git_process import program
 from store.git_repository import (
@@ -33,6 +33,7 @@ __all__ = [
     "listing_inputs",
     "log_commits",
     "program",
+    "reachable_commits",
     "read_tree",
     "recent_base",
     "resolve",

@@ -127,12 +127,16 @@ def _defused(repository: Repository, other: str | None) -> list[str]:
     if other is not None:
         return []
     pattern = r"^filter\..*\.(clean|smudge|process|required)$"
-    listed = git_process.run(
-        repository.root, ["config", "-z", "--name-only", "--get-regexp", pattern], check=False
-    )
+    listed = git_process.ask(repository.root, ["config", "-z", "--name-only", "--get-regexp", pattern])
+    keys = sorted({name(key) for key in listed.split(b"\0") if key})
+    if odd := next((key for key in keys if "=" in key), None):
+        raise GitError(  # it could not be switched off on the command line
+            f"{repository.root} configures a content filter with the odd name {odd!r}",
+            hint="Remove it with: git config --remove-section",
+        )
     settings = []
-    for key in sorted(set(listed.split(b"\0")) - {b""}):
-        settings += ["-c", name(key) + ("=false" if key.endswith(b".required") else "=")]
+    for key in keys:
+        settings += ["-c", key + ("=false" if key.endswith(".required") else "=")]
     return settings
 
 

@@ -91,6 +91,13 @@ def count_commits(repository: Repository, *, since_sha: str | None = None, until
     return int(git_process.run(repository.root, ["rev-list", "--count", "--no-merges", *wanted, "--"]))
 
 
+def reachable_commits(repository: Repository) -> frozenset[str]:
+    """Return the ids of all commits that HEAD or any reference still holds. Raises GitError."""
+    tips = ["--all", "HEAD"] if repository.head is not None else ["--all"]
+    output = git_process.run(repository.root, ["rev-list", *tips])
+    return frozenset(output.decode("ascii").split())
+
+
 def parse_log(tokens: Iterable[bytes]) -> Iterator[Commit]:
     """Yield the commits of a NUL-separated log stream (see the module's grammar). Raises GitError."""
     source = iter(tokens)

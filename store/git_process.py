@@ -7,6 +7,7 @@ drivers, filters, signature checkers, transports); none of them is run from here
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,9 @@ from typing import IO
 from workbench.errors import GitError
 
 CHUNK = 1 << 18
+_PATIENCE = 300  # seconds for one answer; a pipe in an ignore file's place would hold git for ever
+
+_REFUSED = re.compile(rb"dubious ownership|unsafe repository|safe\.bareRepository|not a git repository")
 
 _KEPT_VARIABLES = frozenset(
     {
@@ -91,15 +95,21 @@ def command(directory: Path, arguments: Sequence[str | bytes]) -> list[str | byt
     return [found, "--no-pager", *settings, "-C", os.fspath(directory), *arguments]
 
 
-def run(
-    directory: Path, arguments: Sequence[str | bytes], *, check: bool = True, given: bytes = b""
-) -> bytes:
-    """Run git to its end with `given` as its standard input and return its standard output.
-
-    Raises GitError if it fails and `check`; without `check` a failure is an empty answer.
-    """
+def run(directory: Path, arguments: Sequence[str | bytes], *, given: bytes = b"") -> bytes:
+    """Run git to its end with `given` as its standard input and return its output. Raises GitError."""
     done = _completed(directory, arguments, given)
-    if done.returncode and check:
+    if done.returncode:
+        raise failure(directory, done.stderr)
+    return done.stdout
+
+
+def ask(directory: Path, arguments: Sequence[str | bytes]) -> bytes:
+    """Return git's output, empty when the answer is no.
+
+    Raises GitError when git refuses the repository as a whole.
+    """
+    done = _completed(directory, arguments, b"")
+    if done.returncode and _REFUSED.search(done.stderr):
         raise failure(directory, done.stderr)
     return b"" if done.returncode else done.stdout
 
@@ -115,14 +125,21 @@ def exit_code(directory: Path, arguments: Sequence[str | bytes]) -> int:
 def _completed(
     directory: Path, arguments: Sequence[str | bytes], given: bytes
 ) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        command(directory, arguments),
-        input=given,
-        capture_output=True,
-        env=environment(),
-        cwd=os.sep,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            command(directory, arguments),
+            input=given,
+            capture_output=True,
+            env=environment(),
+            cwd=os.sep,
+            check=False,
+            timeout=_PATIENCE,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GitError(
+            f"git did not answer within {_PATIENCE} s in {directory}",
+            hint="Look for what it waits on with: GIT_TRACE=1 git status",
+        ) from error
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,7 @@ def resolve(repository: Repository, revision: str) -> str | None:
     if not revision or "\0" in revision:
         return None
     arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
-    answer = git_process.run(repository.root, arguments, check=False).decode("ascii", "replace").strip()
+    answer = git_process.ask(repository.root, arguments).decode("ascii", "replace").strip()
     return answer if hexadecimal(answer) else None
 
 
@@ -104,10 +105,12 @@ def listing_inputs(repository: Repository, under: str = "") -> tuple[str, ...]:
     """Return the files outside a listing whose change can change it: absolute paths, may be missing.
 
     They are the index, the repository's own ignore file, the user's, and those above `under`.
-    Raises GitError.
     """
     asked = ["config", "-z", "--type=path", "--get", "core.excludesFile"]
-    configured = name(git_process.run(repository.root, asked, check=False).rstrip(b"\0"))
+    try:
+        configured = name(git_process.ask(repository.root, asked).rstrip(b"\0"))
+    except GitError:
+        configured = ""  # whoever cannot ask git for this does not list with git either
     settings = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     excludes = configured or os.path.join(settings, "git", "ignore")
     inside = (repository.git_dir / "index", repository.common_dir / "info" / "exclude")
@@ -208,11 +211,10 @@ def _packed(common: Path, reference: str) -> str | None:
 
 
 def _head_by_program(root: Path) -> HeadState:
-    named = git_process.run(root, ["symbolic-ref", "-q", "HEAD"], check=False).strip()
+    named = git_process.ask(root, ["symbolic-ref", "-q", "HEAD"]).strip()
     arguments = ["rev-parse", "--verify", "-q", "--end-of-options", "HEAD^{commit}"]
-    sha = git_process.run(root, arguments, check=False).decode("ascii", "replace").strip()
+    sha = git_process.ask(root, arguments).decode("ascii", "replace").strip()
     if not named and not hexadecimal(sha):
-        git_process.run(root, ["rev-parse", "--git-dir"])  # says why nothing can be read
         raise GitError(f"git cannot read HEAD in {root}", hint="Check the repository with: git fsck")
     branch = name(named).removeprefix("refs/heads/") if named else None
     return HeadState(sha if hexadecimal(sha) else None, branch)
@@ -243,7 +245,9 @@ def _has_content(path: Path) -> bool:
 def _read(path: Path) -> str:
     """Return a small file's text; empty when it is missing, not a file, or unreadable."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return ""
         with open(path, "rb") as file:
             return file.read(_SMALL).decode("utf-8", "surrogateescape")
-    except OSError:
+    except (OSError, ValueError):
         return ""

@@ -69,6 +69,28 @@ def test_packed_references_and_slashed_branches(work: Any) -> None:
     assert HeadState(work.commit(), "feature/x+y") == head_state(repository)
 
 
+def test_other_kinds_of_reference_stores_are_left_to_git(work: Any) -> None:
+    """Where references are no plain files, git itself is asked for the head."""
+    work.write("f")
+    sha = work.commit()
+    (work.root / ".git" / "reftable").mkdir()
+    repository = found(work.root)
+    assert HeadState(sha, "main") == head_state(repository)
+    work.git("checkout", "-q", "--detach")
+    assert HeadState(sha, None) == head_state(repository)
+
+
+def test_a_git_that_hangs_is_given_up(work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that never answers is ended and named."""
+    work.write("f")
+    work.commit()
+    os.mkfifo(work.root / ".gitignore.pipe")
+    work.git("config", "core.excludesFile", os.fspath(work.root / ".gitignore.pipe"))
+    monkeypatch.setattr(git_process, "_PATIENCE", 0.2)
+    with pytest.raises(GitError, match="did not answer"):
+        list_files(found(work.root))
+
+
 def test_linked_work_tree(work: Any, tmp_path: Path) -> None:
     """A linked work tree has its own head and shares refs and objects."""
     work.write("f")
@@ -190,6 +212,12 @@ def test_programs_named_by_the_repository_are_not_run(work: Any, tmp_path: Path)
     assert list(list_files(repository).paths) == [".gitattributes", "f.x"]
     assert not proof.exists()
 
+    work.git("config", "filter.evil=x.clean", command)
+    work.write(".gitattributes", "*.x filter=evil=x\n")
+    with pytest.raises(GitError, match="odd name"):
+        changes_since(repository, sha)
+    assert not proof.exists()
+
 
 def test_the_callers_variables_do_not_redirect_git(
     work: Any, make_work: Any, monkeypatch: pytest.MonkeyPatch
@@ -232,3 +260,17 @@ def test_inputs_of_a_listing_are_named(work: Any) -> None:
     assert os.fspath(work.root / ".gitignore") in inputs
     assert os.fspath(work.root / "a" / ".gitignore") in inputs
     assert any(path.endswith("git/ignore") for path in inputs)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_repository_of_someone_else_is_refused_by_git(work: Any) -> None:
+    """Every question about a repository that git does not trust is answered with the way to trust it."""
+    work.write("f")
+    work.commit()
+    repository = found(work.root)
+    for path in (work.root, work.root / ".git"):
+        os.chown(path, 12345, 12345)
+    for ask in (lambda: list_files(repository), lambda: list(log_commits(repository))):
+        with pytest.raises(GitError, match="dubious ownership") as caught:
+            ask()
+        assert "safe.directory" in caught.value.hint

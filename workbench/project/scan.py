@@ -77,13 +77,14 @@ def scan(
 
     Without a lister, or when it raises GitError, the directory is walked with its `.gitignore` files.
     Under `max_files` the files kept are code before prose before data, shallow before deep, then by
-    name. `progress` is called with (files done, files in all). Raises ProjectError if `root` is no directory.
+    name. `progress` is called with (files done, files in all), the latter 0 while names are still being
+    listed. Raises ProjectError if `root` is no directory.
     """
     limits = limits or ScanLimits()
     started = time.time_ns()
     if not root.is_dir():
         raise ProjectError(f"{root} is not a directory", hint="Name the project's directory.")
-    listing, notes, tracked = list_names(root, lister)
+    listing, notes, tracked = list_names(root, lister, progress=progress)
     found = _Found(skipped=list(listing.skipped))
     candidates = []
     for path in listing.paths:
@@ -113,15 +114,19 @@ def scan(
 
 
 def list_names(
-    root: Path, lister: Lister | None, only: Sequence[str] | None = None
+    root: Path,
+    lister: Lister | None,
+    only: Sequence[str] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Listing, tuple[str, ...], bool]:
     """Return (listing, notes, whether version control made it); walks if the lister is None or fails."""
     if lister is not None:
         try:
             return lister(only), (), True
         except GitError as error:
-            return walk_lister(root)(only), (f"files are listed without git: {error.message}",), False
-    return walk_lister(root)(only), (), False
+            walked = walk_lister(root, progress=progress)(only)
+            return walked, (f"files are listed without git: {error.message}",), False
+    return walk_lister(root, progress=progress)(only), (), False
 
 
 def stat_file(root: Path | str, path: str) -> FileStat | str:

@@ -6,6 +6,7 @@ The walk goes level by level in the order of names, so what a bound cuts off is 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from workbench.records.worktree import Listing
 
 _IGNORE_FILE = ".gitignore"
 _IGNORE_BYTES = 1 << 20
+_STEP = 5000
 
 
 @dataclass(slots=True)
@@ -51,8 +53,10 @@ class _Rules:
             directory = directory.rpartition("/")[0]
 
 
-def walk_lister(root: Path, max_names: int = 400_000) -> Callable[[Sequence[str] | None], Listing]:
-    """Return a lister that walks `root`.
+def walk_lister(
+    root: Path, max_names: int = 400_000, progress: Callable[[int, int], None] | None = None
+) -> Callable[[Sequence[str] | None], Listing]:
+    """Return a lister that walks `root`; `progress` is called with (names so far, 0) now and then.
 
     Asked with None it lists everything, asked with paths only those (directories stand for all below).
     Vendored, tool and output directories are not entered but reported; links are listed, not followed.
@@ -70,6 +74,8 @@ def walk_lister(root: Path, max_names: int = 400_000) -> Callable[[Sequence[str]
                 skipped.append(Skipped(".", "walk cap"))
                 break
             paths.append(path)
+            if progress is not None and len(paths) % _STEP == 0:
+                progress(len(paths), 0)
         return Listing(tuple(sorted(set(paths))), tuple(sorted(skipped, key=lambda entry: entry.path)))
 
     return list_names
@@ -121,7 +127,10 @@ def _entries(root: str, directory: str, skipped: list[Skipped]) -> list[tuple[st
 
 
 def _lines(file: str) -> list[str]:
+    """Return the lines of an ignore file; none if it is missing, a link (as in git) or no file."""
     try:
+        if not stat.S_ISREG(os.lstat(file).st_mode):
+            return []
         with open(file, "rb") as stream:
             return stream.read(_IGNORE_BYTES).decode("utf-8", "surrogateescape").splitlines()
     except OSError:
