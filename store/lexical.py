@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 K1: Final = 1.2
 B: Final = 0.75
 
+WHOLE: Final = "="
+"""What the terms of whole compound names start with (`workbench.text.terms`)."""
+
 _ARRAYS: Final = ("terms", "starts", "documents", "scores", "size")
 
 
@@ -75,12 +78,23 @@ class Bm25Index:
 
         A score divided by it is the share of the query's information that a document answers, in [0, 1).
         """
-        count = len(self)
-        frequencies = [
-            int(self._starts[column + 1] - self._starts[column]) if column >= 0 else 0
-            for column in self._columns(query)
-        ]
-        return float(sum(np.log1p((count - df + 0.5) / (df + 0.5)) for df in frequencies))
+        return float(sum(self._idf(column) for column in self._columns(query)))
+
+    def names(self, query: str) -> Float32:
+        """Return how many of the query's compound names each document holds, float32 [n] in [0, 1].
+
+        Names (`hide_cursor`, `TokenStore`) count by their idf, and the less the more documents hold them: one
+        that all hold counts nothing. 0 for a query without names; `5pm` is none.
+        """
+        total = np.zeros(len(self), np.float32)
+        names = [term for term in dict.fromkeys(iter_terms(query)) if _is_name(term)]
+        weights = [self._idf(column) for column in self._columns_of(names)]
+        for column, weight in zip(self._columns_of(names), weights, strict=True):
+            if column >= 0:
+                span = slice(self._starts[column], self._starts[column + 1])
+                rarity = weight / self._idf(-1)
+                total[self._documents[span]] += rarity * weight / sum(weights)
+        return total
 
     def save(self, directory: Path) -> None:
         """Write the index to a directory that does not exist yet, whole or not at all. Raises: StoreError."""
@@ -98,11 +112,18 @@ class Bm25Index:
 
     def _columns(self, query: str) -> list[int]:
         """Return the column of each distinct query term in order of appearance, -1 for unknown ones."""
-        hashes = np.array([_hash(term) for term in dict.fromkeys(iter_terms(query))], np.uint64)
+        return self._columns_of(list(dict.fromkeys(iter_terms(query))))
+
+    def _columns_of(self, terms: Sequence[str]) -> list[int]:
+        hashes = np.array([_hash(term) for term in terms], np.uint64)
         if not len(self._terms):
             return [-1] * len(hashes)
         columns = np.minimum(np.searchsorted(self._terms, hashes), len(self._terms) - 1)
         return [int(column) for column in np.where(self._terms[columns] == hashes, columns, -1)]
+
+    def _idf(self, column: int) -> float:
+        held = int(self._starts[column + 1] - self._starts[column]) if column >= 0 else 0
+        return float(np.log1p((len(self) - held + 0.5) / (held + 0.5)))
 
 
 def build_index(texts: Iterable[str]) -> Bm25Index:
@@ -147,6 +168,10 @@ def load_index(directory: Path) -> Bm25Index:
     if len(starts) != len(terms) + 1 or len(documents) != len(scores) or int(starts[-1]) != len(scores):
         raise StoreError(f"the lexical index {directory} is damaged", hint="Run `workbench rebuild`.")
     return Bm25Index(terms, starts, documents, scores, size)
+
+
+def _is_name(term: str) -> bool:
+    return term.startswith(WHOLE) and not term[len(WHOLE)].isdigit()
 
 
 def _hash(term: str) -> int:

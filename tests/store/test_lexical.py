@@ -103,6 +103,21 @@ def test_unknown_terms_count_in_the_bound() -> None:
     assert not index.scores("zebra").any()
 
 
+def test_names_count_by_rarity() -> None:
+    """A compound name counts in any spelling, less where all hold it; words count nothing."""
+    index = build_index(
+        ["def hide_cursor(): main_loop()", "main_loop hides the cursor", "main_loop", "mainLoop"]
+    )
+
+    rare, common = index.names("why does hideCursor fail"), index.names("mainLoop")
+
+    assert rare[0] > 0.5
+    assert not rare[1:].any()
+    assert 0 < common.max() < 0.2
+    assert not index.names("hide the cursor at 5pm").any()
+    assert (index.names("hideCursor mainLoop noSuchName") < 1).all()
+
+
 @pytest.mark.parametrize("texts", [[], [""], ["the of"], ["\udc80"]])
 def test_texts_without_terms_are_an_index(texts: list[str], tmp_path: Path) -> None:
     """No texts, or none with terms, give an index that finds nothing and can be stored."""

@@ -137,8 +137,20 @@ def test_weights_are_the_specification() -> None:
     assert list(np.argsort(fuse(cosine, bm25, 12.0))) == list(np.argsort(expected))
 
 
+def test_exact_name_counts_where_words_do_not_stand_out() -> None:
+    """A document that holds the query's name goes before an equal one that does not."""
+    cosine, bm25 = np.full(60, 0.3, np.float32), np.full(60, 2.0, np.float32)
+    names = np.zeros(60, np.float32)
+    names[9] = 0.9
+
+    found = fuse(cosine, bm25, 10.0, names=names)
+
+    assert found.argmax() == 9
+    assert found[9] > 0.5 > found[8]
+
+
 def test_another_model_has_its_own_calibration() -> None:
     """A model whose unrelated texts have cosine 0.6 is read from there."""
-    found = fuse(row(0.6, 0.8), row(0, 0), 1.0, Calibration(background=0.6, even=0.8))
+    found = fuse(row(0.6, 0.8), row(0, 0), 1.0, calibration=Calibration(background=0.6, even=0.8))
 
     np.testing.assert_allclose(found, [0.0, 0.5], atol=1e-6)

@@ -27,7 +27,7 @@ LEXICAL_WEIGHT: Final = 0.3
 OTHERS: Final = 20
 """A BM25 score is compared with the one at this rank; with half the documents where there are few."""
 
-STANDING_OUT: Final = 0.3
+STANDING_OUT: Final = 0.35
 """Share of the query's information at which a match that stands out counts half."""
 
 STEEPNESS: Final = 6.0
@@ -54,6 +54,8 @@ def fuse(
     cosine: Float32,
     bm25: Float32,
     bound: float,
+    *,
+    names: Float32 | None = None,
     calibration: Calibration = MINILM,
     weights: tuple[float, float] = (VECTOR_WEIGHT, LEXICAL_WEIGHT),
 ) -> Float32:
@@ -61,13 +63,16 @@ def fuse(
 
     `cosine` float32 [n] in [-1, 1], NaN where a document has no vector yet; `bm25` float32 [n], 0 or more;
     `bound` is what no document's BM25 can reach for this query (`Bm25Index.bound`), 0 if it has no terms.
+    `names` float32 [n] in [0, 1] is the share of the query's compound names a document holds
+    (`Bm25Index.names`); it is lexical evidence by itself, because an exact name is seldom a coincidence.
     The order is that of `weights[0] · above_background + weights[1] · standing_out`; the last step only moves
     the scale so that a document of even odds by cosine alone gets 0.5.
     """
     vector, lexical = weights
     total = vector + lexical
     meaning = vector * above_background(cosine, calibration)
-    words = lexical * standing_out(bm25, bound)
+    evidence = standing_out(bm25, bound)
+    words = lexical * (evidence if names is None else np.maximum(evidence, names))
     even = vector / total * (calibration.even - calibration.background) / (1 - calibration.background)
     return _scaled((meaning + words) / total, even)
 
