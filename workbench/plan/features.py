@@ -1,6 +1,7 @@
 """From signals to a feature matrix: candidates of every source, each with the same named numbers.
 
-A signal enters a linear model in up to three forms: `name`, divided by its best value for this task; `name.rank`,
+A signal enters a linear model in up to three forms: `name`, divided by its best value for this task;
+`name.rank`,
 1/(1 + rank/2); and `name.raw`, log(1 + value), which keeps how strong the evidence is in absolute terms.
 """
 
@@ -30,18 +31,28 @@ PER_SOURCE = 80
 SEEDS = 8
 SHARPNESS = 6.0
 
-# Which source of candidates [img 7.2] a signal belongs to; signals not named here describe, they do not propose.
+# Which source of candidates [img 7.2] a signal belongs to; others describe, they do not propose.
 SOURCES: dict[str, tuple[str, ...]] = {
     "lexical": ("bm25_body", "bm25_body_head", "bm25_name", "bm25_path", "symbol_defined", "symbol_used"),
     "structural": (
-        "path_named", "stem_named", "folder_named", "scope_named", "frame", "imports_seed", "imported_by_seed",
-        "tests_seed", "tested_by_seed", "same_stem", "same_folder", "fan_in",
+        "path_named",
+        "stem_named",
+        "folder_named",
+        "scope_named",
+        "frame",
+        "imports_seed",
+        "imported_by_seed",
+        "tests_seed",
+        "tested_by_seed",
+        "same_stem",
+        "same_folder",
+        "fan_in",
     ),
     "semantic": ("semantic", "affinity_semantic"),
     "episodic": ("affinity", "affinity_head", "affinity_best", "association", "cochange", "cochange_lift"),
     "causal": ("causal",),
     "recency": ("recency_3", "recency_12", "recency_50", "frequency"),
-}  # fmt: skip
+}
 
 # Signals whose unit is already comparable between tasks: they enter as they are.
 _BOUNDED = ("role_", "called_", "coverage_", "size", "depth", "risk", "changelog", "last_seen", "layer_match")
@@ -49,7 +60,7 @@ _BOUNDED = ("role_", "called_", "coverage_", "size", "depth", "risk", "changelog
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """c candidates with s signals; `positions` int64 [c] ascending, `values` float32 [c, s], `best` float32 [s]."""
+    """c candidates, s signals: positions int64 [c] ascending, values float32 [c, s], best float32 [s]."""
 
     names: tuple[str, ...]
     positions: Int64

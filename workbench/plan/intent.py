@@ -1,4 +1,4 @@
-"""Understand a task [img 7.1]: what it names, what kind of work it is, and a fingerprint that survives rewording.
+"""Understand a task [img 7.1]: what it names, what kind of work it is, and its stable fingerprint.
 
 Everything here is a pure function of the text; rules decide the kind, so the same task always gives the same
 intent on every machine.
@@ -7,10 +7,15 @@ intent on every machine.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
+from functools import lru_cache
+from importlib.resources import files
+from itertools import pairwise
 
 from workbench.records.plan import Entities, Intent, QueryType
+from workbench.text.tasks import clean_task, split_head
 from workbench.text.terms import count_terms, is_identifier, stem
 
 _PATH = re.compile(
@@ -36,64 +41,10 @@ _ISSUE = re.compile(
 _NOT_A_TICKET = frozenset(
     {"UTF", "SHA", "ISO", "RFC", "HTTP", "TLS", "SSL", "AES", "MD", "CVE", "COVID", "GPT", "X"}
 )
-_SCOPE = re.compile(r"^\s*(?:\[([\w ./+-]{1,40})\]|(\w+)\(([\w ,./@*+-]{1,60})\)!?:|([\w./+*{},-]{2,60}):)\s")
-_TRAILER = re.compile(
-    r"^(?:signed-off-by|co-authored-by|reviewed-by|acked-by|change-id|cherry picked from|git-svn-id|"
-    r"entire-[\w-]+|reviewed-on|tested-by|helped-by|generated with|🤖)\b.*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_URL = re.compile(r"https?://\S+")
-
-# Weighted cues for each kind of task; weights are odds-like, the highest sum wins.
-_CUES: dict[QueryType, dict[str, float]] = {
-    QueryType.BUGFIX: {
-        "fix": 3.0, "bug": 3.0, "bugfix": 3.5, "hotfix": 2.5, "broken": 2.0, "wrong": 1.5, "incorrect": 1.8, "fail": 1.5, "error": 1.2,
-        "crash": 1.8, "regress": 2.0, "issu": 0.8, "not work": 2.0, "doesn": 1.0, "exception": 1.2, "panic": 1.5,
-        "traceback": 2.0, "unexpect": 1.5, "correct": 1.0, "avoid": 0.8, "prevent": 0.8, "leak": 1.5, "race": 1.2, "flaki": 1.5,
-        "handl": 0.5, "mismatch": 1.2, "missing": 0.8, "miss": 0.8, "invalid": 0.8, "deadlock": 1.6, "typo": 1.5, "resolv": 0.7,
-    },
-    QueryType.FEATURE: {
-        "add": 2.0, "feat": 3.5, "featur": 2.5, "implement": 2.5, "support": 1.6, "introduc": 1.8, "allow": 1.3, "enabl": 1.2,
-        "new": 1.2, "creat": 1.5, "provid": 0.8, "option": 0.8, "expos": 1.0, "extend": 1.0, "build": 0.6, "integr": 1.0,
-    },
-    QueryType.REFACTOR: {
-        "refactor": 4.0, "cleanup": 2.5, "clean": 1.8, "renam": 2.2, "simplifi": 2.2, "move": 1.6, "extract": 1.6, "split": 1.5,
-        "dedupl": 1.8, "reorgan": 2.2, "restructur": 2.2, "remov": 1.2, "style": 1.5, "reformat": 2.0, "unus": 1.5,
-        "modern": 1.2, "replac": 0.9, "migrat": 1.2, "convert": 1.0, "tidi": 2.0, "inlin": 1.2, "drop": 0.8, "reus": 1.0,
-    },
-    QueryType.INCIDENT: {
-        "incid": 3.5, "outag": 3.5, "product": 0.9, "prod": 1.2, "urgent": 2.0, "sev1": 3.0, "rollback": 2.2, "revert": 1.8,
-        "secur": 1.5, "vulner": 2.2, "cve": 3.0, "500": 0.8, "502": 1.5, "503": 1.5, "timeout": 0.8, "down": 1.0, "page": 0.3, "oncal": 2.5,
-        "latenc": 0.8, "memori leak": 1.0, "data loss": 2.0, "postmortem": 3.0, "spike": 1.5, "mitig": 1.2,
-    },
-}  # fmt: skip
-_ROOT_CUES = {kind: {stem(word): weight for word, weight in cues.items()} for kind, cues in _CUES.items()}
 
 HEAD_WEIGHT = 1.0
 BODY_WEIGHT = 0.4  # a body explains; the head line says what is to be done
 IDENTIFIER_WEIGHT = 1.6
-
-
-def clean_task(task: str) -> str:
-    """Return the task without trailers, URLs and control characters; line structure is kept."""
-    text = task.replace("\r\n", "\n").replace("\r", "\n")
-    text = "".join(char for char in text if char in "\n\t" or ord(char) >= 32)
-    return _URL.sub(" ", _TRAILER.sub("", text)).strip()
-
-
-def split_head(text: str) -> tuple[str, str]:
-    """Split a task into its head (first line) and the rest."""
-    head, _, body = text.partition("\n")
-    return head.strip(), body.strip()
-
-
-def scope_of(head: str) -> str:
-    """Return the scope a head line declares: `auth` of `fix(auth): …`, `net/http` of `net/http: …`."""
-    match = _SCOPE.match(head)
-    if match is None:
-        return ""
-    bracket, _, conventional, prefix = match.groups()
-    return bracket or conventional or prefix or ""
 
 
 def find_entities(text: str) -> Entities:
@@ -143,18 +94,28 @@ def _clean_path(path: str) -> str:
     )
 
 
+@lru_cache(maxsize=1)
+def _cues() -> dict[QueryType, dict[str, float]]:
+    """Weighted cues of each kind of task, by stem; weights are odds-like, the highest sum wins."""
+    text = (files("workbench.models") / "data" / "intent-v1.json").read_text(encoding="utf-8")
+    return {
+        QueryType(kind): {stem(word): float(weight) for word, weight in cues.items()}
+        for kind, cues in json.loads(text)["cues"].items()
+    }
+
+
 def classify(text: str) -> tuple[QueryType, float]:
     """Return the kind of task and a confidence in [0, 1]: the share of the winning kind's cues.
 
     The head line counts fully, the rest a quarter: bodies discuss, heads announce.
     """
     head, body = split_head(text)
-    scores = dict.fromkeys(_ROOT_CUES, 0.0)
+    scores = dict.fromkeys(_cues(), 0.0)
     for part, weight in ((head, 1.0), (body, 0.25)):
         words = [stem(word) for word in re.findall(r"[a-z0-9]+", part.lower())]
-        seen = set(words) | {f"{first} {second}" for first, second in zip(words, words[1:], strict=False)}
+        seen = set(words) | {f"{first} {second}" for first, second in pairwise(words)}
         first_word = words[0] if words else ""
-        for kind, cues in _ROOT_CUES.items():
+        for kind, cues in _cues().items():
             scores[kind] += weight * sum(value for cue, value in cues.items() if cue in seen)
             if part is head and first_word in cues:
                 scores[kind] += cues[first_word]  # the leading verb decides most heads

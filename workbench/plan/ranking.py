@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import ModelError
 from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
-from workbench.plan.signals import ProjectView, Query, prepare_query
+from workbench.plan.signals import ProjectView, prepare_query
 from workbench.records.plan import Intent, RankedFile
 
 Float32 = NDArray[np.float32]
@@ -22,8 +22,11 @@ DEFAULT_MODEL = "files-v1"
 
 @dataclass(frozen=True, slots=True)
 class LinearModel:
-    """Weights by feature name. `seeds` weigh the first look, `relevance` = (slope, offset) of a logistic that turns a
-    score into the probability that the file is needed. `trained_on` names the repositories it has seen."""
+    """Weights by feature name.
+
+    `seeds` weigh the first look; `relevance` = (slope, offset) of a logistic that turns a score into the
+    probability that the file is needed; `trained_on` names the repositories it has seen.
+    """
 
     model_id: str
     weights: Mapping[str, float]

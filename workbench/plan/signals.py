@@ -1,7 +1,7 @@
 """Evidence that a file matters for a task, one array per signal.
 
-A signal is a non-negative float32 [n] over all files of the index, in the signal's own unit. Signals that do not
-depend on the task (recency, frequency, fan-in, roles) are computed once per state in a `ProjectView`.
+A signal is a non-negative float32 [n] over all files of the index, in the signal's own unit. Signals that do
+not depend on the task (recency, frequency, fan-in, roles) are computed once per state in a `ProjectView`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.plan.intent import clean_task, query_terms, scope_of, split_head
+from workbench.plan.intent import query_terms
 from workbench.project.index import ProjectIndex
-from workbench.project.postings import inverse_document_frequency
 from workbench.project.layers import route
+from workbench.project.postings import inverse_document_frequency
 from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
 from workbench.sessions.history import History, path_numbers
+from workbench.text.tasks import clean_task, scope_of, split_head
 from workbench.text.terms import parts, stem
 
 Float32 = NDArray[np.float32]
@@ -41,7 +43,10 @@ _RISK = frozenset(
 ROLE_CUES: dict[Role, frozenset[str]] = {
     Role.DOCS: frozenset(
         stem(word)
-        for word in "doc docs readme documentation changelog changes typo typos guide tutorial spelling faq wording manual".split()
+        for word in (
+            "doc docs readme documentation changelog changes typo typos guide tutorial "
+            "spelling faq wording manual"
+        ).split()
     ),
     Role.TEST: frozenset(
         stem(word) for word in "test tests testing spec specs coverage flaky fixture unittest e2e".split()
@@ -52,7 +57,10 @@ ROLE_CUES: dict[Role, frozenset[str]] = {
     ),
     Role.BUILD: frozenset(
         stem(word)
-        for word in "bump deps dependency dependencies upgrade version release build package packaging cargo npm pip makefile cmake".split()
+        for word in (
+            "bump deps dependency dependencies upgrade version release build package packaging "
+            "cargo npm pip makefile cmake"
+        ).split()
     ),
     Role.CONFIG: frozenset(
         stem(word)
@@ -148,7 +156,7 @@ def view_project(index: ProjectIndex, history: History, *, touched: Sequence[str
 def _layer_membership(
     index: ProjectIndex, roles: Int64, recent: Float32, edges: NDArray[np.int32]
 ) -> dict[str, Float32]:
-    """How much each file belongs to each layer, float32 [n] in [0, 1]: by fan-in inside L1-L3, by recency in L6."""
+    """Each file's membership in each layer, float32 [n] in [0, 1]: by fan-in in L1-L3, by recency in L6."""
     count = index.count
     fan_in = np.log1p(np.bincount(edges[:, 1], minlength=count))
     rank = ((1.0 + fan_in) / (1.0 + fan_in.max(initial=0.0))).astype(np.float32)
@@ -176,7 +184,7 @@ def _risk(path: str) -> float:
 
 
 def file_stem(path: str) -> str:
-    """Return a file's name without extension, test affix and separators, lower-cased: `test_textArea.py` → textarea."""
+    """Return a file's bare name, lower-cased: `test_textArea.py` → textarea."""
     name = path.rsplit("/", 1)[-1]
     base = name.split(".", 1)[0] if not name.startswith(".") else name.lstrip(".").split(".", 1)[0]
     lowered = "_".join(parts(base))
@@ -224,7 +232,7 @@ def prepare_query(intent: Intent) -> Query:
         found = ["".join(parts(word)) for word in _WORD.findall(part)]
         for word in found:
             words[word] = max(words[word], weight)
-        for first, second in zip(found, found[1:], strict=False):
+        for first, second in pairwise(found):
             words[first + second] = max(words[first + second], weight * 0.9)
     return Query(
         intent=intent,
@@ -322,7 +330,8 @@ def _points_to(view: ProjectView, path: str) -> list[tuple[int, float]]:
 def task_weights(view: ProjectView, terms: Mapping[str, float]) -> tuple[Float32, Float32]:
     """Return (similarity, association) of every past task to the query, float32 [tasks] each.
 
-    similarity: BM25 of the messages, as a share of the query's own score; association: Σ idf(t) / (df(t) + 2).
+    similarity: BM25 of the messages, as a share of the query's own score; association: Σ idf(t) / (df(t) +
+    2).
     """
     messages = view.history.messages
     size = view.history.size
@@ -421,13 +430,13 @@ def structure_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
 
 
 def layer_match(view: ProjectView, kind: QueryType) -> Float32:
-    """The mean membership in the layers that the design routes this kind of task to, float32 [n] in [0, 1]."""
+    """The mean membership in the layers this kind of task is routed to, float32 [n] in [0, 1]."""
     routed = route(kind)
     return np.mean([view.layers[layer] for layer in routed], axis=0, dtype=np.float32)
 
 
 def neighbour_signals(view: ProjectView, seeds: Float32) -> dict[str, Float32]:
-    """What is near the likely files: changed together, importing, imported, tested by, same folder, same stem.
+    """What is near the likely files: changed together, imports, tests, same folder, same stem.
 
     seeds: float32 [n], a probability-like mass on the files a first look found likely.
     """

@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from workbench.errors import StaleProject, StoreError
+from workbench.plan.intent import parse_intent
 from workbench.plan.signals import ProjectView, view_project
-from workbench.ports import Embedder, Journal
+from workbench.ports import Journal
 from workbench.project import freshness as freshness_check
 from workbench.project.index import ProjectIndex, build_index, update_index
 from workbench.project.indexing import Extraction, extract_all
@@ -43,18 +45,36 @@ _PUBLISH_FROM = 8  # fewer changed files than this are cheaper to re-extract tha
 
 
 @dataclass(frozen=True, slots=True)
-class Adapters:
-    """Everything a workspace needs from outside: the store, git, the embedder, the clock.
+class VersionControl:
+    """What a repository answers.
 
-    `latest(kind)` gives the directory of the current generation or None, and `publish(kind, write)` makes a new one
-    and returns its directory. `commits(since, limit)` yields commits oldest first; None without a repository.
-    `reachable()` are all commit ids any reference still holds. `touched()` are paths with uncommitted changes.
-    `home` is the user's home directory, None when rule files there are not to be read.
+    `commits(limit)` yields the newest `limit` commits (all of them for None), oldest first. `reachable()`
+    are the ids
+    of all commits that any reference still holds. `touched()` are paths with uncommitted changes. `inputs()`
+    are files outside the project that decide which names are listed.
+    """
+
+    head: Callable[[], str | None]
+    inputs: Callable[[], Sequence[str]]
+    commits: Callable[[int | None], Iterator[Commit]]
+    count_commits: Callable[[], int]
+    is_ancestor: Callable[[str, str], bool]
+    reachable: Callable[[], frozenset[str]]
+    touched: Callable[[], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """Everything a workspace needs from outside: the store, version control, the clock.
+
+    `latest(kind)` gives the directory of the current generation or None, and `publish(kind, write)` makes a
+    new one
+    and returns its directory. `home` is the user's home, None when rule files there are not to be read.
+    `control` is None outside a repository. `degraded` names what is missing, `notes` say why in sentences.
     """
 
     root: Path
     project_id: str
-    state: Path
     home: Path | None
     journal: Journal
     home_journal: Journal
@@ -63,17 +83,14 @@ class Adapters:
     publish: Callable[[str, Callable[[Path], None]], Path]
     lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
-    lister: Lister | None = None
-    head: Callable[[], str | None] = lambda: None
-    inputs: Callable[[], Sequence[str]] = tuple
-    commits: Callable[[str | None, int | None], Iterator[Commit]] | None = None
-    count_commits: Callable[[str | None], int] | None = None
-    is_ancestor: Callable[[str, str], bool] | None = None
-    reachable: Callable[[], frozenset[str]] | None = None
-    touched: Callable[[], tuple[str, ...]] = tuple
-    embedder: Embedder | None = None
+    lister: Lister
+    control: VersionControl | None = None
     degraded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def head(self) -> str | None:
+        """Return the commit checked out, None without one."""
+        return None if self.control is None else self.control.head()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +186,8 @@ class Workspace:
     ) -> Synced:
         """Bring everything in step with the disk.
 
-        Raises: StaleProject if `strict` and the index on disk was not up to date. Ctrl-C leaves the last generation.
+        Raises: StaleProject if `strict` and the index on disk was not up to date. Ctrl-C leaves the last
+        generation.
         """
         stages: dict[str, float] = {}
         started = time.perf_counter()
@@ -182,7 +200,8 @@ class Workspace:
         self._rulebook = load_rulebook(self._rule_store(), self._rule_files(), self._rulebook)
         stages["rules"] = _since(started)
         if synced.cache != "hit" or imported or forgotten or self._view is None:
-            self._touched = self.adapters.touched()
+            control = self.adapters.control
+            self._touched = control.touched() if control is not None and control.head() else ()
             self._view = None
         return replace(synced, episodes=imported, forgotten=forgotten, stages=stages)
 
@@ -204,8 +223,6 @@ class Workspace:
             now=adapters.now,
             count_tokens=adapters.count_tokens,
         )
-
-    # -- index ---------------------------------------------------------------------------------------------------
 
     def _sync_index(self, strict: bool, progress: Progress | None, rebuild: bool) -> Synced:
         if rebuild or (self._index is None and not self._open_index()):
@@ -275,7 +292,7 @@ class Workspace:
             scanned,
             extraction.hashes,
             head=self.adapters.head(),
-            inputs=self.adapters.inputs(),
+            inputs=control.inputs() if (control := self.adapters.control) is not None else (),
         )
         self.scan_report = _scan_report(scanned, extraction)
         self._publish_index()
@@ -319,8 +336,6 @@ class Workspace:
         self._index = load_index(self.adapters.publish(PROJECT, write))
         self._view = None
 
-    # -- history -------------------------------------------------------------------------------------------------
-
     def _sync_history(self, progress: Progress | None, rebuild: bool) -> tuple[int, int]:
         adapters = self.adapters
         if self._remembered is None and not rebuild:
@@ -328,7 +343,7 @@ class Workspace:
         tip = adapters.head()
         known = self._remembered
         imported = forgotten = 0
-        if adapters.commits is not None and tip is not None and (known is None or known.tip != tip):
+        if tip is not None and (known is None or known.tip != tip):
             imported, forgotten = self.import_commits(limit=self.limits.history_commits, progress=progress)
         size = adapters.journal.size(STREAM)
         if (
@@ -356,20 +371,23 @@ class Workspace:
     def import_commits(self, *, limit: int | None, progress: Progress | None = None) -> tuple[int, int]:
         """Import commits the journal does not have; returns (imported, forgotten).
 
-        Incremental: only commits after the last imported one, unless the history was rewritten or `limit` asks for
+        Incremental: only commits after the last imported one, unless the history was rewritten or `limit`
+        asks for
         more of the past than there is. Episodes whose commit no reference holds any more are forgotten.
         """
         adapters = self.adapters
-        if adapters.commits is None:
+        control = adapters.control
+        if control is None:
             return 0, 0
         with adapters.lock("history"):
             known = _known_commits(adapters.journal)
             forgotten = self._forget_rewritten(known)
             pending: list[Mapping[str, object]] = []
             imported = 0
-            total = limit or (adapters.count_commits(None) if adapters.count_commits is not None else 0)
+            understand = partial(parse_intent, project_id=adapters.project_id)
+            total = limit or control.count_commits()
             for seen, body in enumerate(
-                commit_episodes(adapters.commits(None, limit), adapters.project_id), 1
+                commit_episodes(control.commits(limit), adapters.project_id, understand), 1
             ):
                 if body["commit_sha"] not in known:
                     pending.append(body)
@@ -385,11 +403,11 @@ class Workspace:
         adapters = self.adapters
         tip = self._remembered.tip if self._remembered is not None else None
         head = adapters.head()
-        if not known or adapters.reachable is None or tip is None or head is None:
+        if not known or adapters.control is None or tip is None or head is None:
             return 0
-        if adapters.is_ancestor is not None and adapters.is_ancestor(tip, head):
+        if adapters.control.is_ancestor(tip, head):
             return 0
-        gone = sorted(known - adapters.reachable())
+        gone = sorted(known - adapters.control.reachable())
         if gone:
             body = {
                 "session_ids": [f"git:{sha}" for sha in gone],

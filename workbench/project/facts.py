@@ -1,4 +1,4 @@
-"""What one file's content says: language, role, symbols, imports and terms. A pure function of (path, bytes)."""
+"""What one file's content says: language, role, symbols, imports, terms; a function of (path, bytes)."""
 
 from __future__ import annotations
 

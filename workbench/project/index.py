@@ -1,7 +1,7 @@
 """The project index: files as columns, their terms as posting lists, imports and tests as edges.
 
-One immutable base plus a small tail: a changed file is re-extracted into the tail and its base entry dies, so an
-edit costs one file however large the project is.
+One immutable base plus a small tail: a changed file is re-extracted into the tail and its base entry dies,
+so an edit costs one file however large the project is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Float32 = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Consecutive files: posting lists per field, and one record each (`encode_record`); `start` is the first position."""
+    """Consecutive files from position `start`: posting lists per field, and a record each."""
 
     start: int
     fields: dict[str, Postings]
@@ -43,7 +43,8 @@ class Segment:
 class ProjectIndex:
     """n files (dead ones included) in columns.
 
-    alive: bool [n]; size: int64 [n] bytes; edges: int32 [m, 2] importer → imported; tests: int32 [t, 2] test → source
+    alive: bool [n]; size: int64 [n] bytes; edges: int32 [m, 2] importer → imported;
+    tests: int32 [t, 2] test → source
     """
 
     paths: tuple[str, ...]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -71,10 +72,7 @@ class Postings:
         """Return the whole vocabulary in order."""
         raw = bytes(self.vocabulary)
         bounds = self.offsets.tolist()
-        return [
-            raw[start:stop].decode("utf-8", "surrogateescape")
-            for start, stop in zip(bounds, bounds[1:], strict=False)
-        ]
+        return [raw[start:stop].decode("utf-8", "surrogateescape") for start, stop in pairwise(bounds)]
 
 
 def build_postings(documents: Sequence[Mapping[str, int]]) -> Postings:

@@ -69,7 +69,7 @@ def save_index(index: ProjectIndex, directory: Path) -> None:
 
 
 def load_index(directory: Path) -> ProjectIndex:
-    """Open what `save_index` wrote. Raises OSError, ValueError or KeyError if files are missing or damaged."""
+    """Open what `save_index` wrote. Raises OSError, ValueError or KeyError if it is damaged."""
     document = msgspec.msgpack.decode((directory / "files.msgpack").read_bytes())
     if document["format"] != FORMAT:
         raise ValueError(f"index format {document['format']}, expected {FORMAT}")

@@ -1,4 +1,4 @@
-"""The rules in force for a project: read from its and the user's rule files, kept in step with the journals."""
+"""The rules in force for a project, kept in step with rule files and journals."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import msgspec
 
 from workbench.errors import ParseError
 from workbench.ports import Journal
+from workbench.records.rules import Rule
 from workbench.rules.bodies import from_body, to_body
 from workbench.rules.discover import RuleSource, discover, read_source
 from workbench.rules.formats.families import family_of
 from workbench.rules.importing import RuleImport, diff_rules, import_rules
 from workbench.rules.lexical import RuleWords, index_words
-from workbench.records.rules import Rule
 
 STREAM = "rules"
 PUT = "rule.put"
@@ -44,7 +44,7 @@ class RuleStore:
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """Rules sorted by id with their words indexed. `signature` changes whenever a rule file or journal does."""
+    """Rules sorted by id with their words indexed. `signature` changes with rule files and journals."""
 
     rules: tuple[Rule, ...]
     words: RuleWords

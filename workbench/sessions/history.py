@@ -37,7 +37,8 @@ class History:
     """n past tasks, newest first, over p paths and e (task, file) pairs.
 
     times: int64 [n] seconds; sizes: int32 [n] files touched; fixes: bool [n]; messages: postings over tasks
-    tasks, files: int32 [e] pair ends; edits: float32 [e] lines changed; issues: issue reference → task numbers
+    tasks, files: int32 [e] pair ends; edits: float32 [e] lines changed; issues: issue reference → task
+    numbers
     """
 
     paths: tuple[str, ...]

@@ -33,8 +33,8 @@ def past_task(body: Mapping[str, Any]) -> PastTask:
 def recall(entries: Iterable[Entry], limit: int) -> tuple[History, tuple[str, ...], int]:
     """Build the history of the newest `limit` episodes.
 
-    Returns (history, task heads newest first, number of malformed episodes). Episodes are ordered by time, then by
-    their place in the journal; forgotten ones are left out.
+    Returns (history, task heads newest first, number of malformed episodes). Episodes are ordered by time,
+    then by their place in the journal; forgotten ones are left out.
     """
     kept: dict[str, tuple[int, int, PastTask, str]] = {}
     malformed = 0

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from workbench.plan.intent import clean_task, parse_intent
 from workbench.records.episodes import Commit, Outcome
+from workbench.records.plan import Intent
+from workbench.text.tasks import clean_task
 
 MAX_TEXT = 4_000
 MAX_CHANGES = 400  # a commit beyond this is a mass change: its first files stand for it
 SOURCE = "import:git"
 KIND = "episode.imported"
 
+Understand = Callable[[str], Intent]
 
-def commit_episode(commit: Commit, project_id: str) -> dict[str, Any] | None:
+
+def commit_episode(commit: Commit, project_id: str, understand: Understand) -> dict[str, Any] | None:
     """Return the journal body of a commit, or None if it says or changes nothing."""
     text = clean_task(f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject)[:MAX_TEXT]
     if not text or not commit.files:
         return None
-    intent = parse_intent(text, project_id=project_id)
+    intent = understand(text)
     return {
         "session_id": f"git:{commit.sha}",
         "project_id": project_id,
@@ -40,14 +42,11 @@ def commit_episode(commit: Commit, project_id: str) -> dict[str, Any] | None:
     }
 
 
-def commit_episodes(commits: Iterable[Commit], project_id: str) -> Iterator[dict[str, Any]]:
+def commit_episodes(
+    commits: Iterable[Commit], project_id: str, understand: Understand
+) -> Iterator[dict[str, Any]]:
     """Return the journal bodies of commits, in their order."""
     for commit in commits:
-        body = commit_episode(commit, project_id)
+        body = commit_episode(commit, project_id, understand)
         if body is not None:
             yield body
-
-
-def episode_date(body: Mapping[str, Any]) -> str:
-    """Return the day of an episode, for progress and reports."""
-    return datetime.fromtimestamp(int(body["started_at"]), UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,231 @@
+"""The main job: a task in, a packed context out, with every decision on the record [img 7, 8.1]."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.plan.compose import FileCandidate, Pack, compose
+from workbench.plan.contents import Content, Contents, digests_of
+from workbench.plan.intent import parse_intent
+from workbench.plan.ranking import LinearModel, rank_files, relevance
+from workbench.plan.render import STYLES, Passage, Style
+from workbench.plan.representations import Shares, file_offers, named_only
+from workbench.plan.response import plan_response
+from workbench.plan.snippets import ChunkModel, chunk_features, expected_shares
+from workbench.plan.workspace import Progress, Synced, Workspace
+from workbench.project.layers import route
+from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
+from workbench.records.project import Skipped
+from workbench.records.rules import Authority
+from workbench.rules.applying import PlanRuleLimits, RuleSelection, select_rules
+from workbench.rules.lexical import lexical_relevance
+from workbench.rules.match import MatchParams, RuleQuery, match_rules
+from workbench.text.tasks import clean_task, split_head
+from workbench.text.tokens import TokenCounter
+
+Float32 = NDArray[np.float32]
+
+READ = 40  # candidates whose content is looked at
+NAMED = 60  # further candidates that may at least be named
+RULE_SHARE = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """What planning needs besides a workspace: models, tokenizer, limits."""
+
+    ranking: LinearModel
+    chunks: ChunkModel
+    worth: Shares
+    counter: TokenCounter
+    contents: Contents
+    matching: MatchParams
+    embed_task: Callable[[str], Float32] | None = None
+    read: int = READ
+    named: int = NAMED
+
+
+@dataclass(slots=True)
+class Plan:
+    """A finished plan: the response [img 8.1] and what it was made of."""
+
+    response: dict[str, object]
+    pack: Pack
+    intent: Intent
+    ranked: tuple[RankedFile, ...]
+    synced: Synced
+    stages: dict[str, float] = field(default_factory=dict)
+
+
+def rank(
+    workspace: Workspace,
+    planner: Planner,
+    task: str,
+    *,
+    query_type: QueryType | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Intent, tuple[RankedFile, ...], Synced]:
+    """Rank the project's files for a task, best first."""
+    synced = workspace.sync(strict=strict, progress=progress)
+    intent = parse_intent(task, project_id=workspace.adapters.project_id, query_type=query_type)
+    return intent, rank_files(workspace.view, intent, planner.ranking), synced
+
+
+def plan(
+    workspace: Workspace,
+    planner: Planner,
+    request: PlanRequest,
+    *,
+    style: str = "markdown",
+    progress: Progress | None = None,
+) -> Plan:
+    """Plan context for a task. Raises: StaleProject under `strict`; errors of the store and git."""
+    stages: dict[str, float] = {}
+    clock = time.perf_counter()
+    intent, ranked, synced = rank(
+        workspace,
+        planner,
+        request.task,
+        query_type=request.query_type,
+        strict=request.strict,
+        progress=progress,
+    )
+    stages["sync"] = round(sum(synced.stages.values()), 3)
+    stages["rank"] = round(_ms(clock) - stages["sync"], 3)
+    clock = time.perf_counter()
+    rules = _rules(workspace, planner, request, ranked)
+    stages["rules"] = _ms(clock)
+    clock = time.perf_counter()
+    candidates, unread = _candidates(workspace, planner, intent, ranked, STYLES[style])
+    stages["contents"] = _ms(clock)
+    clock = time.perf_counter()
+    pack = compose(_passages(rules), candidates, request.token_budget, STYLES[style], planner.counter)
+    stages["pack"] = _ms(clock)
+    dropped = [
+        *((found.path, found.reason) for found in unread),
+        *((f"{rule.rule.id}", rule.reason) for rule in rules.dropped),
+        *(
+            (found.path, "ranked too low to be considered")
+            for found in ranked[planner.read + planner.named :]
+        ),
+    ]
+    response = plan_response(
+        pack,
+        intent,
+        cache_status=synced.cache,
+        freshness=str(synced.freshness),
+        layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
+        ranked={found.path: found for found in ranked},
+        dropped=dropped,
+        degraded=workspace.adapters.degraded,
+        notes=_notes(workspace, synced),
+        timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
+    )
+    return Plan(response, pack, intent, ranked, synced, stages)
+
+
+def _rules(
+    workspace: Workspace, planner: Planner, request: PlanRequest, ranked: Sequence[RankedFile]
+) -> RuleSelection:
+    book = workspace.rulebook
+    paths = tuple(found.path for found in ranked[:10])
+    query = RuleQuery(
+        text=request.task, project_id=workspace.adapters.project_id, paths=paths, now=workspace.adapters.now()
+    )
+    head, body = split_head(clean_task(request.task))
+    scores = lexical_relevance(book.words, f"{head}\n{body[:500]}")
+    matches = match_rules(book.rules, query, params=planner.matching, relevance=scores)
+    limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
+    return select_rules(book.rules, matches, paths, limits, query)
+
+
+def _passages(selection: RuleSelection) -> list[Passage]:
+    passages = []
+    for number, chosen in enumerate(selection.selected):
+        rule = chosen.rule
+        where = (
+            f"{rule.provenance.file}:{rule.provenance.line}" if rule.provenance is not None else rule.source
+        )
+        passages.append(
+            Passage(
+                id=rule.id,
+                section="Rules",
+                text=rule.rule,
+                origin=where,
+                authority=rule.authority.value,
+                why=chosen.why,
+                score=1.0 - number / 100.0,
+                utility=0.6 / (1.0 + 0.1 * number),
+                priority=rule.priority,
+                mandatory=rule.authority is Authority.ABSOLUTE,
+            )
+        )
+    return passages
+
+
+def _candidates(
+    workspace: Workspace, planner: Planner, intent: Intent, ranked: Sequence[RankedFile], style: Style
+) -> tuple[list[FileCandidate], list[Skipped]]:
+    digests = digests_of(workspace.snapshot)
+    read: list[tuple[RankedFile, Content]] = []
+    unread: list[Skipped] = []
+    for found in ranked[: planner.read]:
+        content = planner.contents.read(found.path, workspace.index, digests)
+        if isinstance(content, Skipped):
+            unread.append(content)
+        else:
+            read.append((found, content))
+    rows = chunk_features(intent, [content.text for _, content in read])
+    candidates = [
+        FileCandidate(
+            path=found.path,
+            score=found.score,
+            offers=file_offers(
+                content.text,
+                relevance(planner.ranking, found.score),
+                expected_shares(planner.chunks, chunk_rows),
+                content.symbols,
+                style,
+                planner.counter,
+                planner.worth,
+                content.tokens,
+            ),
+        )
+        for (found, content), chunk_rows in zip(read, rows, strict=True)
+    ]
+    for found in ranked[planner.read : planner.read + planner.named]:
+        offer = named_only(
+            found.path, relevance(planner.ranking, found.score), style, planner.counter, planner.worth
+        )
+        candidates.append(FileCandidate(found.path, found.score, (offer,)))
+    return candidates, unread
+
+
+def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[str]:
+    view = workspace.view
+    positions = [view.index.positions[path] for path in paths if path in view.index.positions]
+    return [layer for layer in route(intent.predicted) if positions and view.layers[layer][positions].any()]
+
+
+def _notes(workspace: Workspace, synced: Synced) -> list[str]:
+    notes = list(workspace.adapters.notes)
+    if synced.cache == "partial":
+        notes.append(f"re-indexed before planning: {synced.reason}")
+    if workspace.scan_report.get("capped"):
+        notes.append("the project has more files than are indexed; see `workbench status`")
+    return notes
+
+
+def timing_of(plan_: Plan) -> Mapping[str, float]:
+    """Return the milliseconds of each stage of a plan."""
+    return plan_.stages
+
+
+def _ms(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)

@@ -1,0 +1,35 @@
+"""The text of a task: without trailers and URLs, split into head and body, its declared scope."""
+
+from __future__ import annotations
+
+import re
+
+_SCOPE = re.compile(r"^\s*(?:\[([\w ./+-]{1,40})\]|(\w+)\(([\w ,./@*+-]{1,60})\)!?:|([\w./+*{},-]{2,60}):)\s")
+_TRAILER = re.compile(
+    r"^(?:signed-off-by|co-authored-by|reviewed-by|acked-by|change-id|cherry picked from|git-svn-id|"
+    r"entire-[\w-]+|reviewed-on|tested-by|helped-by|generated with|🤖)\b.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_URL = re.compile(r"https?://\S+")
+
+
+def clean_task(task: str) -> str:
+    """Return the task without trailers, URLs and control characters; line structure is kept."""
+    text = task.replace("\r\n", "\n").replace("\r", "\n")
+    text = "".join(char for char in text if char in "\n\t" or ord(char) >= 32)
+    return _URL.sub(" ", _TRAILER.sub("", text)).strip()
+
+
+def split_head(text: str) -> tuple[str, str]:
+    """Split a task into its head (first line) and the rest."""
+    head, _, body = text.partition("\n")
+    return head.strip(), body.strip()
+
+
+def scope_of(head: str) -> str:
+    """Return the scope a head line declares: `auth` of `fix(auth): …`, `net/http` of `net/http: …`."""
+    match = _SCOPE.match(head)
+    if match is None:
+        return ""
+    bracket, _, conventional, prefix = match.groups()
+    return bracket or conventional or prefix or ""
