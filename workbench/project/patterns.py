@@ -276,6 +276,8 @@ def pattern_symbols(language: str, data: bytes) -> tuple[Symbol, ...]:
         while open_ and (open_[-1][1] < hit.line or open_[-1][0].indent >= hit.indent):
             open_.pop()
         parent = open_[-1][0] if open_ else None
+        if parent is not None and parent.kind == "function":
+            continue
         inside = parent is not None and parent.kind in ("class", "type")
         source = lines[hit.line]
         symbols.append(

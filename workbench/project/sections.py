@@ -142,11 +142,13 @@ def _test_map(view: ProjectView, order: Sequence[int], degrees: Int32, limits: L
     return LayerSection(Layer.L5, tuple(entries), len(covered))
 
 
-def _test_distance(test: str, source: str, breadth: int) -> tuple[bool, int, int, str]:
+def _test_distance(test: str, source: str, breadth: int) -> tuple[int, int, int, str]:
     """Tests that bear the source's name first, then those that cover little else, then near ones."""
     stem = source.rpartition("/")[2].split(".", 1)[0].lower()
+    name = test.rpartition("/")[2].lower()
+    foreign = len(name) - len(stem) if stem in name else len(name) + 100
     shared = sum(left == right for left, right in zip(test.split("/"), source.split("/"), strict=False))
-    return stem not in test.rpartition("/")[2].lower(), breadth, -shared, test
+    return foreign, breadth, -shared, test
 
 
 def _change_digest(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:

@@ -8,9 +8,12 @@ trusted: broken syntax, any bytes and any nesting give fewer symbols, never an e
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
+from itertools import accumulate
 from threading import Lock, local
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
@@ -108,9 +111,51 @@ def _by_grammar(language: str, data: bytes) -> Extracted:
     symbols = tuple(sorted(found.symbols, key=lambda symbol: (symbol.line, -symbol.end_line)))[:MAX_SYMBOLS]
     if root.has_error:
         by_pattern = pattern_symbols(language, data[:MAX_PATTERN_BYTES])
-        if len(by_pattern) > 2 * len(symbols):
-            symbols = by_pattern
+        symbols = _completed(symbols, by_pattern, _margins(language, data))
     return symbols, import_specifiers(language, data, _code_test(root))
+
+
+def _completed(
+    symbols: tuple[Symbol, ...], by_pattern: tuple[Symbol, ...], margins: frozenset[int]
+) -> tuple[Symbol, ...]:
+    """Add what patterns find where the grammar found nothing, or take their word if it found next to nothing.
+
+    margins: 1-based lines that begin at the left margin, for languages where a function that begins there ends any
+    other; braces that a preprocessor would balance make the grammar swallow the functions that follow.
+    """
+    if len(by_pattern) > 2 * len(symbols):
+        return by_pattern
+    heads = {symbol.line: symbol for symbol in by_pattern if symbol.line in margins}
+    symbols = tuple(_shortened(symbol, heads) for symbol in symbols)
+    starts = [symbol.line for symbol in symbols]
+    furthest = list(accumulate((symbol.end_line for symbol in symbols), max))
+    added = []
+    for symbol in by_pattern:
+        before = bisect_right(starts, symbol.end_line)
+        if symbol.kind != "constant" and (before == 0 or furthest[before - 1] < symbol.line):
+            added.append(symbol)
+    merged = sorted((*symbols, *added), key=lambda symbol: (symbol.line, -symbol.end_line))
+    return tuple(merged[:MAX_SYMBOLS])
+
+
+def _shortened(symbol: Symbol, heads: dict[int, Symbol]) -> Symbol:
+    """A function at the margin that seems to contain another one ends where its pattern says."""
+    own = heads.get(symbol.line)
+    if symbol.kind != "function" or own is None or own.end_line >= symbol.end_line:
+        return symbol
+    inside = any(
+        own.end_line < line <= symbol.end_line for line, other in heads.items() if other.kind == "function"
+    )
+    return replace(symbol, end_line=own.end_line) if inside else symbol
+
+
+def _margins(language: str, data: bytes) -> frozenset[int]:
+    if language not in ("c", "cpp"):
+        return frozenset()
+    lines = data[:MAX_PATTERN_BYTES].split(b"\n")
+    return frozenset(
+        number for number, line in enumerate(lines, start=1) if line[:1] not in (b"", b" ", b"\t")
+    )
 
 
 def _code_test(root: Node) -> IsCode:

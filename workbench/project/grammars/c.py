@@ -81,6 +81,8 @@ def _walk(block: Node, found: Collector, parent: str, access: str, exported: boo
             if specifier is not None and specifier.type in _TYPES:
                 _type(specifier, node, found, parent, access, exported, depth)
         elif kind in ("declaration", "field_declaration"):
+            if block.type == "ERROR" and child.start_point[1] > 0:
+                continue  # most likely a local variable of a function that could not be parsed
             _declaration(node, first, found, parent, access, exported, depth)
         elif kind in _TYPES:
             _type(node, first, found, parent, access, exported, depth)

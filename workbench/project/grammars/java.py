@@ -23,7 +23,7 @@ _METHODS = frozenset(
     """.split()
 )
 _TRANSPARENT = frozenset({"enum_body_declarations", "ERROR", "class_body", "interface_body"})
-_ANNOTATIONS = frozenset({"annotation", "marker_annotation"})
+_NOT_KEYWORDS = frozenset({"annotation", "marker_annotation", "line_comment", "block_comment"})
 
 
 def collect(root: Node, found: Collector) -> None:
@@ -50,6 +50,9 @@ def _walk(block: Node, found: Collector, parent: str, in_interface: bool, depth:
             exported = in_interface or bool(modifiers & {"public", "protected"})
             body = node.child_by_field_name("body")
             found.add(name, "method", node, head=head, body=body, parent=parent, exported=exported)
+        elif kind == "enum_constant":
+            name = found.text(node.child_by_field_name("name"))
+            found.add(name, "constant", node, body=node.child_by_field_name("body"), parent=parent)
         elif kind in ("field_declaration", "constant_declaration"):
             _constant(node, found, parent, in_interface)
         elif kind in _TRANSPARENT:
@@ -71,7 +74,7 @@ def _modifiers(node: Node) -> tuple[Node, set[str]]:
     head, keywords = node, set()
     children = node.children
     if children and children[0].type == "modifiers":
-        words = [child for child in children[0].children if child.type not in _ANNOTATIONS]
+        words = [child for child in children[0].children if child.type not in _NOT_KEYWORDS]
         keywords = {child.type for child in words}
         head = words[0] if words and not _mixed(children[0]) else (words[-1] if words else children[1])
     return head, keywords
@@ -79,5 +82,5 @@ def _modifiers(node: Node) -> tuple[Node, set[str]]:
 
 def _mixed(modifiers: Node) -> bool:
     """Whether an annotation stands after a keyword."""
-    kinds = [child.type in _ANNOTATIONS for child in modifiers.children]
+    kinds = [child.type in _NOT_KEYWORDS for child in modifiers.children]
     return True in kinds[kinds.index(False) :] if False in kinds else False
