@@ -133,6 +133,24 @@ def test_a_plain_directory_is_walked_with_its_ignore_files(tmp_path: Path) -> No
     )
 
 
+def test_malformed_ignore_lines_match_nothing(tmp_path: Path) -> None:
+    """A line that is no pattern costs itself, not the lines around it."""
+    write(tmp_path, "a.py", "b.tmp", "c.log")
+    write(tmp_path, ".gitignore", content=b"*.tmp\n!\n[z-a]\n\\\n[[:foo:]]\n\xff[\n*.log\n")
+
+    assert names(tmp_path) == [".gitignore", "a.py"]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=4))
+def test_any_ignore_file_can_be_read(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
+    """Whatever an ignore file holds, the walk ends without an error."""
+    root = tmp_path_factory.mktemp("walked")
+    write(root, "a/b.py")
+    write(root, ".gitignore", content=b"\n".join(lines))
+
+    assert scan(root).notes == ()
+
+
 def test_links_are_never_followed(tmp_path: Path) -> None:
     """Loops, links out of the project and links to files inside are skipped, each with its reason."""
     outside = tmp_path / "outside"

@@ -29,6 +29,8 @@ from workbench.project.snapshot import (
     content_hash,
     input_stamp,
     stamped_since,
+    touch,
+    watch,
 )
 from workbench.records.project import FileStat, Freshness
 
@@ -271,14 +273,14 @@ def _refresh(
     if not (compared.touched or looked.watched or looked.gone or added or large or relist):
         return snapshot
     if compared.touched:
-        snapshot = _touch(snapshot, compared.touched, now)
+        snapshot = touch(snapshot, compared.touched, now)
     watched = dict(looked.watched)
     for directory in places.ancestors((*added, *(entry.path for entry in large))) - set(snapshot.directories):
         times = places.stamp(root, directory)
         if times is not None:
             watched.setdefault(directory, times[0])
     if watched or looked.gone:
-        snapshot = _watch(snapshot, watched, looked.gone, now)
+        snapshot = watch(snapshot, watched, looked.gone, now)
     if large:
         rows = {entry.path: (entry, "") for entry in large}
         snapshot = advance(snapshot, rows, (), seen_ns=now, head=snapshot.head)
@@ -288,30 +290,6 @@ def _refresh(
         others=others if len(others) <= _MAX_OTHERS else frozenset(),
         inputs=inputs,
         inputs_seen=now if relist else snapshot.inputs_seen,
-    )
-
-
-def _touch(snapshot: Snapshot, touched: dict[int, tuple[int, int]], now: int) -> Snapshot:
-    sizes, mtimes, seen = snapshot.sizes.copy(), snapshot.mtimes.copy(), snapshot.seen.copy()
-    rows = np.fromiter(touched, np.intp, len(touched))
-    sizes[rows] = [size for size, _ in touched.values()]
-    mtimes[rows] = [mtime for _, mtime in touched.values()]
-    seen[rows] = now
-    return replace(snapshot, sizes=sizes, mtimes=mtimes, seen=seen)
-
-
-def _watch(snapshot: Snapshot, watched: dict[str, int], gone: Sequence[str], now: int) -> Snapshot:
-    columns = zip(snapshot.directory_mtimes.tolist(), snapshot.directory_seen.tolist(), strict=True)
-    rows: dict[str, tuple[int, int]] = dict(zip(snapshot.directories, columns, strict=True))
-    for directory in gone:
-        rows.pop(directory, None)
-    rows |= {directory: (mtime, now) for directory, mtime in watched.items()}
-    names = tuple(sorted(rows))
-    return replace(
-        snapshot,
-        directories=names,
-        directory_mtimes=np.array([rows[name][0] for name in names], np.int64),
-        directory_seen=np.array([rows[name][1] for name in names], np.int64),
     )
 
 

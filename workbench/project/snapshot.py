@@ -136,6 +136,32 @@ def advance(
     )
 
 
+def touch(snapshot: Snapshot, touched: Mapping[int, tuple[int, int]], now: int) -> Snapshot:
+    """Return the snapshot with new (size, mtime) for rows whose content was found equal at `now`."""
+    sizes, mtimes, seen = snapshot.sizes.copy(), snapshot.mtimes.copy(), snapshot.seen.copy()
+    rows = np.fromiter(touched, np.intp, len(touched))
+    sizes[rows] = [size for size, _ in touched.values()]
+    mtimes[rows] = [mtime for _, mtime in touched.values()]
+    seen[rows] = now
+    return replace(snapshot, sizes=sizes, mtimes=mtimes, seen=seen)
+
+
+def watch(snapshot: Snapshot, watched: Mapping[str, int], gone: Iterable[str], now: int) -> Snapshot:
+    """Return the snapshot with directories (and their mtime) looked into at `now`, and without those gone."""
+    columns = zip(snapshot.directory_mtimes.tolist(), snapshot.directory_seen.tolist(), strict=True)
+    rows: dict[str, tuple[int, int]] = dict(zip(snapshot.directories, columns, strict=True))
+    for directory in gone:
+        rows.pop(directory, None)
+    rows |= {directory: (mtime, now) for directory, mtime in watched.items()}
+    names = tuple(sorted(rows))
+    return replace(
+        snapshot,
+        directories=names,
+        directory_mtimes=np.array([rows[name][0] for name in names], np.int64),
+        directory_seen=np.array([rows[name][1] for name in names], np.int64),
+    )
+
+
 def stamped_since(stamps: Int64, seen: Int64) -> NDArray[np.bool_]:
     """Tell per entry whether a file system's stamp (ns) may be of the moment it was seen, or later."""
     slack = np.where(stamps % _SECOND == 0, _COARSE_SLACK, _FINE_SLACK)

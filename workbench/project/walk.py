@@ -6,16 +6,20 @@ The walk goes level by level in the order of names, so what a bound cuts off is 
 from __future__ import annotations
 
 import os
+import re
 import stat
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from workbench.project.admission import directory_refusal
 from workbench.records.project import Skipped
 from workbench.records.worktree import Listing
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _IGNORE_FILE = ".gitignore"
 _IGNORE_BYTES = 1 << 20
@@ -35,7 +39,7 @@ class _Rules:
             if not directory:
                 files.insert(0, os.path.join(self.root, ".git", "info", "exclude"))
             lines = [line for file in files for line in _lines(file)]
-            self.specs[directory] = GitIgnoreSpec.from_lines(lines) if lines else None
+            self.specs[directory] = _spec(lines) if lines else None
         return self.specs[directory]
 
     def ignores(self, path: str, is_directory: bool) -> bool:
@@ -124,6 +128,28 @@ def _entries(root: str, directory: str, skipped: list[Skipped]) -> list[tuple[st
     except OSError:
         skipped.append(Skipped(directory or ".", "unreadable"))
         return []
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    """Compile ignore lines; one that is no pattern matches nothing, as in git."""
+    from pathspec import GitIgnoreSpec
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about brackets that people write into patterns
+        try:
+            return GitIgnoreSpec.from_lines(lines)
+        except (ValueError, re.error):
+            return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 def _lines(file: str) -> list[str]:
