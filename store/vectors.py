@@ -20,16 +20,21 @@ from workbench.records.ids import new_id
 if TYPE_CHECKING:
     from workbench.ports import Float32, Int64
 
-CROSSOVER: Final = 20_000
+CROSSOVER: Final = 30_000
 """Vectors from which the graph is used. `python -m bench.vectors` on 2 processors, 384 dimensions, per query:
-exact 0.1 ms at 1,000 vectors, 6 ms at 10,000, 17 ms at 30,000, 37 ms at 100,000; the graph 0.3 ms throughout
-at recall@10 of 1.00, but 0.1 s, 4 s and 22 s to build. Below this a query is cheap and building is not."""
+exact 0.05 ms at 1,000 vectors, 0.8 ms at 10,000, 1.7 ms at 20,000, 5 to 9 ms at 30,000; the graph 0.2 ms at
+recall@10 of 1.00, but 5 s to build for 10,000 and 20 s for 30,000. Below this a query is cheap and building
+is not."""
 
 M: Final = 16
 EF_CONSTRUCTION: Final = 100
 EF_SEARCH: Final = 64
 
 _DECIMALS: Final = 6
+_BLOCK: Final = 1024
+"""Rows multiplied at once: few enough that BLAS stays in this thread. Its workers wait for each other by time
+slices of 12 ms when other programs want the processors; the product takes 0.06 ms."""
+
 _SPARE: Final = 16
 """Neighbours fetched beyond k, so that ties at the end are cut by id."""
 
@@ -155,7 +160,10 @@ def load_index(directory: Path) -> ExactIndex | HnswIndex:
 
 def similarities(vectors: Float32, query: Float32) -> Float32:
     """Return cosines float32 [n] of unit vectors [n, d] with a unit query [d], rounded to six decimals."""
-    return np.round(vectors @ query, _DECIMALS).astype(np.float32)
+    result = np.empty(len(vectors), np.float32)
+    for start in range(0, len(vectors), _BLOCK):
+        np.dot(vectors[start : start + _BLOCK], query, out=result[start : start + _BLOCK])
+    return np.round(result, _DECIMALS, out=result)
 
 
 def best(ids: Int64, scores: Float32, k: int) -> tuple[Int64, Float32]:
