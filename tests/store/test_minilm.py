@@ -7,6 +7,7 @@ import math
 import shutil
 import struct
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -257,3 +258,15 @@ def test_float32_graph_gives_the_published_vectors(model_cache: Path, tmp_path: 
 
     np.testing.assert_allclose(found[0, :3], [6.76569194e-02, 6.34959415e-02, 4.87131178e-02], atol=1e-6)
     np.testing.assert_allclose(found, np.array(list(reference.values())), atol=6e-6)
+
+
+def test_first_uses_at_once_build_once(
+    model_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes while the model is being built waits for it instead of building it, too."""
+    source = _build_by_copy(model_cache, monkeypatch)
+    with ThreadPoolExecutor(3) as pool:
+        built = list(pool.map(lambda _: minilm.ensure_built(tmp_path, source), range(3)))
+
+    assert sum(result.seconds > 0 for result in built) == 1
+    assert len({result.directory for result in built}) == 1
