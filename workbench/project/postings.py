@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,9 +157,26 @@ def save_postings(postings: Postings, directory: Path, name: str) -> None:
 
 
 def load_postings(directory: Path, name: str) -> Postings:
-    """Open what `save_postings` wrote, memory-mapped."""
-    arrays = {array: np.load(directory / f"{name}.{array}.npy", mmap_mode="r") for array in _ARRAYS}
-    return Postings(vocabulary=(directory / f"{name}.terms").read_bytes(), **arrays)
+    """Open what `save_postings` wrote, memory-mapped. Raises OSError or ValueError if it is damaged."""
+    arrays = {array: load_array(directory / f"{name}.{array}.npy") for array in _ARRAYS}
+    postings = Postings(vocabulary=(directory / f"{name}.terms").read_bytes(), **arrays)
+    whole = (
+        len(postings.offsets) == len(postings.starts) > 0
+        and postings.offsets[-1] == len(postings.vocabulary)
+        and postings.starts[-1] == len(postings.docs) == len(postings.counts)
+    )
+    if not whole:
+        raise ValueError(f"the posting lists {name} do not add up")
+    return postings
+
+
+def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
+    """Open an array that `numpy.save` wrote. Raises OSError or ValueError if it is damaged."""
+    try:
+        found: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except EOFError as error:
+        raise ValueError(f"{path.name} is empty") from error
+    return found
 
 
 def inverse_document_frequency(frequency: int, size: int) -> float:

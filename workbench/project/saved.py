@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.index import FIELDS, ProjectIndex, Segment, compact
-from workbench.project.postings import load_postings, save_postings
+from workbench.project.postings import load_array, load_postings, save_postings
 from workbench.records.project import Role
 
 FORMAT = 1
@@ -74,11 +74,12 @@ def load_index(directory: Path) -> ProjectIndex:
     if document["format"] != FORMAT:
         raise ValueError(f"index format {document['format']}, expected {FORMAT}")
     paths = tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"])
-    columns = {name: np.load(directory / f"{name}.npy") for name in _COLUMNS}
+    columns = {name: load_array(directory / f"{name}.npy", mapped=False) for name in _COLUMNS}
     data = directory / "records.bin"
     mapped = np.memmap(data, dtype=np.uint8, mode="r") if data.stat().st_size else np.zeros(0, dtype=np.uint8)
-    records = MappedRecords(mapped, np.load(directory / "records.offsets.npy"))
-    if not len(paths) == len(records) == len(columns["size"]):
+    offsets = load_array(directory / "records.offsets.npy", mapped=False)
+    records = MappedRecords(mapped, offsets)
+    if not len(paths) == len(records) == len(columns["size"]) or offsets[-1] != len(mapped):
         raise ValueError("the index's columns do not have the same length")
     roles = {role.value: role for role in Role}
     return ProjectIndex(

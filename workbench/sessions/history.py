@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.postings import Postings, build_postings, load_postings, save_postings
+from workbench.project.postings import Postings, build_postings, load_array, load_postings, save_postings
 from workbench.records.episodes import FileChange
 
 MAX_FILES_PER_TASK = 60  # sweeping changes (reformatting, licence years) teach nothing about tasks
@@ -77,15 +77,13 @@ def build_history(past: Iterable[PastTask]) -> History:
         messages.append(task.terms)
         for reference in task.issue_refs:
             issues.setdefault(reference, []).append(number)
-        keep = len(task.changes) <= MAX_FILES_PER_TASK
-        for change in task.changes:
-            current = alias.get(change.path, change.path)
-            if change.old_path:
-                alias[change.old_path] = current
-            if keep:
+        today = [alias.get(change.path, change.path) for change in task.changes]
+        if len(task.changes) <= MAX_FILES_PER_TASK:
+            for change, current in zip(task.changes, today, strict=True):
                 tasks.append(number)
                 files.append(numbers.setdefault(current, len(numbers)))
                 edits.append(change.added + change.removed)
+        _rename_back(alias, task.changes, today)
     return History(
         paths=tuple(numbers),
         times=np.asarray(times, dtype=np.int64),
@@ -97,6 +95,15 @@ def build_history(past: Iterable[PastTask]) -> History:
         edits=np.asarray(edits, dtype=np.float32),
         issues={reference: tuple(found) for reference, found in issues.items()},
     )
+
+
+def _rename_back(alias: dict[str, str], changes: Sequence[FileChange], today: Sequence[str]) -> None:
+    """Let `alias` give today's names for the time before a task; its renames happened at once."""
+    renames = [(change, name) for change, name in zip(changes, today, strict=True) if change.old_path]
+    for change, _ in renames:
+        alias.pop(change.path, None)  # who bore the new name earlier was another file
+    for change, name in renames:
+        alias[change.old_path] = name
 
 
 def save_history(history: History, directory: Path) -> None:
@@ -112,9 +119,9 @@ def save_history(history: History, directory: Path) -> None:
 
 
 def load_history(directory: Path) -> History:
-    """Open what `save_history` wrote."""
+    """Open what `save_history` wrote. Raises OSError, ValueError or KeyError if it is damaged."""
     document = msgspec.msgpack.decode((directory / "history.msgpack").read_bytes())
-    arrays = {name: np.load(directory / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+    arrays = {name: load_array(directory / f"{name}.npy") for name in _ARRAYS}
     return History(
         paths=tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"]),
         messages=load_postings(directory, "messages"),
