@@ -15,6 +15,7 @@ _COLON_BASES = re.compile(
     r"\b(?:class|struct|interface|object|enum|trait|protocol|record|actor)\s+[\w.:]+[^:]*?(?<!:):(?!:)(.+)$"
 )
 _LESS_BASES = re.compile(r"^class\s+[\w:]+\s*<\s*([\w:]+)")
+_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\([^()]*\)")
 _BASE_NAME = re.compile(r"[A-Za-z_][\w.:]*")
 _NOT_BASES = frozenset(
     {"public", "private", "protected", "virtual", "metaclass", "Sized", "typename", "where"}
@@ -30,22 +31,26 @@ def bases(symbol: Symbol) -> tuple[str, ...]:
         match = pattern.search(signature)
         if match:
             return _base_names(match.group(1))
-    found = [name for match in _WORD_BASES.finditer(signature) for name in _base_names(match.group(1))]
+    plain = _without_arguments(signature)
+    found = [name for match in _WORD_BASES.finditer(plain) for name in _base_names(match.group(1))]
     if not found:
-        match = _COLON_BASES.search(re.sub(r"\([^()]*\)", "", signature))
+        match = _COLON_BASES.search(plain)
         found = list(_base_names(match.group(1))) if match else []
     return tuple(dict.fromkeys(found))
 
 
 def _base_names(text: str) -> tuple[str, ...]:
     """The names of a list of types without their arguments: `Base[T], metaclass=M, ns::Other<K>`."""
-    flat = text
-    for _ in range(4):
-        flat = re.sub(r"<[^<>]*>|\[[^\[\]]*\]|\([^()]*\)", "", flat)
     names = []
-    for part in re.split(r"[,+&]", flat):
+    for part in re.split(r"[,+&]", _without_arguments(text)):
         if "=" in part:
             continue
         words = [word for word in _BASE_NAME.findall(part) if word not in _NOT_BASES]
         names += words[-1:]
     return tuple(dict.fromkeys(names))
+
+
+def _without_arguments(text: str) -> str:
+    for _ in range(4):
+        text = _ARGUMENTS.sub("", text)
+    return text

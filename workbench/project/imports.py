@@ -122,10 +122,10 @@ def importers_to_resolve(
 
 def _words(path: str) -> set[str]:
     folder, _, name = path.rpartition("/")
-    stem = name.split(".", 1)[0].lstrip("_")
-    words = {stem.replace("-", "_").lower(), stem.lower()}
-    if stem in ("init", *_INDEX_STEMS) or path.endswith(".go"):
-        words.add(folder.rpartition("/")[2].replace("-", "_").lower())
+    stem = name.split(".", 1)[0]
+    words = {stem.replace("-", "_").lower().strip("_")}
+    if stem in _INDEX_STEMS or path.endswith(".go"):
+        words.add(folder.rpartition("/")[2].replace("-", "_").lower().strip("_"))
     return words - {""}
 
 
@@ -133,4 +133,4 @@ def _parts(specifier: str) -> set[str]:
     text = specifier.lower()
     for separator in ("::", "\\", ".", "-", "<", ">", '"'):
         text = text.replace(separator, "/" if separator != "-" else "_")
-    return {part.lstrip("_") for part in text.split("/")}
+    return {part.strip("_") for part in text.split("/")}

@@ -27,7 +27,7 @@ def outline(
     ordered = sorted(symbols, key=lambda symbol: (symbol.line, -symbol.end_line))
     depths, parents = nesting(ordered)
     kept = _kept(ordered, depths, parents, max_lines)
-    width = len(str(max(ordered[position].line for position in kept)))
+    width = len(str(max((ordered[position].line for position in kept), default=1)))
     lines = []
     for position in kept:
         symbol = ordered[position]

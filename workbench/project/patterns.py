@@ -33,7 +33,8 @@ _BRACES_TYPE = ("type", rf"^[ \t]*{_MODS}(?:interface|trait|protocol|typealias|t
 _JAVA_METHOD = (
     "function",
     rf"^[ \t]+{_MODS}(?!(?:return|new|throw|else|await|case|goto|using|yield|in|is)\b)"
-    r"[\w.<>\[\]?,]+(?:[ \t]*<[^<>\n]*>)?[ \t]+(\w+)[ \t]*(?:<[^>\n]*>)?\([^;{}\n]*(?:\)|,)[^;\n]*$",
+    r"[\w.<>\[\]?,]+(?:[ \t]*<[^<>\n]*>)?[ \t]+(\w+)[ \t]*(?:<[^>\n]*>)?"
+    r"\((?:[^;{}\n]*\)[^;{}\n]*(?:(?:\{|=>)[^\n]*)?|[^;{}()\n]*)$",
 )
 _CREATE = r"(?i)^[ \t]*create[ \t]+(?:or[ \t]+replace[ \t]+)?"
 _PYTHON = _rules(
@@ -249,6 +250,7 @@ RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
 }
 _LONG_LINE = re.compile(r"([^\n]{400})[^\n]+")
 _LINE_LEAD = re.compile(r"[ \t]*")
+_PREPROCESSED = frozenset({"c", "cpp", "objective-c", "csharp"})
 _CLOSERS = ("}", ")", "]", "end", "End", "esac", "fi", "done", "@end", "endif", "endfunction", "endfu")
 
 
@@ -269,7 +271,7 @@ def pattern_symbols(language: str, data: bytes) -> tuple[Symbol, ...]:
     text = _LONG_LINE.sub(r"\1", text)
     lines = text.split("\n")
     hits = _hits(rules, text)
-    ends = _ends(lines, hits)
+    ends = _ends(lines, hits, "#" if language in _PREPROCESSED else "")
     symbols: list[Symbol] = []
     open_: list[tuple[_Hit, int]] = []
     for hit, end in zip(hits, ends, strict=True):
@@ -316,8 +318,8 @@ def _hits(rules: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> list[_Hi
     return [by_line[line] for line in sorted(by_line)][:MAX_SYMBOLS]
 
 
-def _ends(lines: list[str], hits: list[_Hit]) -> list[int]:
-    """The 0-based last line of each hit, in one pass over the lines."""
+def _ends(lines: list[str], hits: list[_Hit], directive: str) -> list[int]:
+    """The 0-based last line of each hit, in one pass over the lines; those of directives close nothing."""
     ends = [-1] * len(hits)
     open_: list[int] = []
     next_hit = 0
@@ -328,6 +330,8 @@ def _ends(lines: list[str], hits: list[_Hit]) -> list[int]:
             continue
         indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
         is_hit = next_hit < len(hits) and hits[next_hit].line == number
+        if directive and not is_hit and stripped.startswith(directive):
+            continue
         while open_ and hits[open_[-1]].indent >= indent:
             top = open_[-1]
             same = hits[top].indent == indent

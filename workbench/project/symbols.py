@@ -120,8 +120,8 @@ def _completed(
 ) -> tuple[Symbol, ...]:
     """Add what patterns find where the grammar found nothing, or take their word if it found next to nothing.
 
-    margins: 1-based lines that begin at the left margin, for languages where a function that begins there ends any
-    other; braces that a preprocessor would balance make the grammar swallow the functions that follow.
+    margins: 1-based lines that begin at the left margin, where a function that begins there ends
+    any other; braces that a preprocessor would balance make the grammar swallow the functions that follow.
     """
     if len(by_pattern) > 2 * len(symbols):
         return by_pattern

@@ -90,7 +90,8 @@ def toml_table(path: str, text: str) -> Mapping[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = _AT_LINE.search(str(error))
-        raise malformed(path, int(line.group(1)) if line else 0, str(error)) from None
+        where = int(line.group(1)) if line else text.rstrip().count("\n") + 1  # else it is the end
+        raise malformed(path, where, str(error)) from None
 
 
 def named_dependencies(path: str, value: Any, key: str, kind: str) -> list[Dependency]:

@@ -36,6 +36,7 @@ _NAMES = frozenset(
     operator_cast template_function
     """.split()
 )
+_ARGUMENTS = re.compile(r"<[^<>]*>")
 _GUARD = re.compile(r"^_*[A-Z0-9_]+_H(?:PP|XX|_)?_*$|^_+\w+$")
 
 
@@ -212,7 +213,7 @@ def _function(
         return
     full = found.text(name_node)
     name = _last(full)
-    scope = full[: -len(name)].rstrip(":").split("<", 1)[0].rsplit("::", 1)[-1] if full.endswith(name) else ""
+    scope = _last(full[: -len(name)].rstrip(":")) if full.endswith(name) else ""
     kind = "method" if access or scope else "function"
     body = node.child_by_field_name("body")
     if body is None and form == "definition":
@@ -266,12 +267,12 @@ def _last(name: str) -> str:
     """The name without its scope and template arguments: `ns::Box<T>::get` is `get`."""
     if "operator" in name:
         return name[name.index("operator") :]
-    return (
-        name.split("<", 1)[0].rsplit("::", 1)[-1]
-        if not name.endswith(">") or "::" not in name
-        else _strip(name)
-    )
+    return _without_arguments(name).rsplit("::", 1)[-1].strip()
 
 
-def _strip(name: str) -> str:
-    return re.sub(r"<[^<>]*>", "", name).rsplit("::", 1)[-1]
+def _without_arguments(name: str) -> str:
+    for _ in range(6):
+        if "<" not in name:
+            break
+        name = _ARGUMENTS.sub("", name)
+    return name

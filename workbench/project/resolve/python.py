@@ -14,7 +14,7 @@ _MAX_HOPS = 3
 
 def resolver(tree: PathTree, imports: Sequence[Sequence[str]]) -> Resolve:
     """Return the resolver; `imports` are all files' specifiers, for names that an `__init__` passes on."""
-    modules, roots = _modules(tree)
+    modules = _modules(tree)
     own = {name.partition(".")[0] for name in modules}
     exports: dict[int, dict[str, str]] = {}
 
@@ -28,11 +28,7 @@ def resolver(tree: PathTree, imports: Sequence[Sequence[str]]) -> Resolve:
         folder = tree.folders[importer]
         name, rest = specifier, ""
         while name:
-            found = [
-                position
-                for position in modules.get(name, ())
-                if _visible(roots[position], folder, top, tree.paths[position])
-            ]
+            found = [position for position, root in modules.get(name, ()) if _visible(root, folder, top)]
             if found:
                 return tree.nearest(importer, found), rest
             name, _, rest = name.rpartition(".")
@@ -60,32 +56,39 @@ def resolver(tree: PathTree, imports: Sequence[Sequence[str]]) -> Resolve:
     return resolve
 
 
-def _modules(tree: PathTree) -> tuple[dict[str, list[int]], dict[int, tuple[str, bool]]]:
-    """Return (positions by dotted name, {position: (source root, whether inside a package)})."""
+_Root = tuple[str, bool]  # the folder a dotted name starts from, and whether a package lies in it
+
+
+def _modules(tree: PathTree) -> dict[str, list[tuple[int, _Root]]]:
+    """Return the positions that a dotted name can mean, with the source root each is found from."""
     packages = {
         folder for position, folder in enumerate(tree.folders) if _is_package(tree.paths[position]) and folder
     }
-    modules: dict[str, list[int]] = {}
-    roots: dict[int, tuple[str, bool]] = {}
+    modules: dict[str, list[tuple[int, _Root]]] = {}
     for position, path in enumerate(tree.paths):
         stem, dot, suffix = path.rpartition(".")
         if dot + suffix not in _SUFFIXES:
             continue
         folder = tree.folders[position]
-        root = folder
+        package = folder
+        while package and package not in packages:
+            package = package.rpartition("/")[0]
+        root = package
         while root in packages:
             root = root.rpartition("/")[0]
-        roots[position] = (root, root != folder)
-        names = {_dotted(stem, root)}
-        if root:
-            names.add(_dotted(stem, ""))
-            first, _, rest = root.partition("/")
-            if first in _ROOTS and rest:
-                names.add(_dotted(stem, first))
-        for name in sorted(names):
+        names: dict[str, _Root] = {}
+        if package:
+            names[_dotted(stem, root)] = (root, True)
+        if folder not in packages:
+            names.setdefault(_dotted(stem, folder), (folder, False))
+        first = folder.partition("/")[0]
+        if first in _ROOTS:
+            names.setdefault(_dotted(stem, first), (first, True))
+        names.setdefault(_dotted(stem, ""), ("", True))
+        for name, found in names.items():
             if name:
-                modules.setdefault(name, []).append(position)
-    return modules, roots
+                modules.setdefault(name, []).append((position, found))
+    return modules
 
 
 def _dotted(stem: str, root: str) -> str:
@@ -93,7 +96,7 @@ def _dotted(stem: str, root: str) -> str:
     return relative.removesuffix("__init__").rstrip("/").replace("/", ".")
 
 
-def _visible(root: tuple[str, bool], folder: str, top: str, path: str) -> bool:
+def _visible(root: _Root, folder: str, top: str) -> bool:
     """Whether a module that a name could mean is on the importer's path.
 
     Packages and modules of the usual roots are; a loose script is for its neighbours and those below; a name
@@ -103,7 +106,7 @@ def _visible(root: tuple[str, bool], folder: str, top: str, path: str) -> bool:
     near = base in _ROOTS or base == folder
     if top in sys.stdlib_module_names:
         return near
-    return packaged or near or folder == base or folder.startswith(base + "/") or "/" in path[len(base) + 1 :]
+    return packaged or near or folder.startswith(base + "/")
 
 
 def _relative(tree: PathTree, importer: int, specifier: str) -> tuple[tuple[int, ...], str]:
