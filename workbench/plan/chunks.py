@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from workbench.records.project import Symbol
 
-MAX_LINES = 16
+MAX_LINES = 24
 MIN_LINES = 3
 _HEADING = re.compile(r"#{1,6}\s|={2,6}\s+\S")
 _UNDERLINE = re.compile(r"^([=\-~^*\"#+])\1{2,}\s*$")

@@ -9,109 +9,84 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.plan.chunks import Chunk, ChunkKind, cut, is_comment, is_import
+from workbench.plan.chunks import Chunk, ChunkKind, cut
+from workbench.plan.touches import Touch
 from workbench.project.scan import decode
 from workbench.records.plan import Intent
 from workbench.records.project import Role, Symbol
 from workbench.text.sanitize import safe_lines
 from workbench.text.terms import parts, word_terms
 
+FEATURES: Mapping[str, str] = {
+    "bm25_file": "BM25 of the task's terms, over the best chunk of the file",
+    "bm25_rank": "1 / place by BM25 in the file",
+    "cover": "share of the task's terms in the chunk, weighted by rarity",
+    "neighbour": "BM25 of the better of the two chunks beside it, over what the task could reach",
+    "name": "share of the task's terms in the definition's name",
+    "name_exact": "the task names the definition",
+    "parent": "share of the task's terms in the enclosing definition's name",
+    "literal": "holds a text the task quotes",
+    "version_text": "holds a version number the task names",
+    "version_line": "sets a version",
+    "frame": "a stack frame of the task points here",
+    "touched": "how lately the file's past changes touched it, summed",
+    "touched_alike": "likeness of the most similar past task that changed it",
+    "touched_lately": "how lately in the project's history it was changed",
+    "size": "log of its lines",
+    "header": "a class up to its first member",
+    "last": "the end of the file",
+    "position": "where in the file it begins, 0 to 1",
+    "changelog_top": "how near the top of a changelog",
+    "prose_top": "how near the top of other documentation",
+    "test_last": "the end of a test file",
+}
+
 _WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*|_*[^\W_]+")
 _VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)*\b")
-_VERSION_LINE = re.compile(r"""version\W{0,6}(?:=|:|\s)\s*["']?v?\d+\.\d+""", re.IGNORECASE)
+_VERSION_LINE = re.compile(r"""(?:[vV]ersion|VERSION)\W{0,6}(?:=|:|\s)\s*["']?v?\d+\.\d+""")
 _QUOTED = re.compile(r"[`\"']([^`\"'\n]{3,60})[`\"']")
 _CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
-_FEEDBACK_CHUNKS = 10
-
-FEATURES = (
-    "bm25",
-    "bm25_file",
-    "bm25_rank",
-    "cover",
-    "name",
-    "name_exact",
-    "parent",
-    "exact",
-    "literal",
-    "version_text",
-    "version_line",
-    "frame",
-    "touched",
-    "touched_last",
-    "touched_alike",
-    "touched_lately",
-    "sibling",
-    "feedback",
-    "comment",
-    "size",
-    "head",
-    "header",
-    "body",
-    "section",
-    "imports",
-    "first",
-    "last",
-    "second",
-    "position",
-    "changelog_top",
-    "prose_top",
-    "test_last",
-    "part",
-    "neighbour",
-)
+_MAX_LITERALS = 20
+_MAX_LITERAL_HITS = 50
+_K1, _B = 1.2, 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
     """A file read and cut, before any task is considered: a pure function of (path, bytes, symbols).
 
-    `words` counts the words of each chunk, `imports` is the share of its lines that import.
+    words: {word: ((chunk position, times), …)}; lengths: words of each chunk; traits: the features of each
+    chunk that no task changes.
     """
 
     path: str
-    role: Role
     lines: tuple[str, ...]
     chunks: tuple[Chunk, ...]
-    words: tuple[Mapping[str, int], ...]
-    imports: tuple[float, ...]
-    versions: tuple[bool, ...]
-    comments: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
-    """Lines of a file that a past task changed, as line ranges of the file as it is now.
-
-    `age` counts the changes of this file since, 0 for the latest; `likeness` in [0, 1] says how alike that
-    task and the present one are; `since` counts the tasks of the whole project since.
-    """
-
-    spans: tuple[tuple[int, int], ...]
-    age: int
-    likeness: float = 0.0
-    since: int = 1000
+    words: Mapping[str, Sequence[tuple[int, int]]]
+    lengths: tuple[int, ...]
+    traits: tuple[Mapping[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkModel:
-    """Weights by feature name; unknown names are refused by the loader, absent ones weigh nothing."""
+    """Weights by feature name; what is absent weighs nothing. trained_on names the histories behind them."""
 
     weights: Mapping[str, float]
-    version: str = ""
-    temperature: float = 1.0
+    model_id: str = ""
+    trained_on: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Query:
     weights: Mapping[str, float]
     words: frozenset[str]
-    versions: tuple[str, ...]
-    literals: tuple[str, ...]
-    frames: tuple[tuple[str, int], ...]
+    literals: Mapping[str, str]  # text: feature
+    frames: Sequence[tuple[str, int]]
     matches: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def match(self, word: str) -> tuple[str, ...]:
@@ -123,248 +98,202 @@ class _Query:
         return found
 
 
-def read_file(
-    path: str,
-    language: str,
-    role: Role,
-    data: bytes,
-    symbols: Sequence[Symbol],
-    *,
-    longest: int | None = None,
-) -> FileText:
-    """Cut a file's bytes and count the words of its chunks."""
+def read_file(path: str, language: str, role: Role, data: bytes, symbols: Sequence[Symbol]) -> FileText:
+    """Cut a file's bytes, count the words of its chunks, note what no task changes.
+
+    Costs a few milliseconds for a few hundred lines, so keep the result while the content stays the same.
+    """
     lines = safe_lines(decode(data))
-    chunks = cut(language, lines, symbols, longest=longest) if longest else cut(language, lines, symbols)
-    words = []
-    imports = []
-    comments = []
+    chunks = cut(language, lines, symbols)
+    words: dict[str, list[tuple[int, int]]] = {}
+    lengths = []
     versions = []
-    versioned = b"version" in data.lower()
-    for chunk in chunks:
-        shown = lines[chunk.start - 1 : chunk.end]
-        text = "\n".join(shown)
-        words.append(Counter(_WORD.findall(text)))
-        comments.append(sum(map(is_comment, shown)) / len(shown))
-        imports.append(sum(map(is_import, shown)) / len(shown))
-        versions.append(versioned and "ersion" in text and _VERSION_LINE.search(text) is not None)
-    return FileText(
-        path, role, tuple(lines), chunks, tuple(words), tuple(imports), tuple(versions), tuple(comments)
-    )
+    for index, chunk in enumerate(chunks):
+        text = "\n".join(lines[chunk.start - 1 : chunk.end])
+        found = _WORD.findall(text)
+        lengths.append(len(found))
+        for word, times in Counter(found).items():
+            words.setdefault(word, []).append((index, times))
+        versions.append("ersion" in text and _VERSION_LINE.search(text) is not None)
+    traits = tuple(_traits(path, role, chunks, len(lines), versions))
+    return FileText(path, tuple(lines), chunks, words, tuple(lengths), traits)
 
 
 def chunk_features(
     intent: Intent, files: Sequence[FileText], touches: Mapping[str, Sequence[Touch]] | None = None
 ) -> list[list[dict[str, float]]]:
-    """Return the features of every chunk of every file, aligned with `files` and their chunks.
+    """Return the features of every chunk, aligned with `files` and their chunks; zeros left out.
 
     Term statistics (document frequency, mean length) are those of the chunks at hand.
     """
     query = _prepare(intent)
-    counts = [[_count(query, words) for words in file.words] for file in files]
-    idf, mean = _statistics(query, files, counts)
-    whole = sum(weight * idf[term] for term, weight in query.weights.items()) or 1.0
-    all_scores = [
-        [
-            _bm25(query, idf, mean, terms, sum(words.values()))
-            for terms, words in zip(file_counts, file.words, strict=True)
-        ]
-        for file, file_counts in zip(files, counts, strict=True)
+    counts = [_count(query, file) for file in files]
+    frequency = Counter(term for places in counts for terms in places.values() for term in terms)
+    chunks = sum(len(file.chunks) for file in files)
+    idf = {
+        term: weight * math.log(1.0 + (chunks - frequency[term] + 0.5) / (frequency[term] + 0.5))
+        for term, weight in query.weights.items()
+    }
+    mean = max(1.0, sum(sum(file.lengths) for file in files) / max(1, chunks))
+    return [
+        _rows(query, file, places, idf, mean, (touches or {}).get(file.path, ()))
+        for file, places in zip(files, counts, strict=True)
     ]
-    feedback = _feedback(files, all_scores)
-    result = []
-    for number, (file, file_counts) in enumerate(zip(files, counts, strict=True)):
-        scores = all_scores[number]
-        rows = _rows(query, file, file_counts, scores, idf, whole)
-        for row, value in zip(rows, feedback[number], strict=True):
-            row["feedback"] = value
-        _add_touches(file, rows, (touches or {}).get(file.path, ()))
-        result.append(rows)
-    return result
 
 
 def expected_shares(model: ChunkModel, rows: Sequence[Mapping[str, float]]) -> list[float]:
-    """Return the share of a file's change expected in each chunk; sums to 1 for a file with chunks."""
+    """Return the share of a file's change expected in each of its chunks: the softmax of their scores."""
     if not rows:
         return []
     weights = model.weights
-    scores = [
-        sum(weights.get(name, 0.0) * value for name, value in row.items()) / model.temperature for row in rows
-    ]
+    scores = [sum(weights.get(name, 0.0) * value for name, value in row.items()) for row in rows]
     top = max(scores)
     powers = [math.exp(score - top) for score in scores]
     total = sum(powers)
     return [power / total for power in powers]
 
 
+def _traits(
+    path: str, role: Role, chunks: Sequence[Chunk], lines: int, versions: Sequence[bool]
+) -> Iterator[dict[str, float]]:
+    changelog = _CHANGELOG.match(path.rsplit("/", 1)[-1]) is not None
+    prose = role is Role.DOCS and not changelog
+    for index, chunk in enumerate(chunks):
+        last = index == len(chunks) - 1
+        values = {
+            "size": math.log(chunk.end - chunk.start + 1),
+            "header": float(chunk.kind is ChunkKind.HEADER),
+            "last": float(last),
+            "position": chunk.start / lines,
+            "changelog_top": 1.0 / (1.0 + index) if changelog else 0.0,
+            "prose_top": 1.0 / (1.0 + index) if prose else 0.0,
+            "test_last": float(last and role is Role.TEST),
+            "version_line": float(versions[index]),
+        }
+        yield {name: value for name, value in values.items() if value}
+
+
 def _prepare(intent: Intent) -> _Query:
+    literals = dict.fromkeys(_QUOTED.findall(intent.task)[:_MAX_LITERALS], "literal")
+    literals |= dict.fromkeys(_VERSION.findall(intent.task)[:_MAX_LITERALS], "version_text")
     return _Query(
         weights=dict(intent.terms),
         words=frozenset("".join(parts(word)) for word in _WORD.findall(intent.task)),
-        versions=tuple(dict.fromkeys(_VERSION.findall(intent.task))),
-        literals=tuple(dict.fromkeys(_QUOTED.findall(intent.task)))[:20],
-        frames=tuple((path, line) for path, line, _function in intent.entities.frames),
+        literals=literals,
+        frames=[(path, line) for path, line, _function in intent.entities.frames],
     )
 
 
-def _count(query: _Query, words: Mapping[str, int]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for word, times in words.items():
-        for term in query.match(word):
-            counts[term] = counts.get(term, 0) + times
+def _count(query: _Query, file: FileText) -> dict[int, dict[str, int]]:
+    """Return {chunk position: {query term: times}} for the chunks that have any."""
+    counts: dict[int, dict[str, int]] = {}
+    known = query.matches
+    for word, places in file.words.items():
+        terms = known.get(word)
+        if terms is None:
+            terms = query.match(word)
+        for term in terms:
+            for index, times in places:
+                held = counts.setdefault(index, {})
+                held[term] = held.get(term, 0) + times
     return counts
-
-
-def _statistics(
-    query: _Query, files: Sequence[FileText], counts: Sequence[Sequence[Mapping[str, int]]]
-) -> tuple[dict[str, float], float]:
-    chunks = sum(len(file.chunks) for file in files)
-    length = sum(sum(words.values()) for file in files for words in file.words)
-    frequency: Counter[str] = Counter()
-    for file_counts in counts:
-        for terms in file_counts:
-            frequency.update(terms.keys())
-    idf = {
-        term: math.log(1.0 + (chunks - frequency[term] + 0.5) / (frequency[term] + 0.5))
-        for term in query.weights
-    }
-    return idf, max(1.0, length / max(1, chunks))
-
-
-def _bm25(
-    query: _Query, idf: Mapping[str, float], mean: float, terms: Mapping[str, int], length: int
-) -> float:
-    norm = 1.2 * (0.6 + 0.4 * length / mean)
-    return sum(
-        query.weights[term] * idf[term] * times * 2.2 / (times + norm) for term, times in terms.items()
-    )
-
-
-def _feedback(files: Sequence[FileText], scores: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Score chunks by the rare words they share with the best matching chunks of other files.
-
-    A test names what it tests, a caller what it calls: what the task's words don't reach, these do.
-    """
-    best = sorted(
-        (
-            (score, -number, -index)
-            for number, row in enumerate(scores)
-            for index, score in enumerate(row)
-            if score > 0
-        ),
-        reverse=True,
-    )[:_FEEDBACK_CHUNKS]
-    weights: dict[str, dict[int, float]] = {}
-    top = best[0][0] if best else 1.0
-    for score, number, index in best:
-        for word in files[-number].words[-index]:
-            if len(word) > 3:
-                weights.setdefault(word, {})
-                weights[word][-number] = max(weights[word].get(-number, 0.0), score / top)
-    known = weights.keys()
-    shared = [[words.keys() & known for words in file.words] for file in files]
-    frequency: Counter[str] = Counter()
-    for row in shared:
-        for words in row:
-            frequency.update(words)
-    chunks = sum(map(len, shared))
-    idf = {word: math.log(1.0 + chunks / (1.0 + frequency[word])) ** 2 for word in weights}
-    result = []
-    for number, row in enumerate(shared):
-        values = []
-        for words in row:
-            total = 0.0
-            for word in sorted(words):
-                others = [weight for other, weight in weights[word].items() if other != number]
-                if others:
-                    total += max(others) * idf[word]
-            values.append(total)
-        result.append(values)
-    peak = max((value for values in result for value in values), default=0.0) or 1.0
-    return [[value / peak for value in values] for values in result]
 
 
 def _rows(
     query: _Query,
     file: FileText,
-    counts: Sequence[Mapping[str, int]],
-    scores: Sequence[float],
+    counts: Mapping[int, Mapping[str, int]],
     idf: Mapping[str, float],
-    whole: float,
+    mean: float,
+    touches: Sequence[Touch],
 ) -> list[dict[str, float]]:
-    best = max(scores, default=0.0) or 1.0
-    order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
-    rank = {index: position for position, index in enumerate(order)}
-    last = len(file.chunks) - 1
-    changelog = _CHANGELOG.match(file.path.rsplit("/", 1)[-1]) is not None
-    prose = file.role is Role.DOCS
-    lines = max(1, len(file.lines))
-    family: dict[tuple[str, str], float] = {}
-    for index, chunk in enumerate(file.chunks):
-        if chunk.name:
-            key = (chunk.name, chunk.parent)
-            family[key] = max(family.get(key, 0.0), scores[index])
-    rows = []
-    for index, chunk in enumerate(file.chunks):
-        terms = counts[index]
-        name_terms = {term for word in _WORD.findall(chunk.name) for term in query.match(word)}
-        parent_terms = {term for word in _WORD.findall(chunk.parent) for term in query.match(word)}
-        name_key = "".join(parts(chunk.name))
-        text = "\n".join(file.lines[chunk.start - 1 : chunk.end]) if query.versions or query.literals else ""
-        row = {
-            "bm25": scores[index] / whole,
-            "bm25_file": scores[index] / best,
-            "bm25_rank": 1.0 / (1.0 + rank[index]) if scores[index] > 0 else 0.0,
-            "cover": sum(query.weights[term] * idf[term] for term in terms) / whole,
-            "name": sum(query.weights[term] * idf[term] for term in name_terms) / whole,
-            "name_exact": float(len(name_key) > 2 and name_key in query.words),
-            "parent": sum(query.weights[term] * idf[term] for term in parent_terms) / whole,
-            "exact": float(any(term.startswith("=") for term in terms)),
-            "literal": float(sum(literal in text for literal in query.literals) > 0),
-            "version_text": float(any(version in text for version in query.versions)),
-            "version_line": float(file.versions[index]),
-            "frame": _frame(query, file, chunk),
-            "size": math.log(chunk.end - chunk.start + 1),
-            "head": float(chunk.kind is ChunkKind.HEAD),
-            "header": float(chunk.kind is ChunkKind.HEADER),
-            "body": float(chunk.kind is ChunkKind.BODY),
-            "section": float(chunk.kind is ChunkKind.SECTION),
-            "imports": file.imports[index],
-            "first": float(index == 0),
-            "last": float(index == last),
-            "second": float(index == 1),
-            "position": chunk.start / lines,
-            "changelog_top": 1.0 / (1.0 + index) if changelog else 0.0,
-            "prose_top": 1.0 / (1.0 + index) if prose and not changelog else 0.0,
-            "test_last": float(index == last and file.role is Role.TEST),
-            "part": float(min(chunk.part, 4)),
-            "comment": file.comments[index],
-            "sibling": family.get((chunk.name, chunk.parent), 0.0) / whole,
-            "neighbour": max(scores[index - 1] if index else 0.0, scores[index + 1] if index < last else 0.0)
-            / whole,
-        }
-        rows.append(row)
+    whole = sum(idf.values()) or 1.0
+    rows = [dict(traits) for traits in file.traits]
+    scores = {index: _bm25(idf, mean, terms, file.lengths[index]) for index, terms in counts.items()}
+    ranking = sorted(scores, key=lambda index: (-scores[index], index))
+    for place, index in enumerate(ranking):
+        row = rows[index]
+        row["bm25_file"] = scores[index] / scores[ranking[0]]
+        row["bm25_rank"] = 1.0 / (1.0 + place)
+        row["cover"] = sum(idf[term] for term in counts[index]) / whole
+        for beside in (index - 1, index + 1):
+            if 0 <= beside < len(rows):
+                rows[beside]["neighbour"] = max(rows[beside].get("neighbour", 0.0), scores[index] / whole)
+    _add_names(query, file, rows, idf, whole)
+    _add_mentions(query, file, rows)
+    _add_touches(file, rows, touches)
     return rows
 
 
-def _frame(query: _Query, file: FileText, chunk: Chunk) -> float:
-    """Return 1 for the chunk a stack frame points into, a little less for each frame further down."""
+def _bm25(idf: Mapping[str, float], mean: float, terms: Mapping[str, int], length: int) -> float:
+    norm = _K1 * (1.0 - _B + _B * length / mean)
+    return sum(idf[term] * times * (_K1 + 1.0) / (times + norm) for term, times in terms.items())
+
+
+def _add_names(
+    query: _Query, file: FileText, rows: Sequence[dict[str, float]], idf: Mapping[str, float], whole: float
+) -> None:
+    """Add what the names of the definition and of the one around it share with the task."""
+    known: dict[str, float] = {"": 0.0}
+    for chunk, row in zip(file.chunks, rows, strict=True):
+        for feature, name in (("name", chunk.name), ("parent", chunk.parent)):
+            if name not in known:
+                terms = {term for word in _WORD.findall(name) for term in query.match(word)}
+                known[name] = sum(idf[term] for term in sorted(terms)) / whole
+            if known[name]:
+                row[feature] = known[name]
+        if known[chunk.name]:
+            key = "".join(parts(chunk.name))
+            if len(key) > 2 and key in query.words:
+                row["name_exact"] = 1.0
+
+
+def _add_mentions(query: _Query, file: FileText, rows: Sequence[dict[str, float]]) -> None:
+    """Add quoted texts, version numbers and stack frames that point into a chunk."""
+    starts = [chunk.start for chunk in file.chunks]
+    text = "\n".join(file.lines) if query.literals else ""
+    for literal, feature in query.literals.items():
+        found = text.find(literal)
+        hits = 0
+        while found >= 0 and hits < _MAX_LITERAL_HITS:
+            rows[bisect_right(starts, text.count("\n", 0, found) + 1) - 1][feature] = 1.0
+            found = text.find(literal, found + len(literal))
+            hits += 1
     for order, (path, line) in enumerate(query.frames):
-        if chunk.start <= line <= chunk.end and file.path.endswith(path.lstrip("./").rsplit("/", 2)[-1]):
-            return 1.0 / (1.0 + 0.2 * order)
-    return 0.0
+        if rows and 1 <= line <= len(file.lines) and _same_file(file.path, path):
+            row = rows[bisect_right(starts, line) - 1]
+            row["frame"] = max(row.get("frame", 0.0), 1.0 / (1.0 + 0.2 * order))
+
+
+def _same_file(path: str, written: str) -> bool:
+    """Whether a path as a stack trace writes it (absolute, relative, a bare name) may mean this file."""
+    ours, theirs = (
+        path.split("/"),
+        [part for part in written.replace("\\", "/").split("/") if part not in ("", ".")],
+    )
+    size = min(len(ours), len(theirs))
+    return size > 0 and ours[-size:] == theirs[-size:]
 
 
 def _add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Sequence[Touch]) -> None:
-    """Add what past changes say: how lately and by how similar tasks the lines of each chunk were changed."""
-    for chunk, row in zip(file.chunks, rows, strict=True):
-        lately = latest = alike = recent = 0.0
-        for touch in touches:
-            if any(start <= chunk.end and end >= chunk.start for start, end in touch.spans):
-                lately += 1.0 / (1.0 + touch.age)
-                latest = max(latest, float(touch.age == 0))
-                alike = max(alike, touch.likeness)
-                recent = max(recent, 1.0 / (1.0 + touch.since / 10.0))
-        row["touched"] = lately
-        row["touched_last"] = latest
-        row["touched_alike"] = alike
-        row["touched_lately"] = recent
+    """Add how lately, and by how similar tasks, the lines of each chunk were changed."""
+    starts = [chunk.start for chunk in file.chunks]
+    for touch in touches:
+        hit: set[int] = set()
+        for start, end in touch.spans:
+            if rows and start <= len(file.lines):
+                first = max(0, bisect_right(starts, start) - 1)
+                hit.update(range(first, max(first + 1, bisect_right(starts, end))))
+        for index in sorted(hit):
+            row = rows[index]
+            row["touched"] = row.get("touched", 0.0) + 1.0 / (1.0 + touch.age)
+            row["touched_lately"] = max(row.get("touched_lately", 0.0), 1.0 / (1.0 + touch.since / 10.0))
+            if touch.likeness:
+                row["touched_alike"] = max(row.get("touched_alike", 0.0), touch.likeness)
+
+
+def chunk_reason(model: ChunkModel, row: Mapping[str, float]) -> str:
+    """Return the two features that speak most for a chunk: `name_exact, bm25_file`; empty if none does."""
+    moved = {name: model.weights.get(name, 0.0) * value for name, value in row.items()}
+    order = sorted((name for name in moved if moved[name] > 0), key=lambda name: (-moved[name], name))
+    return ", ".join(order[:2])

@@ -1,0 +1,101 @@
+"""Which lines of a file past tasks changed, in the numbering of the file as it is now.
+
+A commit numbers lines as they were right after it. Following each range through the hunks of the later
+commits of the same file brings it up to date; lines that were rewritten since give way to what replaced them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.records.worktree import Hunk
+
+MAX_EDITS = 12  # older changes of a file say little, and their lines have moved too often
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """What one past task did to one file. `since` counts the tasks of the whole project after it.
+
+    `hunks` are in line order, as `git diff --unified=0` gives them.
+    """
+
+    task: str
+    since: int
+    hunks: tuple[Hunk, ...]
+    created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Lines that a past task changed, as line ranges of the file as it is now.
+
+    `age` counts the changes of this file since, 0 for the latest; `since` the tasks of the whole project;
+    `likeness` in [0, 1] says how alike that task and the present one are.
+    """
+
+    spans: tuple[Span, ...]
+    age: int
+    since: int
+    likeness: float = 0.0
+
+
+def find_touches(edits: Sequence[FileEdit], likeness: Mapping[str, float] | None = None) -> tuple[Touch, ...]:
+    """Return the touches of one file from its edits, newest first in both.
+
+    likeness: of past tasks to the present one, in [0, 1], by `FileEdit.task`. Looks at the latest
+    `MAX_EDITS` edits; one that created the file touches nothing in particular and ends the search.
+    """
+    recent: list[FileEdit] = []
+    for edit in edits[:MAX_EDITS]:
+        if edit.created:
+            break
+        recent.append(edit)
+    spans: list[list[Span]] = [[] for _ in recent]
+    for age in range(len(recent) - 1, -1, -1):
+        hunks = recent[age].hunks
+        for older in range(age + 1, len(recent)):
+            spans[older] = move_spans(spans[older], hunks)
+        spans[age] = [new_lines(hunk) for hunk in hunks]
+    alike = likeness or {}
+    return tuple(
+        Touch(tuple(spans[age]), age, edit.since, alike.get(edit.task, 0.0))
+        for age, edit in enumerate(recent)
+    )
+
+
+def new_lines(hunk: Hunk) -> Span:
+    """Return the lines a hunk left behind; for a pure removal the lines on both sides of the gap."""
+    start, count = hunk.new_start, hunk.new_lines
+    return (start, start + count - 1) if count else (max(1, start), start + 1)
+
+
+def move_spans(spans: Sequence[Span], hunks: Sequence[Hunk]) -> list[Span]:
+    """Carry line ranges over one edit, from the numbering before it to the one after it.
+
+    A range whose lines were all removed without replacement is gone.
+    """
+    moved = []
+    for start, end in spans:
+        first, last = _move(start, hunks, last=False), _move(end, hunks, last=True)
+        if first <= last:
+            moved.append((first, last))
+    return moved
+
+
+def _move(line: int, hunks: Sequence[Hunk], *, last: bool) -> int:
+    """Return where a line is after the hunks; a removed line gives the edge of what replaced it."""
+    shift = 0
+    for hunk in hunks:
+        first = hunk.old_start if hunk.old_lines else hunk.old_start + 1
+        if line < first:
+            break
+        if line < first + hunk.old_lines:
+            if hunk.new_lines == 0:
+                return hunk.new_start if last else hunk.new_start + 1
+            return hunk.new_start + hunk.new_lines - 1 if last else hunk.new_start
+        shift += hunk.new_lines - hunk.old_lines
+    return line + shift
