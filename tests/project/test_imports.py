@@ -233,7 +233,8 @@ PATHS = st.lists(
     st.sampled_from(
         """
         a.py a/__init__.py a/b.py b.py src/a.py index.js a/index.ts a/b.tsx src/lib.rs src/a.rs src/a/mod.rs
-        Cargo.toml go.mod a/a.go b/b.go a/a_test.go x/A.java x/B.java a.h a.c lib/a.rb lib/a/b.rb a.php a.md package.json
+        Cargo.toml go.mod a/a.go b/b.go a/a_test.go x/A.java x/B.java
+        a.h a.c lib/a.rb lib/a/b.rb a.php a.md package.json
         a.cs
         """.split()
     ),
@@ -244,7 +245,8 @@ SPECIFIERS = st.lists(
     st.one_of(
         st.sampled_from(
             """
-            a a.b .b ..b ... . .. ./a ../a ../../.. @/a / :: crate::a self super::super::x A A::B x.* a/b a.h <a.h>
+            a a.b .b ..b ... . .. ./a ../a ../../.. @/a
+            / :: crate::a self super::super::x A A::B x.* a/b a.h <a.h>
             " .rb :: * \\ @ @a/b # #a m/a example.org/a m.org/a/b
             """.split()
         ),
