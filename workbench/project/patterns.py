@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 from workbench.project.grammars.tree import MAX_NAME, MAX_SYMBOLS, one_line
 from workbench.records.project import Symbol
@@ -248,8 +249,7 @@ RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
     "assembly": _rules(("function", r"^([A-Za-z_]\w*):")),
     "css": (),
 }
-_LONG_LINE = re.compile(r"([^\n]{400})[^\n]+")
-_LINE_LEAD = re.compile(r"[ \t]*")
+_LONG_LINE = re.compile(r"^([^\n]{400})[^\n]+", re.MULTILINE)
 _PREPROCESSED = frozenset({"c", "cpp", "objective-c", "csharp"})
 _CLOSERS = ("}", ")", "]", "end", "End", "esac", "fi", "done", "@end", "endif", "endfunction", "endfu")
 
@@ -270,7 +270,7 @@ def pattern_symbols(language: str, data: bytes) -> tuple[Symbol, ...]:
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     text = _LONG_LINE.sub(r"\1", text)
     lines = text.split("\n")
-    hits = _hits(rules, text)
+    hits = _hits(rules, text, lines)
     ends = _ends(lines, hits, "#" if language in _PREPROCESSED else "")
     symbols: list[Symbol] = []
     open_: list[tuple[_Hit, int]] = []
@@ -297,10 +297,15 @@ def pattern_symbols(language: str, data: bytes) -> tuple[Symbol, ...]:
     return tuple(symbols)
 
 
-def _hits(rules: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> list[_Hit]:
+def _indent(line: str) -> int:
+    """Width of the leading white space; a tab reaches to the next multiple of four."""
+    bare = len(line) - len(line.lstrip())
+    return len(line[:bare].expandtabs(4)) if "\t" in line[:bare] else bare
+
+
+def _hits(rules: tuple[tuple[str, re.Pattern[str]], ...], text: str, lines: list[str]) -> list[_Hit]:
     """All matches in line order, one a line; earlier rules win."""
-    starts = [0]
-    starts.extend(match.end() for match in re.finditer("\n", text))
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     by_line: dict[int, _Hit] = {}
     for kind, pattern in rules:
         for count, match in enumerate(pattern.finditer(text)):
@@ -311,10 +316,8 @@ def _hits(rules: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> list[_Hi
                 continue
             at = match.start(match.lastindex or 0)
             line = bisect_right(starts, at) - 1
-            begin = starts[line]
-            lead = _LINE_LEAD.match(text, begin)
-            indent = len(lead.group().expandtabs(4)) if lead else 0
-            by_line.setdefault(line, _Hit(line, indent, kind, name))
+            if line not in by_line:
+                by_line[line] = _Hit(line, _indent(lines[line]), kind, name)
     return [by_line[line] for line in sorted(by_line)][:MAX_SYMBOLS]
 
 
@@ -328,7 +331,7 @@ def _ends(lines: list[str], hits: list[_Hit], directive: str) -> list[int]:
         stripped = line.strip()
         if not stripped:
             continue
-        indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+        indent = _indent(line)
         is_hit = next_hit < len(hits) and hits[next_hit].line == number
         if directive and not is_hit and stripped.startswith(directive):
             continue

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 Resolve = Callable[[int, str], tuple[int, ...]]
+MAX_NAMESAKES = 200
 MAX_PACKAGE = 12  # files an import of a whole folder points at
 
 
@@ -51,13 +52,26 @@ class PathTree:
             found.setdefault(folder.rpartition("/")[2], []).append(folder)
         return found
 
+    @cached_property
+    def by_tail(self) -> dict[str, list[int]]:
+        """Positions by the last folder and the file name."""
+        found: dict[str, list[int]] = {}
+        for position, path in enumerate(self.paths):
+            found.setdefault("/".join(path.rsplit("/", 2)[-2:]), []).append(position)
+        return found
+
     def with_suffix(self, suffix: str) -> list[int]:
-        """Return the positions of paths that equal `suffix` or end in a slash and it."""
-        name = suffix.rpartition("/")[2]
+        """Return the positions of paths that equal `suffix` or end in a slash and it.
+
+        A bare name that more than MAX_NAMESAKES files bear means none of them.
+        """
+        if "/" not in suffix:
+            found = self.by_name.get(suffix, [])
+            return found if len(found) <= MAX_NAMESAKES else []
         tail = "/" + suffix
         return [
             position
-            for position in self.by_name.get(name, ())
+            for position in self.by_tail.get("/".join(suffix.rsplit("/", 2)[-2:]), ())
             if self.paths[position] == suffix or self.paths[position].endswith(tail)
         ]
 
