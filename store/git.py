@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from store.git_diff import changes_since, diff_files, diff_hunks, recent_base
-from store.git_log import commits_ancestor, count_commits, log_commits, reachable_commits
+from store.git_log import (
+    commits_ancestor,
+    count_commits,
+    log_commits,
+    lost_commits,
+    reachable_commits,
+    shallow_edge,
+)
 from store.git_objects import BlobReader, read_tree
 from store.git_process import program
 from store.git_repository import (
@@ -32,9 +39,11 @@ __all__ = [
     "lister",
     "listing_inputs",
     "log_commits",
+    "lost_commits",
     "program",
     "reachable_commits",
     "read_tree",
     "recent_base",
     "resolve",
+    "shallow_edge",
 ]

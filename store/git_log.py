@@ -8,8 +8,9 @@ recognised by their look, so nothing in them can be mistaken for structure.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from store import git_process
@@ -96,6 +97,35 @@ def reachable_commits(repository: Repository) -> frozenset[str]:
     tips = ["--all", "HEAD"] if repository.head is not None else ["--all"]
     output = git_process.run(repository.root, ["rev-list", *tips])
     return frozenset(output.decode("ascii").split())
+
+
+def lost_commits(repository: Repository, ids: Collection[str]) -> frozenset[str]:
+    """Return which of some commits neither HEAD nor any reference holds any more, pruned ones included.
+
+    None in a shallow clone, where a commit may be held without its way to a reference being there. The cost
+    follows the age of the oldest id, not the size of the history. Raises GitError.
+    """
+    if shallow_edge(repository):
+        return frozenset()
+    wanted = sorted({sha for sha in ids if hexadecimal(sha)})
+    given = "".join(f"{sha}\n" for sha in wanted).encode("ascii")
+    answers = git_process.run(repository.root, ["cat-file", "--batch-check=%(objecttype)"], given=given)
+    kinds = answers.split(b"\n")
+    present = [sha for sha, kind in zip(wanted, kinds, strict=False) if kind == b"commit"]
+    given = "".join(f"{sha}\n" for sha in present).encode("ascii")
+    arguments = ["rev-list", "--stdin", "--not", "--all"]
+    arguments += ["HEAD"] if resolve(repository, "HEAD") is not None else []
+    reached = git_process.run(repository.root, arguments, given=given) if present else b""
+    return frozenset(wanted).difference(present) | frozenset(present) & set(reached.decode("ascii").split())
+
+
+def shallow_edge(repository: Repository) -> str:
+    """Return a text that changes when a shallow clone gets deeper; empty for a whole repository."""
+    try:
+        content = (repository.common_dir / "shallow").read_bytes()
+    except OSError:
+        return ""
+    return hashlib.sha256(content).hexdigest()[:16] if content else ""
 
 
 def parse_log(tokens: Iterable[bytes]) -> Iterator[Commit]:
@@ -202,6 +232,7 @@ def _time(raw: bytes) -> int:
 
 
 def _shallow_edges(repository: Repository) -> frozenset[str]:
-    if not repository.shallow:
+    try:
+        return frozenset((repository.common_dir / "shallow").read_text("ascii", "replace").split())
+    except OSError:
         return frozenset()
-    return frozenset((repository.common_dir / "shallow").read_text("ascii", "replace").split())

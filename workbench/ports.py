@@ -25,6 +25,13 @@ class Entry:
     body: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """Something stored that cannot be used, and why; whoever finds it makes it anew."""
+
+    reason: str
+
+
 class Journal(Protocol):
     """Append-only streams of entries; the source of truth."""
 

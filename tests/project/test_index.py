@@ -1,4 +1,4 @@
-"""An index kept up to date by edits equals one built from scratch; its scores are those of a known library."""
+"""An index kept up to date by edits equals one built from scratch; it scores like a known library."""
 
 from __future__ import annotations
 

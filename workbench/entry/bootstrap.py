@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from store import generations, locks
 from store.clock import SystemClock
+from store.embedding import EmbeddingSettings, resolve_embedder
+from store.embedding_cache import CachedEmbedder, cached
 from store.git import (
     Repository,
-    commits_ancestor,
     count_commits,
     diff_files,
     find_repository,
@@ -21,23 +22,27 @@ from store.git import (
     lister,
     listing_inputs,
     log_commits,
-    reachable_commits,
+    lost_commits,
+    resolve,
+    shallow_edge,
 )
 from store.journal import FileJournal
 from store.location import Location, locate
-from workbench.config import Config
+from workbench.config import Config, user_cache
 from workbench.errors import GitError
+from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.contents import Contents
 from workbench.plan.pipeline import Planner
-from workbench.plan.ranking import DEFAULT_MODEL, load_model
-from workbench.plan.representations import Shares
-from workbench.plan.snippets import ChunkModel
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
+from workbench.ports import Damaged
 from workbench.project.scan import Lister
 from workbench.project.walk import walk_lister
+from workbench.records.episodes import Commit
 from workbench.records.worktree import Listing
 from workbench.rules.match import MatchParams
-from workbench.text.tokens import token_counter
+from workbench.sessions.past import Commits
+from workbench.text.tokens import TokenCounter, token_counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,24 @@ def project_id(root: Path) -> str:
     return f"{name or 'root'}-{digest}"
 
 
-def open_project(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Opened:
-    """Open the project around `start`. Raises: StoreError if no directory can hold its state."""
+@dataclass(frozen=True, slots=True)
+class OpenedWorkspace:
+    """A project that can be indexed and asked, without what planning needs besides."""
+
+    root: Path
+    repository: Repository | None
+    location: Location
+    journal: FileJournal
+    home_journal: FileJournal
+    clock: SystemClock
+    counter: TokenCounter
+    workspace: Workspace
+
+
+def open_workspace(
+    start: Path, config: Config, environment: Mapping[str, str] = os.environ
+) -> OpenedWorkspace:
+    """Open the index, history and rules of the project around `start`. Raises as `open_project`."""
     repository, note = _repository(start)
     root = start.absolute() if repository is None or repository.bare else repository.root
     if repository is not None and repository.bare:
@@ -79,6 +100,7 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
     journal = FileJournal(location.root, clock)
     home_journal = FileJournal(location.home, clock)
     counter = token_counter(config.plan.tokenizer)
+    excluded = (*config.privacy.exclude, *config.index.exclude)
     adapters = Adapters(
         root=root,
         project_id=project_id(root),
@@ -90,7 +112,7 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
         publish=lambda kind, write: generations.publish(location.root, kind, write, clock=clock).path,
         lock=lambda name: locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=600.0),
         now=clock.now,
-        lister=_excluding(_lister(root, repository), (*config.privacy.exclude, *config.index.exclude)),
+        lister=_excluding(_lister(root, repository), excluded),
         notes=tuple(found for found in (note, location.fallback_reason) if found),
         degraded=() if repository is not None else ("history",),
         control=None if repository is None else _version_control(repository),
@@ -99,13 +121,27 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
         max_files=config.index.max_files,
         max_bytes=config.index.max_file_bytes,
         history_commits=config.index.history_commits,
+        excluded=excluded,
     )
+    workspace = Workspace(adapters, limits)
+    return OpenedWorkspace(root, repository, location, journal, home_journal, clock, counter, workspace)
+
+
+def open_project(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Opened:
+    """Open the project around `start` for planning.
+
+    Raises: StoreError if no directory can hold its state; ModelError.
+    """
+    found = open_workspace(start, config, environment)
+    chunks, worth = load_chunk_model()
     planner = Planner(
         ranking=load_model(config.models.ranking or DEFAULT_MODEL),
-        chunks=ChunkModel({"bm25": 1.0, "bm25_rank": 1.0, "name": 1.0}),
-        worth=Shares(),
-        counter=counter,
-        contents=Contents(root, counter, cap=config.index.max_file_bytes),
+        plain_ranking=load_model(LEXICAL_MODEL),
+        embedder=_embedder(config, found.location.home),
+        chunks=chunks,
+        worth=worth,
+        counter=found.counter,
+        contents=Contents(found.root, found.counter, cap=config.index.max_file_bytes),
         matching=MatchParams(
             vector_weight=config.rules.vector_weight,
             bm25_weight=config.rules.lexical_weight,
@@ -117,8 +153,30 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
             limit=config.rules.max,
         ),
     )
-    workspace = Workspace(adapters, limits)
-    return Opened(root, repository, location, journal, home_journal, clock, workspace, planner, config)
+    return Opened(
+        root=found.root,
+        repository=found.repository,
+        location=found.location,
+        journal=found.journal,
+        home_journal=found.home_journal,
+        clock=found.clock,
+        workspace=found.workspace,
+        planner=planner,
+        config=config,
+    )
+
+
+def embedding_settings(config: Config) -> EmbeddingSettings:
+    """Return what the configuration says about the embedding model."""
+    models = config.models
+    return EmbeddingSettings(
+        cache=user_cache(), model=models.embedding_path or models.embedding, download=models.download
+    )
+
+
+def _embedder(config: Config, home: Path) -> CachedEmbedder | None:
+    embedder, _ = resolve_embedder(embedding_settings(config))
+    return None if embedder is None else cached(embedder, home / "embeddings")
 
 
 def _repository(start: Path) -> tuple[Repository | None, str]:
@@ -148,18 +206,32 @@ def _excluding(inner: Lister, patterns: Sequence[str]) -> Lister:
     return listed
 
 
-def _latest(root: Path, kind: str) -> Path | None:
+def _latest(root: Path, kind: str) -> Path | Damaged | None:
     found = generations.latest(root, kind)
-    return found.path if isinstance(found, generations.Generation) else None
+    if isinstance(found, generations.DamagedGeneration):
+        return Damaged(found.reason)
+    return None if found is None else found.path
 
 
 def _version_control(repository: Repository) -> VersionControl:
     return VersionControl(
         head=lambda: head_state(repository).sha,
         inputs=lambda: listing_inputs(repository),
-        commits=lambda limit: log_commits(repository, limit=limit, line_counts=False),
-        count_commits=lambda: count_commits(repository),
-        is_ancestor=lambda older, newer: commits_ancestor(repository, older, newer),
-        reachable=lambda: reachable_commits(repository),
         touched=lambda: tuple(change.path for change in diff_files(repository, "HEAD")),
+        commits=Commits(
+            newest=partial(_newest_commits, repository),
+            count=lambda since: count_commits(repository, since_sha=_present(repository, since)),
+            lost=partial(lost_commits, repository),
+            edge=partial(shallow_edge, repository),
+        ),
     )
+
+
+def _newest_commits(repository: Repository, limit: int | None, since: str | None) -> Iterator[Commit]:
+    present = _present(repository, since)
+    return log_commits(repository, limit=limit, since_sha=present, line_counts=False)
+
+
+def _present(repository: Repository, sha: str | None) -> str | None:
+    """Return a commit that is still there, None for one that was pruned."""
+    return None if sha is None else resolve(repository, sha)

@@ -8,106 +8,50 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from workbench.errors import StaleProject, StoreError
+from workbench import __version__
+from workbench.errors import GitError, ParseError, StaleProject, StoreError
+from workbench.plan.adapters import Adapters, Limits, VersionControl
 from workbench.plan.intent import parse_intent
 from workbench.plan.signals import ProjectView, view_project
-from workbench.ports import Journal
+from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
+from workbench.project.freshness import FreshnessLimits, FreshnessReport
 from workbench.project.index import ProjectIndex, build_index, update_index
 from workbench.project.indexing import Extraction, extract_all
 from workbench.project.saved import load_index, save_index
-from workbench.project.scan import Lister, Scan, ScanLimits, scan
+from workbench.project.scan import Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
-from workbench.records.episodes import Commit
 from workbench.records.project import Freshness, Skipped
 from workbench.rules.rulebook import Rulebook, RuleStore, load_rulebook, rule_candidates
-from workbench.sessions.history import History, empty_history, load_history, save_history
-from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes
-from workbench.sessions.remember import FORGOTTEN, STREAM, recall
+from workbench.sessions.history import History, empty_history
+from workbench.sessions.past import GENERATION as HISTORY
+from workbench.sessions.past import PastKeeper, PastStore, PastSync
+
+__all__ = ["Adapters", "Limits", "Progress", "Synced", "VersionControl", "Workspace"]
 
 Progress = Callable[[str, int, int], None]
 
 PROJECT = "project"
-HISTORY = "history"
 _SNAPSHOT = "snapshot.bin"
 _REPORT = "scan.json"
-_HISTORY_META = "meta.msgpack"
-_BATCH = 500
 _PUBLISH_FROM = 8  # fewer changed files than this are cheaper to re-extract than a generation is to write
-
-
-@dataclass(frozen=True, slots=True)
-class VersionControl:
-    """What a repository answers.
-
-    `commits(limit)` yields the newest `limit` commits (all of them for None), oldest first. `reachable()`
-    are the ids
-    of all commits that any reference still holds. `touched()` are paths with uncommitted changes. `inputs()`
-    are files outside the project that decide which names are listed.
-    """
-
-    head: Callable[[], str | None]
-    inputs: Callable[[], Sequence[str]]
-    commits: Callable[[int | None], Iterator[Commit]]
-    count_commits: Callable[[], int]
-    is_ancestor: Callable[[str, str], bool]
-    reachable: Callable[[], frozenset[str]]
-    touched: Callable[[], tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Adapters:
-    """Everything a workspace needs from outside: the store, version control, the clock.
-
-    `latest(kind)` gives the directory of the current generation or None, and `publish(kind, write)` makes a
-    new one
-    and returns its directory. `home` is the user's home, None when rule files there are not to be read.
-    `control` is None outside a repository. `degraded` names what is missing, `notes` say why in sentences.
-    """
-
-    root: Path
-    project_id: str
-    home: Path | None
-    journal: Journal
-    home_journal: Journal
-    count_tokens: Callable[[str], int]
-    latest: Callable[[str], Path | None]
-    publish: Callable[[str, Callable[[Path], None]], Path]
-    lock: Callable[[str], AbstractContextManager[None]]
-    now: Callable[[], float]
-    lister: Lister
-    control: VersionControl | None = None
-    degraded: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def head(self) -> str | None:
-        """Return the commit checked out, None without one."""
-        return None if self.control is None else self.control.head()
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of what is indexed and remembered."""
-
-    max_files: int = 50_000
-    max_bytes: int = 1_000_000
-    history_commits: int = 2000
-    max_mended: int = 2000
-    excluded: tuple[str, ...] = ()
-    workers: int | None = None
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, ParseError, msgspec.MsgspecError)
 
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What one sync found and did. `cache` is hit (nothing to do), partial (mended) or miss (built)."""
+    """What one sync found and did.
+
+    `cache` is hit (nothing to do), partial (mended) or miss (built). `stages` are milliseconds. `notes` say
+    in sentences what the user should know: what was damaged, missing or could not be kept.
+    """
 
     freshness: Freshness
     cache: str
@@ -118,14 +62,7 @@ class Synced:
     forgotten: int = 0
     reason: str = ""
     stages: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Remembered:
-    history: History
-    heads: tuple[str, ...]
-    journal_size: int
-    tip: str | None
+    notes: tuple[str, ...] = ()
 
 
 class Workspace:
@@ -137,11 +74,12 @@ class Workspace:
         self.scan_report: Mapping[str, object] = {}
         self._index: ProjectIndex | None = None
         self._snapshot: Snapshot | None = None
-        self._remembered: _Remembered | None = None
+        self._past = PastKeeper(_past_store(adapters))
         self._rulebook: Rulebook | None = None
         self._view: ProjectView | None = None
         self._touched: tuple[str, ...] = ()
         self._candidates: tuple[ProjectIndex, tuple[str, ...]] | None = None
+        self._notes: list[str] = []
 
     @property
     def index(self) -> ProjectIndex:
@@ -160,12 +98,12 @@ class Workspace:
     @property
     def history(self) -> History:
         """Past tasks as of the last sync."""
-        return self._remembered.history if self._remembered is not None else empty_history()
+        return self._past.past.history if self._past.past is not None else empty_history()
 
     @property
     def task_heads(self) -> tuple[str, ...]:
         """First lines of the past tasks, newest first."""
-        return self._remembered.heads if self._remembered is not None else ()
+        return self._past.past.heads if self._past.past is not None else ()
 
     @property
     def rulebook(self) -> Rulebook:
@@ -189,21 +127,64 @@ class Workspace:
         Raises: StaleProject if `strict` and the index on disk was not up to date. Ctrl-C leaves the last
         generation.
         """
+        self._notes = []
         stages: dict[str, float] = {}
+        head = self._head()
         started = time.perf_counter()
-        synced = self._sync_index(strict, progress, rebuild)
+        synced = self._sync_index(head, strict, progress, rebuild)
         stages["index"] = _since(started)
         started = time.perf_counter()
-        imported, forgotten = self._sync_history(progress, rebuild)
+        before = self._past.past
+        past = self._past.sync(
+            head, limit=max(self.limits.history_commits, 0), progress=progress, rebuild=rebuild
+        )
+        self._notes += past.notes
         stages["history"] = _since(started)
         started = time.perf_counter()
         self._rulebook = load_rulebook(self._rule_store(), self._rule_files(), self._rulebook)
         stages["rules"] = _since(started)
-        if synced.cache != "hit" or imported or forgotten or self._view is None:
-            control = self.adapters.control
-            self._touched = control.touched() if control is not None and control.head() else ()
+        same_past = before is not None and before.history is past.past.history
+        if synced.cache != "hit" or not same_past or self._view is None:
+            self._touched = self._uncommitted(head)
             self._view = None
-        return replace(synced, episodes=imported, forgotten=forgotten, stages=stages)
+        return replace(
+            synced,
+            episodes=past.imported,
+            forgotten=past.forgotten,
+            stages=stages,
+            notes=tuple(dict.fromkeys(self._notes)),
+        )
+
+    def import_commits(self, *, limit: int | None, progress: Progress | None = None) -> PastSync:
+        """Import the newest `limit` commits (None: all) that are not yet episodes.
+
+        Raises: GitError, StoreError.
+        """
+        head = self.adapters.head()
+        if head is None:
+            return PastSync(self._past.sync(None, limit=self.limits.history_commits).past)
+        found = self._past.import_commits(
+            head, depth=limit, limit=self.limits.history_commits, progress=progress
+        )
+        self._view = None
+        return found
+
+    def _head(self) -> str | None:
+        try:
+            return self.adapters.head()
+        except GitError as error:
+            self._notes.append(f"history is left out: {error.message}")
+            return None
+
+    def _uncommitted(self, head: str | None) -> tuple[str, ...]:
+        control = self.adapters.control
+        if control is None or head is None:
+            return ()
+        try:
+            return control.touched()
+        except GitError as error:
+            self._notes.append(f"uncommitted changes are not considered: {error.message}")
+            return ()
 
     def _rule_files(self) -> tuple[str, ...]:
         if self._candidates is None or self._candidates[0] is not self._index:
@@ -218,24 +199,26 @@ class Workspace:
             home=adapters.home,
             journal=adapters.journal,
             home_journal=adapters.home_journal,
-            latest=adapters.latest,
+            latest=partial(_usable, adapters),
             publish=adapters.publish,
             now=adapters.now,
             count_tokens=adapters.count_tokens,
         )
 
-    def _sync_index(self, strict: bool, progress: Progress | None, rebuild: bool) -> Synced:
+    def _sync_index(self, head: str | None, strict: bool, progress: Progress | None, rebuild: bool) -> Synced:
         if rebuild or (self._index is None and not self._open_index()):
             if strict and not rebuild:
                 raise StaleProject(
                     "the project has no index yet", hint="run `workbench index`, or leave out --strict"
                 )
             with self.adapters.lock("index"):
+                # Another process may have built it while this one waited.
                 if rebuild or not self._open_index():
-                    self._build(progress)
+                    self._build(head, progress)
                     return Synced(Freshness.FRESH, "miss", reason="built")
+        limits = FreshnessLimits(max_bytes=self.limits.max_bytes)
         report = freshness_check.check(
-            self.snapshot, self.adapters.root, self.adapters.lister, head=self.adapters.head()
+            self.snapshot, self.adapters.root, self.adapters.lister, head=head, limits=limits
         )
         self._snapshot = report.snapshot
         if report.state is Freshness.FRESH:
@@ -249,9 +232,9 @@ class Workspace:
         outdated = report.state is Freshness.STALE and not report.head_moved and not differing
         if outdated or differing > self.limits.max_mended:
             with self.adapters.lock("index"):
-                self._build(progress)
+                self._build(head, progress)
             return Synced(report.state, "miss", reason=report.reason)
-        self._mend(report, progress)
+        self._mend(report, head, progress)
         return Synced(
             report.state, "partial", report.changed, report.added, report.removed, reason=report.reason
         )
@@ -261,17 +244,28 @@ class Workspace:
         if directory is None:
             return False
         try:
+            if isinstance(directory, Damaged):
+                raise ValueError(directory.reason)
             index = load_index(directory)
             snapshot = unpack((directory / _SNAPSHOT).read_bytes())
-            self.scan_report = json.loads((directory / _REPORT).read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, msgspec.MsgspecError):
-            return False  # a damaged generation is as good as none: the caller builds a new one
-        if not snapshot.paths and index.count:
+            report = json.loads((directory / _REPORT).read_bytes())
+            if not isinstance(report, dict) or (index.count and not snapshot.paths):
+                raise ValueError("its parts do not belong together")
+        except _DAMAGE as error:
+            self._notes.append(f"the stored index could not be used ({error}); it was built anew")
             return False
+        if report.get("made_for") != self._made_for():
+            return False  # other limits, other exclusions or another version: another set of files or facts
+        self.scan_report = report
         self._index, self._snapshot, self._view = index, snapshot, None
         return True
 
-    def _build(self, progress: Progress | None) -> None:
+    def _made_for(self) -> list[object]:
+        """Return everything besides the files that decides what an index holds."""
+        limits = self.limits
+        return [__version__, limits.max_files, limits.max_bytes, list(limits.excluded)]
+
+    def _build(self, head: str | None, progress: Progress | None) -> None:
         scanned = self._scan(progress)
         paths = [found.path for found in scanned.files]
         extraction = extract_all(
@@ -287,21 +281,22 @@ class Workspace:
             [extraction.facts[path] for path in readable],
             [extraction.stats[path].size for path in readable],
         )
+        control = self.adapters.control
         self._snapshot = take_snapshot(
             self.adapters.root,
             scanned,
             extraction.hashes,
-            head=self.adapters.head(),
-            inputs=control.inputs() if (control := self.adapters.control) is not None else (),
+            head=head,
+            inputs=() if control is None else control.inputs(),
         )
-        self.scan_report = _scan_report(scanned, extraction)
+        self.scan_report = {**_scan_report(scanned, extraction), "made_for": self._made_for()}
         self._publish_index()
 
     def _scan(self, progress: Progress | None) -> Scan:
         limits = ScanLimits(max_files=self.limits.max_files, max_bytes=self.limits.max_bytes)
         return scan(self.adapters.root, self.adapters.lister, limits, _stage(progress, "listing files"))
 
-    def _mend(self, report: freshness_check.FreshnessReport, progress: Progress | None) -> None:
+    def _mend(self, report: FreshnessReport, head: str | None, progress: Progress | None) -> None:
         wanted = sorted({*report.changed, *report.added})
         extraction = extract_all(
             self.adapters.root,
@@ -318,7 +313,7 @@ class Workspace:
             {path: (found, extraction.hashes[path]) for path, found in extraction.stats.items()},
             [path for path in gone if path not in extraction.stats],
             seen_ns=report.checked_ns,
-            head=self.adapters.head(),
+            head=head,
         )
         self._view = None
         if len(wanted) + len(gone) >= _PUBLISH_FROM or report.state is Freshness.STALE:
@@ -333,114 +328,30 @@ class Workspace:
             (directory / _SNAPSHOT).write_bytes(pack(snapshot))
             (directory / _REPORT).write_text(json.dumps(document, sort_keys=True), encoding="utf-8")
 
-        self._index = load_index(self.adapters.publish(PROJECT, write))
         self._view = None
-
-    def _sync_history(self, progress: Progress | None, rebuild: bool) -> tuple[int, int]:
-        adapters = self.adapters
-        if self._remembered is None and not rebuild:
-            self._open_history()
-        tip = adapters.head()
-        known = self._remembered
-        imported = forgotten = 0
-        if tip is not None and (known is None or known.tip != tip):
-            imported, forgotten = self.import_commits(limit=self.limits.history_commits, progress=progress)
-        size = adapters.journal.size(STREAM)
-        if (
-            rebuild
-            or self._remembered is None
-            or self._remembered.journal_size != size
-            or self._remembered.tip != tip
-        ):
-            self._remember(size, tip)
-        return imported, forgotten
-
-    def _open_history(self) -> None:
-        directory = self.adapters.latest(HISTORY)
-        if directory is None:
-            return
         try:
-            history = load_history(directory)
-            meta = msgspec.msgpack.decode((directory / _HISTORY_META).read_bytes())
-            heads = tuple(str(head) for head in meta["heads"])
-            if len(heads) == history.size:
-                self._remembered = _Remembered(history, heads, int(meta["journal_size"]), meta["tip"])
-        except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
-            return  # damaged: made anew from the journal below
-
-    def import_commits(self, *, limit: int | None, progress: Progress | None = None) -> tuple[int, int]:
-        """Import commits the journal does not have; returns (imported, forgotten).
-
-        Incremental: only commits after the last imported one, unless the history was rewritten or `limit`
-        asks for
-        more of the past than there is. Episodes whose commit no reference holds any more are forgotten.
-        """
-        adapters = self.adapters
-        control = adapters.control
-        if control is None:
-            return 0, 0
-        with adapters.lock("history"):
-            known = _known_commits(adapters.journal)
-            forgotten = self._forget_rewritten(known)
-            pending: list[Mapping[str, object]] = []
-            imported = 0
-            understand = partial(parse_intent, project_id=adapters.project_id)
-            total = limit or control.count_commits()
-            for seen, body in enumerate(
-                commit_episodes(control.commits(limit), adapters.project_id, understand), 1
-            ):
-                if body["commit_sha"] not in known:
-                    pending.append(body)
-                if len(pending) >= _BATCH:
-                    imported += len(adapters.journal.append(STREAM, KIND, pending, by=SOURCE, sync=False))
-                    pending.clear()
-                if progress is not None and seen % 50 == 0:
-                    progress("reading history", min(seen, total), total)
-            imported += len(adapters.journal.append(STREAM, KIND, pending, by=SOURCE)) if pending else 0
-        return imported, forgotten
-
-    def _forget_rewritten(self, known: frozenset[str]) -> int:
-        adapters = self.adapters
-        tip = self._remembered.tip if self._remembered is not None else None
-        head = adapters.head()
-        if not known or adapters.control is None or tip is None or head is None:
-            return 0
-        if adapters.control.is_ancestor(tip, head):
-            return 0
-        gone = sorted(known - adapters.control.reachable())
-        if gone:
-            body = {
-                "session_ids": [f"git:{sha}" for sha in gone],
-                "reason": "no reference holds these commits any more",
-            }
-            adapters.journal.append(STREAM, FORGOTTEN, [body], by=SOURCE)
-        return len(gone)
-
-    def _remember(self, size: int, tip: str | None) -> None:
-        limit = max(self.limits.history_commits, 1)
-        entries = (entry for _, entry in self.adapters.journal.read(STREAM))
-        history, heads, _ = recall(entries, limit)
-
-        def write(directory: Path) -> None:
-            save_history(history, directory)
-            meta = {"heads": heads, "journal_size": size, "tip": tip}
-            (directory / _HISTORY_META).write_bytes(msgspec.msgpack.encode(meta))
-
-        self.adapters.publish(HISTORY, write)
-        self._remembered = _Remembered(history, heads, size, tip)
-        self._view = None
+            self._index = load_index(self.adapters.publish(PROJECT, write))
+        except StoreError as error:
+            self._notes.append(f"the index is not kept for the next run: {error.message}")
 
 
-def _known_commits(journal: Journal) -> frozenset[str]:
-    known: set[str] = set()
-    for _, entry in journal.read(STREAM):
-        if entry.kind == KIND:
-            known.add(str(entry.body.get("commit_sha", "")))
-        elif entry.kind == FORGOTTEN:
-            known.difference_update(
-                session.removeprefix("git:") for session in entry.body.get("session_ids", ())
-            )
-    return frozenset(known)
+def _past_store(adapters: Adapters) -> PastStore:
+    control = adapters.control
+    return PastStore(
+        project_id=adapters.project_id,
+        journal=adapters.journal,
+        open=partial(adapters.latest, HISTORY),
+        publish=partial(adapters.publish, HISTORY),
+        lock=partial(adapters.lock, HISTORY),
+        understand=partial(parse_intent, project_id=adapters.project_id),
+        commits=None if control is None else control.commits,
+    )
+
+
+def _usable(adapters: Adapters, kind: str) -> Path | None:
+    """Return the current generation of a kind that is made anew without a word when it is damaged."""
+    found = adapters.latest(kind)
+    return None if isinstance(found, Damaged) else found
 
 
 def _scan_report(scanned: Scan, extraction: Extraction) -> dict[str, object]:

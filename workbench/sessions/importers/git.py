@@ -14,7 +14,19 @@ MAX_CHANGES = 400  # a commit beyond this is a mass change: its first files stan
 SOURCE = "import:git"
 KIND = "episode.imported"
 
+_PREFIX = "git:"
+
 Understand = Callable[[str], Intent]
+
+
+def commit_session(sha: str) -> str:
+    """Return the id of a commit's episode."""
+    return f"{_PREFIX}{sha}"
+
+
+def session_commit(session: str) -> str:
+    """Return the commit of an episode, empty if it is not a commit's."""
+    return session.removeprefix(_PREFIX) if session.startswith(_PREFIX) else ""
 
 
 def commit_episode(commit: Commit, project_id: str, understand: Understand) -> dict[str, Any] | None:
@@ -24,7 +36,7 @@ def commit_episode(commit: Commit, project_id: str, understand: Understand) -> d
         return None
     intent = understand(text)
     return {
-        "session_id": f"git:{commit.sha}",
+        "session_id": commit_session(commit.sha),
         "project_id": project_id,
         "task_text": text,
         "task_fingerprint": intent.task_fingerprint,

@@ -1,0 +1,68 @@
+"""What a workspace needs from outside, as records of functions: the store, version control, the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.ports import Damaged, Journal
+from workbench.project.scan import Lister
+from workbench.sessions.past import Commits
+
+
+@dataclass(frozen=True, slots=True)
+class VersionControl:
+    """What a repository answers.
+
+    `head()` is the commit checked out, None before the first. `inputs()` are files outside the project that
+    decide which names are listed. `touched()` are paths with uncommitted changes. All may raise GitError.
+    """
+
+    head: Callable[[], str | None]
+    inputs: Callable[[], tuple[str, ...]]
+    touched: Callable[[], tuple[str, ...]]
+    commits: Commits
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """Everything a workspace needs from outside.
+
+    `latest(kind)` gives the directory of the current generation, None before the first, or says that it is
+    damaged; `publish(kind, write)` makes a new one and returns its directory. `home` is the user's home, None
+    when rule files there are not to be read. `control` is None outside a repository. `degraded` names what is
+    missing, `notes` say why in sentences.
+    """
+
+    root: Path
+    project_id: str
+    home: Path | None
+    journal: Journal
+    home_journal: Journal
+    count_tokens: Callable[[str], int]
+    latest: Callable[[str], Path | Damaged | None]
+    publish: Callable[[str, Callable[[Path], None]], Path]
+    lock: Callable[[str], AbstractContextManager[None]]
+    now: Callable[[], float]
+    lister: Lister
+    control: VersionControl | None = None
+    degraded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def head(self) -> str | None:
+        """Return the commit checked out, None without one. Raises GitError."""
+        return None if self.control is None else self.control.head()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of what is indexed and remembered."""
+
+    max_files: int = 50_000
+    max_bytes: int = 1_000_000
+    history_commits: int = 2000
+    max_mended: int = 2000
+    excluded: tuple[str, ...] = ()
+    workers: int | None = None

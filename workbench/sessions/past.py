@@ -1,0 +1,307 @@
+"""A project's past kept in step: new commits become journal entries, entries the history a plan weighs.
+
+Only what is new is read, from version control and from the journal alike. Switching branches forgets nothing;
+commits that no reference holds any more are forgotten, by an entry like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from workbench.errors import GitError, JournalError, StoreError
+from workbench.ports import Damaged, Entry, Journal
+from workbench.records.episodes import Commit
+from workbench.records.plan import Intent
+from workbench.sessions.history import History, empty_history, load_history, save_history
+from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit
+from workbench.sessions.remember import (
+    FORGOTTEN,
+    STREAM,
+    Ledger,
+    fold,
+    pack_ledger,
+    recall,
+    unpack_ledger,
+)
+
+Progress = Callable[[str, int, int], None]
+
+GENERATION = "history"
+_META = "meta.msgpack"
+_LEDGER = "ledger.msgpack"
+_BATCH = 500
+_STEP = 50
+_IDLE_BYTES = 1 << 18  # entries of others that are read again by each process before a past is stored anew
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """What version control answers about the past. All may raise GitError.
+
+    `newest(limit, since)` yields the newest `limit` commits (None: all), oldest first, without those that
+    the commit `since` reaches; a `since` that is gone counts as None. `count(since)` is how many there are.
+    `lost(ids)` are those of some commits that no reference holds any more. `edge()` is a text that changes
+    when commits appear behind those that are there, as when a shallow clone is deepened.
+    """
+
+    newest: Callable[[int | None, str | None], Iterator[Commit]]
+    count: Callable[[str | None], int]
+    lost: Callable[[Collection[str]], frozenset[str]]
+    edge: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class PastStore:
+    """Where the past of a project comes from and goes to. `commits` is None outside a repository."""
+
+    project_id: str
+    journal: Journal
+    open: Callable[[], Path | Damaged | None]
+    publish: Callable[[Callable[[Path], None]], Path]
+    lock: Callable[[], AbstractContextManager[None]]
+    understand: Callable[[str], Intent]
+    commits: Commits | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far version control was read: from the commit `tip`, `depth` commits back (-1: all of them)."""
+
+    tip: str
+    edge: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The history a plan weighs. `heads` are the first lines of its tasks, newest first.
+
+    `offset` is how far the journal is folded in, `events` and `malformed` how many entries of it counted and
+    could not be read.
+    """
+
+    history: History = field(default_factory=empty_history)
+    heads: tuple[str, ...] = ()
+    offset: int = 0
+    events: int = 0
+    malformed: int = 0
+    limit: int = 0
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastSync:
+    """A past in step with version control and journal, what came and went, and what could not be done."""
+
+    past: Past
+    imported: int = 0
+    forgotten: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class PastKeeper:
+    """Keeps one project's past; not thread-safe. The ledger is read when something is new, not before."""
+
+    def __init__(self, store: PastStore) -> None:
+        self.store = store
+        self.past: Past | None = None
+        self._ledger: Ledger | None = None
+        self._kept = 0  # the journal's offset in the generation on disk
+
+    def sync(
+        self, head: str | None, *, limit: int, progress: Progress | None = None, rebuild: bool = False
+    ) -> PastSync:
+        """Bring the past in step with the commit `head`, and make it of the newest `limit` tasks.
+
+        Failures of git or of the disk leave a past that is as good as it can be, and a note.
+        """
+        notes: list[str] = []
+        if rebuild:
+            self.past, self._ledger = None, Ledger(limit)
+        elif self.past is None:
+            self.past = self._open(notes)
+        mark = None if self.past is None else self.past.mark
+        imported = forgotten = 0
+        commits = self.store.commits
+        try:
+            if commits is not None and head is not None:
+                wanted = Mark(head, commits.edge(), limit)
+                if mark is None or not _covers(mark, wanted):
+                    imported, forgotten = self._import(commits, mark, wanted, limit, progress)
+                    mark = wanted
+        except GitError as error:
+            notes.append(f"history is incomplete: {error.message}")
+        except StoreError as error:
+            notes.append(f"history cannot be recorded: {error.message}")
+        past = self._remember(limit, mark, notes)
+        if past.malformed:
+            notes.append(
+                f"{past.malformed} entries of the sessions journal are malformed and left out; "
+                "see `workbench doctor`"
+            )
+        return PastSync(past, imported, forgotten, tuple(notes))
+
+    def import_commits(
+        self, head: str, *, depth: int | None, limit: int, progress: Progress | None = None
+    ) -> PastSync:
+        """Import the newest `depth` commits (None: all) that the journal does not have yet.
+
+        Raises: GitError, StoreError.
+        """
+        notes: list[str] = []
+        if self.past is None:
+            self.past = self._open(notes)
+        mark = None if self.past is None else self.past.mark
+        imported = forgotten = 0
+        if self.store.commits is not None:
+            wanted = Mark(head, self.store.commits.edge(), -1 if depth is None else depth)
+            imported, forgotten = self._import(self.store.commits, mark, wanted, limit, progress)
+            mark = wanted
+        return PastSync(self._remember(limit, mark, notes), imported, forgotten, tuple(notes))
+
+    def _import(
+        self, commits: Commits, mark: Mark | None, wanted: Mark, limit: int, progress: Progress | None
+    ) -> tuple[int, int]:
+        store = self.store
+        since = mark.tip if mark is not None and _covers(replace(mark, tip=wanted.tip), wanted) else None
+        with store.lock():
+            ledger = self._caught_up(limit)
+            forgotten = _forget(store, ledger, commits)
+            depth = None if wanted.depth < 0 else wanted.depth
+            total = commits.count(since) if progress is not None else 0
+            if depth is not None:
+                total = min(total, depth)
+            found = _seen(commits.newest(depth, since), total, progress)
+            new = (commit for commit in found if commit_session(commit.sha) not in ledger.alive)
+            bodies = commit_episodes(new, store.project_id, store.understand)
+            imported = 0
+            while batch := list(islice(bodies, _BATCH)):
+                imported += len(store.journal.append(STREAM, KIND, batch, by=SOURCE))
+        return imported, forgotten
+
+    def _caught_up(self, limit: int) -> Ledger:
+        """Return the ledger with everything the journal holds now."""
+        if self._ledger is None:
+            self._ledger = self._open_ledger()
+        journal = self.store.journal
+        if self._ledger is None or self._ledger.limit != limit or self._ledger.offset > journal.size(STREAM):
+            self._ledger = Ledger(limit)
+        try:
+            fold(self._ledger, partial(_read, journal))
+        except JournalError:
+            if not self._ledger.offset:
+                raise
+            self._ledger = Ledger(limit)  # the journal was replaced: what is known of it is of another
+            fold(self._ledger, partial(_read, journal))
+        return self._ledger
+
+    def _open_ledger(self) -> Ledger | None:
+        directory = self.store.open()
+        if directory is None or isinstance(directory, Damaged):
+            return None
+        try:
+            return unpack_ledger((directory / _LEDGER).read_bytes())
+        except (OSError, ValueError, msgspec.MsgspecError):
+            return None  # damaged: made anew from the journal
+
+    def _remember(self, limit: int, mark: Mark | None, notes: list[str]) -> Past:
+        """Fold in what the journal has that the past has not."""
+        past = self.past
+        same = past is not None and past.limit == limit
+        if past is not None and same and past.mark == mark and self.store.journal.size(STREAM) == past.offset:
+            return past
+        ledger = self._caught_up(limit)
+        if past is not None and same and ledger.events == past.events:
+            history, heads = past.history, past.heads
+        else:
+            history, heads = recall(ledger)
+        counts = (ledger.offset, ledger.events, ledger.malformed)
+        self.past = Past(history, heads, *counts, limit, mark)
+        idle = past is not None and history is past.history and mark == past.mark
+        if not idle or ledger.offset - self._kept > _IDLE_BYTES:
+            self._keep(self.past, ledger, notes)
+        return self.past
+
+    def _keep(self, past: Past, ledger: Ledger, notes: list[str]) -> None:
+        mark = past.mark
+        meta = _Meta(
+            past.heads,
+            past.offset,
+            past.events,
+            past.malformed,
+            past.limit,
+            None if mark is None else (mark.tip, mark.edge, mark.depth),
+        )
+
+        def write(directory: Path) -> None:
+            save_history(past.history, directory)
+            (directory / _META).write_bytes(msgspec.msgpack.encode(meta))
+            (directory / _LEDGER).write_bytes(pack_ledger(ledger))
+
+        try:
+            self.store.publish(write)
+            self._kept = past.offset
+        except StoreError as error:
+            notes.append(f"history is not kept for the next run: {error.message}")
+
+    def _open(self, notes: list[str]) -> Past | None:
+        directory = self.store.open()
+        if directory is None:
+            return None
+        try:
+            if isinstance(directory, Damaged):
+                raise ValueError(directory.reason)
+            history = load_history(directory)
+            meta = msgspec.msgpack.decode((directory / _META).read_bytes(), type=_Meta)
+            if len(meta.heads) != history.size or meta.offset > self.store.journal.size(STREAM):
+                raise ValueError("it is of another journal")
+        except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
+            notes.append(f"the stored history could not be used ({error}); it was made anew from the journal")
+            return None
+        mark = None if meta.mark is None else Mark(*meta.mark)
+        self._kept = meta.offset
+        return Past(history, meta.heads, meta.offset, meta.events, meta.malformed, meta.limit, mark)
+
+
+class _Meta(msgspec.Struct):
+    heads: tuple[str, ...]
+    offset: int
+    events: int
+    malformed: int
+    limit: int
+    mark: tuple[str, str, int] | None
+
+
+def _covers(mark: Mark, wanted: Mark) -> bool:
+    deep = mark.depth < 0 or 0 <= wanted.depth <= mark.depth
+    return mark.tip == wanted.tip and mark.edge == wanted.edge and deep
+
+
+def _forget(store: PastStore, ledger: Ledger, commits: Commits) -> int:
+    known = [sha for session in ledger.alive if (sha := session_commit(session))]
+    gone = sorted(commits.lost(known)) if known else []
+    if gone:
+        body = {
+            "session_ids": [commit_session(sha) for sha in gone],
+            "reason": "no reference holds these commits any more",
+        }
+        store.journal.append(STREAM, FORGOTTEN, [body], by=SOURCE)
+    return len(gone)
+
+
+def _seen(commits: Iterable[Commit], total: int, progress: Progress | None) -> Iterator[Commit]:
+    for number, commit in enumerate(commits, 1):
+        if progress is not None and (number % _STEP == 0 or number == total):
+            progress("reading history", min(number, total), total)
+        yield commit
+
+
+def _read(journal: Journal, start: int) -> Iterator[tuple[int, Entry]]:
+    return journal.read(STREAM, start)
