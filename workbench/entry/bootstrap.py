@@ -11,7 +11,7 @@ from pathlib import Path
 
 from store import generations, locks
 from store.clock import SystemClock
-from store.embedding import EmbeddingSettings, resolve_embedder
+from store.embedding import DOWNLOAD, OFF, PACKAGED, EmbeddingSettings, resolve_embedder, survey
 from store.embedding_cache import CachedEmbedder, cached
 from store.git import (
     Repository,
@@ -134,10 +134,12 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
     """
     found = open_workspace(start, config, environment)
     chunks, worth = load_chunk_model()
+    embedder, unprepared = _embedder(config, found.location.home)
     planner = Planner(
         ranking=load_model(config.models.ranking or DEFAULT_MODEL),
         plain_ranking=load_model(LEXICAL_MODEL),
-        embedder=_embedder(config, found.location.home),
+        embedder=embedder,
+        embedder_note=unprepared,
         chunks=chunks,
         worth=worth,
         counter=found.counter,
@@ -174,9 +176,20 @@ def embedding_settings(config: Config) -> EmbeddingSettings:
     )
 
 
-def _embedder(config: Config, home: Path) -> CachedEmbedder | None:
-    embedder, _ = resolve_embedder(embedding_settings(config))
-    return None if embedder is None else cached(embedder, home / "embeddings")
+def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
+    """Return the embedder if a model is ready, and what is missing if not.
+
+    A model that would first have to be built or fetched is left to `workbench model prepare`: a plan does not
+    wait for it.
+    """
+    settings = embedding_settings(config)
+    chosen = next((option for option in survey(settings) if option.available), None)
+    if chosen is None or settings.model.lower() in OFF:
+        return None, ""
+    if chosen.source == DOWNLOAD or (chosen.source == PACKAGED and chosen.reason):
+        return None, "the embedding model is not prepared yet: run `workbench model prepare`"
+    embedder, _ = resolve_embedder(settings)
+    return (None if embedder is None else cached(embedder, home / "embeddings")), ""
 
 
 def _repository(start: Path) -> tuple[Repository | None, str]:

@@ -96,7 +96,7 @@ def is_import(line: str) -> bool:
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line begins like a comment, a decorator or a docstring in one of the languages the index knows."""
+    """Whether a line begins like a comment, a decorator or a docstring in one of the known languages."""
     return _LEAD.match(line) is not None
 
 

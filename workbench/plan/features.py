@@ -49,13 +49,33 @@ SOURCES: dict[str, tuple[str, ...]] = {
         "fan_in",
     ),
     "semantic": ("semantic", "affinity_semantic"),
-    "episodic": ("affinity", "affinity_head", "affinity_best", "association", "cochange", "cochange_lift"),
+    "episodic": (
+        "affinity",
+        "affinity_head",
+        "affinity_folder",
+        "affinity_best",
+        "association",
+        "cochange",
+        "cochange_lift",
+    ),
     "causal": ("causal",),
-    "recency": ("recency_3", "recency_12", "recency_50", "frequency"),
+    "recency": ("recency_1", "recency_3", "recency_12", "recency_50", "frequency"),
 }
 
 # Signals whose unit is already comparable between tasks: they enter as they are.
-_BOUNDED = ("role_", "called_", "coverage_", "size", "depth", "risk", "changelog", "last_seen", "layer_match")
+_BOUNDED = (
+    "role_",
+    "called_",
+    "coverage_",
+    "rarest_",
+    "affinity_role",
+    "size",
+    "depth",
+    "risk",
+    "changelog",
+    "last_seen",
+    "layer_match",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +117,7 @@ def seed_mass(view: ProjectView, signals: Mapping[str, Float32], weights: Mappin
     top = np.lexsort((np.arange(len(look)), -look))[:SEEDS]
     top = top[np.isfinite(look[top])]
     mass[top] = np.exp(np.float32(SHARPNESS) * (look[top] - look[top[0]]))
-    return mass / mass.sum()
+    return np.asarray(mass / mass.sum(), dtype=np.float32)
 
 
 def gather(view: ProjectView, signals: Mapping[str, Float32], *, per_source: int = PER_SOURCE) -> Candidates:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import WorkbenchError
 from workbench.plan.compose import FileCandidate, Pack, compose
 from workbench.plan.contents import Content, Contents, digests_of
 from workbench.plan.intent import parse_intent
@@ -16,6 +17,7 @@ from workbench.plan.ranking import LinearModel, rank_files, relevance
 from workbench.plan.render import STYLES, Passage, Style
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.response import plan_response
+from workbench.plan.semantics import CachingEmbedder, Semantics, TaskVector, cosines, past_cosines
 from workbench.plan.snippets import ChunkModel, chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
@@ -23,8 +25,9 @@ from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
 from workbench.records.project import Skipped
 from workbench.records.rules import Authority
 from workbench.rules.applying import PlanRuleLimits, RuleSelection, select_rules
-from workbench.rules.lexical import lexical_relevance
 from workbench.rules.match import MatchParams, RuleQuery, match_rules
+from workbench.rules.relevance import by_meaning, by_words, rule_texts
+from workbench.rules.rulebook import Rulebook
 from workbench.text.tasks import clean_task, split_head
 from workbench.text.tokens import TokenCounter
 
@@ -45,7 +48,9 @@ class Planner:
     counter: TokenCounter
     contents: Contents
     matching: MatchParams
-    embed_task: Callable[[str], Float32] | None = None
+    plain_ranking: LinearModel | None = None
+    embedder: CachingEmbedder | None = None
+    embedder_note: str = ""
     read: int = READ
     named: int = NAMED
 
@@ -62,6 +67,18 @@ class Plan:
     stages: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Files in order, the model that ordered them, and what was known of past tasks by meaning."""
+
+    intent: Intent
+    files: tuple[RankedFile, ...]
+    synced: Synced
+    model: LinearModel
+    semantics: Semantics
+    vector: TaskVector
+
+
 def rank(
     workspace: Workspace,
     planner: Planner,
@@ -70,11 +87,19 @@ def rank(
     query_type: QueryType | None = None,
     strict: bool = False,
     progress: Progress | None = None,
-) -> tuple[Intent, tuple[RankedFile, ...], Synced]:
+) -> Ranking:
     """Rank the project's files for a task, best first."""
+    # A first index starts processes, which must happen before there are threads.
+    vector = TaskVector(planner.embedder, task) if workspace.indexed else None
     synced = workspace.sync(strict=strict, progress=progress)
+    vector = vector or TaskVector(planner.embedder, task)
     intent = parse_intent(task, project_id=workspace.adapters.project_id, query_type=query_type)
-    return intent, rank_files(workspace.view, intent, planner.ranking), synced
+    semantics = past_cosines(planner.embedder, vector, workspace.task_heads)
+    if semantics.tasks is None:
+        model = planner.plain_ranking or planner.ranking
+        return Ranking(intent, rank_files(workspace.view, intent, model), synced, model, semantics, vector)
+    ranked = rank_files(workspace.view, intent, planner.ranking, semantic={"tasks": semantics.tasks})
+    return Ranking(intent, ranked, synced, planner.ranking, semantics, vector)
 
 
 def plan(
@@ -88,7 +113,7 @@ def plan(
     """Plan context for a task. Raises: StaleProject under `strict`; errors of the store and git."""
     stages: dict[str, float] = {}
     clock = time.perf_counter()
-    intent, ranked, synced = rank(
+    ranking = rank(
         workspace,
         planner,
         request.task,
@@ -96,13 +121,14 @@ def plan(
         strict=request.strict,
         progress=progress,
     )
+    intent, ranked, synced = ranking.intent, ranking.files, ranking.synced
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - stages["sync"], 3)
     clock = time.perf_counter()
-    rules = _rules(workspace, planner, request, ranked)
+    rules = _rules(workspace, planner, request, ranking)
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
-    candidates, unread = _candidates(workspace, planner, intent, ranked, STYLES[style])
+    candidates, unread = _candidates(workspace, planner, ranking, STYLES[style])
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     pack = compose(_passages(rules), candidates, request.token_budget, STYLES[style], planner.counter)
@@ -123,26 +149,36 @@ def plan(
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
         dropped=dropped,
-        degraded=workspace.adapters.degraded,
-        notes=_notes(workspace, synced),
+        degraded=_degraded(workspace, planner),
+        notes=_notes(workspace, planner, ranking),
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
     return Plan(response, pack, intent, ranked, synced, stages)
 
 
-def _rules(
-    workspace: Workspace, planner: Planner, request: PlanRequest, ranked: Sequence[RankedFile]
-) -> RuleSelection:
+def _rules(workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking) -> RuleSelection:
     book = workspace.rulebook
-    paths = tuple(found.path for found in ranked[:10])
+    paths = tuple(found.path for found in ranking.files[:10])
     query = RuleQuery(
         text=request.task, project_id=workspace.adapters.project_id, paths=paths, now=workspace.adapters.now()
     )
     head, body = split_head(clean_task(request.task))
-    scores = lexical_relevance(book.words, f"{head}\n{body[:500]}")
-    matches = match_rules(book.rules, query, params=planner.matching, relevance=scores)
+    words = by_words(book.words, f"{head}\n{body[:500]}")
+    matches = match_rules(book.rules, query, _meaning(book, planner, ranking.vector), words, planner.matching)
     limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
     return select_rules(book.rules, matches, paths, limits, query)
+
+
+def _meaning(book: Rulebook, planner: Planner, vector: TaskVector) -> Float32 | None:
+    if planner.embedder is None or not book.rules:
+        return None
+    query = vector.get()
+    if query is None:
+        return None
+    try:
+        return by_meaning(cosines(planner.embedder.embed(rule_texts(book.rules)), query))
+    except WorkbenchError:
+        return None  # the model failed after it had answered: words alone, as without a model
 
 
 def _passages(selection: RuleSelection) -> list[Passage]:
@@ -170,25 +206,25 @@ def _passages(selection: RuleSelection) -> list[Passage]:
 
 
 def _candidates(
-    workspace: Workspace, planner: Planner, intent: Intent, ranked: Sequence[RankedFile], style: Style
+    workspace: Workspace, planner: Planner, ranking: Ranking, style: Style
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     digests = digests_of(workspace.snapshot)
     read: list[tuple[RankedFile, Content]] = []
     unread: list[Skipped] = []
-    for found in ranked[: planner.read]:
+    for found in ranking.files[: planner.read]:
         content = planner.contents.read(found.path, workspace.index, digests)
         if isinstance(content, Skipped):
             unread.append(content)
         else:
             read.append((found, content))
-    rows = chunk_features(intent, [content.text for _, content in read])
+    rows = chunk_features(ranking.intent, [content.text for _, content in read])
     candidates = [
         FileCandidate(
             path=found.path,
             score=found.score,
             offers=file_offers(
                 content.text,
-                relevance(planner.ranking, found.score),
+                relevance(ranking.model, found.score),
                 expected_shares(planner.chunks, chunk_rows),
                 content.symbols,
                 style,
@@ -199,9 +235,9 @@ def _candidates(
         )
         for (found, content), chunk_rows in zip(read, rows, strict=True)
     ]
-    for found in ranked[planner.read : planner.read + planner.named]:
+    for found in ranking.files[planner.read : planner.read + planner.named]:
         offer = named_only(
-            found.path, relevance(planner.ranking, found.score), style, planner.counter, planner.worth
+            found.path, relevance(ranking.model, found.score), style, planner.counter, planner.worth
         )
         candidates.append(FileCandidate(found.path, found.score, (offer,)))
     return candidates, unread
@@ -213,10 +249,17 @@ def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[
     return [layer for layer in route(intent.predicted) if positions and view.layers[layer][positions].any()]
 
 
-def _notes(workspace: Workspace, synced: Synced) -> list[str]:
-    notes = list(workspace.adapters.notes)
-    if synced.cache == "partial":
-        notes.append(f"re-indexed before planning: {synced.reason}")
+def _degraded(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
+    missing = ("embeddings",) if planner.embedder is None else ()
+    return (*workspace.adapters.degraded, *missing)
+
+
+def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str]:
+    notes = [*workspace.adapters.notes, *ranking.synced.notes]
+    if ranking.synced.cache == "partial":
+        notes.append(f"re-indexed before planning: {ranking.synced.reason}")
+    if ranking.semantics.total and ranking.semantics.missing:
+        notes.append(f"past tasks were not compared by meaning: {ranking.semantics.missing}")
     if workspace.scan_report.get("capped"):
         notes.append("the project has more files than are indexed; see `workbench status`")
     return notes

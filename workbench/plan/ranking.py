@@ -18,6 +18,7 @@ from workbench.records.plan import Intent, RankedFile
 Float32 = NDArray[np.float32]
 
 DEFAULT_MODEL = "files-v1"
+LEXICAL_MODEL = "files-v1-lexical"  # for where no embedding model is at hand
 
 
 @dataclass(frozen=True, slots=True)

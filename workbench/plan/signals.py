@@ -7,7 +7,6 @@ not depend on the task (recency, frequency, fan-in, roles) are computed once per
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,7 +28,7 @@ Float32 = NDArray[np.float32]
 Int64 = NDArray[np.int64]
 
 ROLES = tuple(Role)
-HALF_LIVES = (3.0, 12.0, 50.0, 250.0)  # in tasks, newest first
+HALF_LIVES = (1.0, 3.0, 12.0, 50.0, 250.0)  # in tasks, newest first
 SIMILAR_TASKS = 60
 
 _TEST_AFFIX = re.compile(r"^(?:test|spec)_?|_?(?:tests?|specs?|unittest)$")
@@ -94,6 +93,7 @@ class ProjectView:
     size: Float32
     depth: Float32
     parents: tuple[str, ...]
+    folder_of: Int64
     layers: dict[str, Float32]
     stems: Mapping[str, tuple[int, ...]]
     names: Mapping[str, tuple[int, ...]]
@@ -126,6 +126,8 @@ def view_project(index: ProjectIndex, history: History, *, touched: Sequence[str
     edges = index.edges
     roles = np.asarray([ROLES.index(role) for role in index.roles], dtype=np.int64)
     stems, names, folders = _pointers(index)
+    parents = tuple(path.rpartition("/")[0] for path in index.paths)
+    numbers = {parent: number for number, parent in enumerate(dict.fromkeys(parents))}
     return ProjectView(
         index=index,
         history=history,
@@ -145,8 +147,9 @@ def view_project(index: ProjectIndex, history: History, *, touched: Sequence[str
         roles=roles,
         size=(np.log1p(index.size) / 16.0).astype(np.float32),
         depth=np.asarray([path.count("/") for path in index.paths], dtype=np.float32) / 8.0,
-        parents=tuple(path.rpartition("/")[0] for path in index.paths),
-        layers=_layer_membership(index, roles, rows[1], edges),
+        parents=parents,
+        folder_of=np.asarray([numbers[parent] for parent in parents], dtype=np.int64),
+        layers=_layer_membership(index, roles, rows[2], edges),
         stems=stems,
         names=names,
         folders=folders,
@@ -174,7 +177,7 @@ def _layer_membership(
     }
 
 
-def _total(positions: Int64, weights: NDArray[np.floating], count: int) -> Float32:
+def _total(positions: Int64 | NDArray[np.int32], weights: NDArray[np.floating], count: int) -> Float32:
     return np.bincount(positions, weights=weights, minlength=count).astype(np.float32)
 
 
@@ -227,18 +230,18 @@ def prepare_query(intent: Intent) -> Query:
     """Derive the forms of a task that signals look at."""
     text = clean_task(intent.task)
     head, body = split_head(text)
-    words: Counter[str] = Counter()
+    words: dict[str, float] = {}
     for part, weight in ((head, 1.0), (body, 0.4)):
         found = ["".join(parts(word)) for word in _WORD.findall(part)]
         for word in found:
-            words[word] = max(words[word], weight)
+            words[word] = max(words.get(word, 0.0), weight)
         for first, second in pairwise(found):
-            words[first + second] = max(words[first + second], weight * 0.9)
+            words[first + second] = max(words.get(first + second, 0.0), weight * 0.9)
     return Query(
         intent=intent,
         terms=dict(intent.terms),
         head_terms=query_terms(head),
-        words=dict(words),
+        words=words,
         scope=scope_of(head),
     )
 
@@ -251,6 +254,8 @@ def lexical_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
         signals[f"bm25_{field}"] = index.bm25(field, query.terms, b=b)
         signals[f"bm25_{field}_head"] = index.bm25(field, query.head_terms, b=b)
         signals[f"coverage_{field}"] = index.coverage(field, query.head_terms)
+    for field in ("body", "name", "path"):
+        signals[f"rarest_{field}"] = index.rarest(field, query.head_terms)
     exact = {term: weight for term, weight in query.terms.items() if term.startswith("=")}
     signals["symbol_defined"] = index.bm25("name", exact, b=0.2)
     signals["symbol_used"] = index.bm25("body", exact, b=0.5)
@@ -367,6 +372,8 @@ def history_signals(view: ProjectView, query: Query, semantic: Float32 | None = 
         signals[name] = _spread(view, _best(similarity) ** 2 * age)
     signals["affinity_best"] = _spread_max(view, head * age)
     signals["association"] = _spread(view, association * age)
+    signals["affinity_folder"] = _by_folder(view, signals["affinity_head"])
+    signals["affinity_role"] = _by_role(view, _best(whole) ** 2 * age)
     if semantic is not None:
         signals["affinity_semantic"] = _spread(view, _best(np.maximum(semantic - 0.2, 0)) ** 2 * age)
         signals["affinity_semantic_best"] = _spread_max(view, np.maximum(semantic, 0) * age)
@@ -392,6 +399,26 @@ def _best(similarity: Float32) -> Float32:
 
 def _spread(view: ProjectView, weights: Float32) -> Float32:
     return _total(view.pairs_file, weights[view.pairs_task] * view.pair_weight, view.index.count)
+
+
+def _by_folder(view: ProjectView, affinity: Float32) -> Float32:
+    """Share a folder's affinity among its files: one without a past profits from its neighbours."""
+    totals = np.bincount(view.folder_of, weights=affinity)
+    sizes = np.maximum(np.bincount(view.folder_of), 1)
+    return (totals / np.sqrt(sizes))[view.folder_of].astype(np.float32)
+
+
+def _by_role(view: ProjectView, weights: Float32) -> Float32:
+    """The share of similar past tasks that touched a file of this role, float32 [n] in [0, 1]."""
+    total = float(weights.sum())
+    if not total:
+        return np.zeros(view.index.count, dtype=np.float32)
+    shares = np.zeros(len(ROLES), dtype=np.float32)
+    roles = view.roles[view.pairs_file]
+    for number in range(len(ROLES)):
+        touched = np.unique(view.pairs_task[roles == number])
+        shares[number] = weights[touched].sum() / total
+    return shares[view.roles]
 
 
 def _spread_max(view: ProjectView, weights: Float32) -> Float32:
@@ -432,7 +459,7 @@ def structure_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
 def layer_match(view: ProjectView, kind: QueryType) -> Float32:
     """The mean membership in the layers this kind of task is routed to, float32 [n] in [0, 1]."""
     routed = route(kind)
-    return np.mean([view.layers[layer] for layer in routed], axis=0, dtype=np.float32)
+    return np.asarray(np.mean([view.layers[layer] for layer in routed], axis=0), dtype=np.float32)
 
 
 def neighbour_signals(view: ProjectView, seeds: Float32) -> dict[str, Float32]:

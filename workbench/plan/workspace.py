@@ -82,6 +82,11 @@ class Workspace:
         self._notes: list[str] = []
 
     @property
+    def indexed(self) -> bool:
+        """Whether an index is at hand, in memory or on disk."""
+        return self._index is not None or self.adapters.latest(PROJECT) is not None
+
+    @property
     def index(self) -> ProjectIndex:
         """The index as of the last sync."""
         if self._index is None:

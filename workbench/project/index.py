@@ -94,6 +94,22 @@ class ProjectIndex:
         scores[~self.alive] = 0
         return scores
 
+    def rarest(self, name: str, terms: Iterable[str]) -> Float32:
+        """Return float32 [n] in [0, 1]: the scaled idf of the rarest query term that a file's field holds."""
+        scores = np.zeros(self.count, dtype=np.float32)
+        living = int(self.alive.sum())
+        for term in terms:
+            found = [(segment, segment.fields[name].posting(term)[0]) for segment in self.segments]
+            frequency = sum(int(self.alive[segment.start + docs].sum()) for segment, docs in found)
+            if not frequency:
+                continue
+            value = np.float32(inverse_document_frequency(frequency, living))
+            for segment, docs in found:
+                rows = segment.start + docs
+                scores[rows] = np.maximum(scores[rows], value)
+        scores[~self.alive] = 0
+        return scores / np.float32(np.log1p(2.0 * living + 1.0))
+
     def coverage(self, name: str, terms: Mapping[str, float]) -> Float32:
         """Return float32 [n]: the idf-weighted share of the query's known terms that a file's field holds."""
         scores = np.zeros(self.count, dtype=np.float32)

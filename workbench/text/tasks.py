@@ -21,8 +21,14 @@ def clean_task(task: str) -> str:
 
 
 def split_head(text: str) -> tuple[str, str]:
-    """Split a task into its head (first line) and the rest."""
-    head, _, body = text.partition("\n")
+    """Split a task into its head (the line that says what is to be done) and the rest.
+
+    That is the first line, unless it only announces what follows ("Implement the following plan:").
+    """
+    head, _, body = text.strip().partition("\n")
+    if head.rstrip().endswith(":") and body.strip():
+        announced, _, rest = body.strip().partition("\n")
+        return announced.strip(), f"{head.strip()}\n{rest.strip()}".strip()
     return head.strip(), body.strip()
 
 

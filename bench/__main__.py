@@ -1,0 +1,117 @@
+"""The benchmarks' command: `python -m bench [ranking|train|packs|speed|embedding] [--repos DIR]`.
+
+Without `--repos` the rankings are measured on this clone alone, which shows that the harness works, not how
+good the ranking is. The figures in docs/benchmarks.md come from the public repositories named in
+`bench/split.py`, cloned into one folder as `<owner>+<name>`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bench import split
+from bench.collect import Embed
+from bench.ranking import OURS, OURS_LEXICAL, Scores, rows_of, score, table, tests
+from bench.train import train
+from workbench.plan.ranking import LEXICAL_MODEL, load_model
+
+CACHE = Path(".bench")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a benchmark and print its tables in Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument(
+        "what", nargs="?", default="all", choices=["all", "ranking", "train", "packs", "speed"]
+    )
+    parser.add_argument("--repos", type=Path, help="folder of public repositories, named owner+name")
+    parser.add_argument("--tasks", type=int, default=150, help="commits of each repository (default: 150)")
+    parser.add_argument("--no-embeddings", action="store_true", help="leave the embedding model out")
+    parser.add_argument(
+        "--cache", type=Path, default=CACHE, help="where replayed tasks are kept (default: .bench)"
+    )
+    options = parser.parse_args(arguments)
+    embed = None if options.no_embeddings else _embedder(options.cache)
+    if options.what == "train":
+        return _train(options, embed)
+    if options.what in ("all", "ranking"):
+        _ranking(options, embed)
+    if options.what in ("all", "packs"):
+        from bench.packs import report
+
+        report(options.repos or _own(), options.tasks, cache=options.cache, say=_say)
+    if options.what in ("all", "speed"):
+        from bench.speed import report as speed
+
+        speed()
+    return 0
+
+
+def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
+    models = {OURS_LEXICAL: load_model(LEXICAL_MODEL)}
+    if embed is not None:
+        models[OURS] = load_model()
+    sets = (
+        ("commits", split.TEST, "Commits (task = message, tree = parent, truth = files modified)"),
+        ("prompts", split.PROMPTS_TEST, "Prompts of recorded agent sessions"),
+    )
+    for kind, names, title in sets:
+        folder, wanted = (options.repos, names) if options.repos else (_own().parent, (_own().name,))
+        found: list[Scores] = []
+        for name in wanted:
+            rows = rows_of(folder, name, kind, options.tasks, cache=options.cache, embed=embed, say=_say)
+            if rows:
+                found.append(score(name, rows, models))
+        if found:
+            systems = [*(name for name in found[0].ndcg if name not in models), *models]
+            best = OURS if OURS in models else OURS_LEXICAL
+            print(
+                f"\n## {title}\n\nnDCG@10 / R@10; the bracket is the 95 % interval of nDCG@10 over tasks.\n"
+            )
+            print(table(found, systems))
+            print("\n" + tests(found, best, [system for system in systems if system != best]))
+
+
+def _train(options: argparse.Namespace, embed: Embed | None) -> int:
+    if options.repos is None:
+        print("training needs --repos", file=sys.stderr)
+        return 2
+    rows = []
+    for kind, names in (("commits", split.TRAIN), ("prompts", split.PROMPTS_TRAIN)):
+        for name in names:
+            label = name if kind == "commits" else f"{name} prompts"
+            found = rows_of(
+                options.repos, name, kind, options.tasks, cache=options.cache, embed=embed, say=_say
+            )
+            rows += [(label, row) for row in found]
+    folder = Path(__file__).parent.parent / "workbench" / "models" / "data"
+    train(rows, LEXICAL_MODEL, semantic=False, folder=folder, say=_say)
+    if embed is not None:
+        train(rows, load_model().model_id, semantic=True, folder=folder, say=_say)
+    return 0
+
+
+def _own() -> Path:
+    return Path(__file__).resolve().parent.parent
+
+
+def _embedder(cache: Path) -> Embed | None:
+    from store.embedding import EmbeddingSettings, resolve_embedder
+    from store.embedding_cache import cached
+    from workbench.config import user_cache
+
+    embedder, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
+    if embedder is None:
+        _say(f"no embedding model: {', '.join(report.degraded)}")
+        return None
+    return cached(embedder, cache / "embeddings").embed
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

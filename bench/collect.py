@@ -1,0 +1,143 @@
+"""Replay one repository's tasks and keep every candidate's signals: models and peers share one run."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.fit import Group
+from bench.tasks import Task
+from bench.timeline import Moment, Timeline
+from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
+from workbench.plan.intent import parse_intent
+from workbench.plan.semantics import cosines, head_texts, task_text
+from workbench.plan.signals import ProjectView, prepare_query
+from workbench.project.layers import route
+from workbench.text.tasks import clean_task, split_head
+
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One replayed task. `peers` are the paths each peer puts first, `truth` the files that were modified."""
+
+    task: Task
+    names: tuple[str, ...]
+    paths: tuple[str, ...]
+    values: NDArray[np.float32]
+    best: NDArray[np.float32]
+    truth: frozenset[str]
+    peers: Mapping[str, tuple[str, ...]]
+
+
+def collect(
+    timeline: Timeline,
+    tasks: Sequence[Task],
+    seeds: Mapping[str, float],
+    *,
+    embed: Embed | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Row]:
+    """Return a row for each task whose modified files exist in the tree it started from."""
+    rows = []
+    for number, task in enumerate(tasks):
+        moment = timeline.at(task.revision)
+        positions = moment.view.index.positions
+        truth = frozenset(path for path in task.modified if path in positions)
+        if truth:
+            rows.append(_row(moment, task, truth, seeds, embed))
+        if progress is not None:
+            progress(number + 1, len(tasks))
+    return rows
+
+
+def _row(
+    moment: Moment, task: Task, truth: frozenset[str], seeds: Mapping[str, float], embed: Embed | None
+) -> Row:
+    intent = parse_intent(task.text)
+    semantic: dict[str, NDArray[np.float32]] = {}
+    if embed is not None and moment.past:
+        heads = head_texts([split_head(clean_task(commit.subject))[0] for commit in moment.past])
+        semantic["tasks"] = cosines(embed(heads), embed([task_text(task.text)])[0])
+    found = candidates_for(moment.view, prepare_query(intent), seeds, semantic)
+    paths = tuple(moment.view.index.paths[position] for position in found.positions.tolist())
+    return Row(
+        task, found.names, paths, found.values, found.best, truth, _peers(moment.view, found, paths, intent)
+    )
+
+
+PEERS: dict[str, dict[str, float]] = {
+    "bm25 on content": {"bm25_body": 1.0},
+    "path match": {"bm25_path": 1.0},
+    "history affinity": {"affinity": 1.0},
+    "recency": {"recency_12": 1.0},
+    "hand mixture": {
+        "bm25_body": 0.35,
+        "bm25_path": 0.2,
+        "affinity": 0.3,
+        "recency_50": 0.2,
+        "frequency": 0.1,
+    },
+}
+
+
+def _peers(
+    view: ProjectView, found: Candidates, paths: Sequence[str], intent: Any
+) -> dict[str, tuple[str, ...]]:
+    columns = {name: column for column, name in enumerate(found.names)}
+    ranked = {"query_type routing": _routing(view, intent)}
+    for peer, weights in PEERS.items():
+        scores = np.zeros(len(paths))
+        for name, weight in weights.items():
+            column = columns[name]
+            scores += weight * found.values[:, column] / max(float(found.best[column]), 1e-9)
+        order = np.lexsort((np.arange(len(paths)), -scores))
+        ranked[peer] = tuple(paths[row] for row in order[:50].tolist() if scores[row] > 0)
+    return ranked
+
+
+def _routing(view: ProjectView, intent: Any) -> tuple[str, ...]:
+    """The baseline: files of the layers routed to, by fan-in inside each layer, layers in turn."""
+    columns = []
+    for layer in route(intent.predicted):
+        members = view.layers[layer]
+        order = np.lexsort((np.arange(len(members)), -members))
+        columns.append([int(row) for row in order[:50] if members[row] > 0 and view.index.alive[row]])
+    merged: dict[int, None] = {}
+    for depth in range(50):
+        for column in columns:
+            if depth < len(column):
+                merged[column[depth]] = None
+    return tuple(view.index.paths[row] for row in list(merged)[:50])
+
+
+def group(row: Row, repository: str, *, without: Sequence[str] = ()) -> tuple[tuple[str, ...], Group]:
+    """Return (feature names, group) of a row for fitting, with some signals left out."""
+    empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
+    found = Candidates(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
+    names = feature_names(row.names)
+    keep = [column for column, name in enumerate(names) if name.split(".")[0] not in without]
+    matrix = feature_matrix(found)[:, keep]
+    relevant = np.asarray([path in row.truth for path in row.paths], dtype=np.bool_)
+    return tuple(names[column] for column in keep), Group(matrix, relevant, len(row.truth), repository)
+
+
+def load_rows(path: Path) -> list[Row] | None:
+    """Return rows saved before, None if there are none."""
+    if not path.exists():
+        return None
+    rows: list[Row] = pickle.loads(path.read_bytes())
+    return rows
+
+
+def save_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Save rows for later runs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(pickle.dumps(list(rows)))

@@ -1,0 +1,120 @@
+"""Ranking, measured: our models and their peers on the same tasks, with intervals and paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.collect import Embed, Row, collect, load_rows, save_rows
+from bench.measures import bootstrap, ndcg, paired_permutation, recall
+from bench.tasks import Task, commit_tasks, prompt_tasks
+from bench.timeline import Timeline, repositories
+from workbench.plan.features import Candidates, feature_matrix, feature_names
+from workbench.plan.ranking import LinearModel, load_model
+
+Say = Callable[[str], None]
+
+OURS = "workbench"
+OURS_LEXICAL = "workbench, no embeddings"
+KINDS: Mapping[str, Callable[[Timeline, int], list[Task]]] = {
+    "commits": commit_tasks,
+    "prompts": prompt_tasks,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Per task and system: nDCG@10 and recall@10, in the order of the tasks."""
+
+    repository: str
+    ndcg: Mapping[str, list[float]]
+    recall: Mapping[str, list[float]]
+
+
+def rows_of(
+    folder: Path, name: str, kind: str, count: int, *, cache: Path, embed: Embed | None, say: Say
+) -> list[Row]:
+    """Return the replayed tasks of a repository, from the cache if they were replayed before."""
+    kept = cache / f"{name}.{kind}.{count}.{'semantic' if embed else 'lexical'}.rows"
+    known = load_rows(kept)
+    if known is not None:
+        return known
+    found = repositories(folder, [name])
+    if not found:
+        say(f"{name}: not below {folder}, left out")
+        return []
+    timeline = Timeline(found[0], cache=cache)
+    tasks = KINDS[kind](timeline, count)
+    model = load_model()
+    rows = collect(timeline, tasks, model.seeds, embed=embed, progress=_every(say, name, kind))
+    timeline.save()
+    save_rows(kept, rows)
+    return rows
+
+
+def _every(say: Say, name: str, kind: str) -> Callable[[int, int], None]:
+    def told(done: int, total: int) -> None:
+        if done % 25 == 0 or done == total:
+            say(f"{name} {kind}: {done} of {total}")
+
+    return told
+
+
+def score(repository: str, rows: Sequence[Row], models: Mapping[str, LinearModel]) -> Scores:
+    """Measure every system on the same rows."""
+    gains: dict[str, list[float]] = {}
+    recalls: dict[str, list[float]] = {}
+    for row in rows:
+        rankings = {**row.peers, **{name: _ranked(row, model) for name, model in models.items()}}
+        for system, ranking in rankings.items():
+            hits = [path in row.truth for path in ranking]
+            gains.setdefault(system, []).append(ndcg(hits, len(row.truth)))
+            recalls.setdefault(system, []).append(recall(hits, len(row.truth)))
+    return Scores(repository, gains, recalls)
+
+
+def _ranked(row: Row, model: LinearModel) -> tuple[str, ...]:
+    empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
+    found = Candidates(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
+    weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
+    scores = np.round(feature_matrix(found) @ weights, 6)
+    return tuple(row.paths[number] for number in np.lexsort((np.arange(len(scores)), -scores)).tolist())
+
+
+def table(scores: Sequence[Scores], systems: Sequence[str]) -> str:
+    """Return a Markdown table: nDCG@10 / R@10 per repository and their mean, with an interval."""
+    lines = [
+        "| system | "
+        + " | ".join(f"{one.repository} ({len(one.ndcg[systems[0]])})" for one in scores)
+        + " | mean |",
+        "|---|" + "---|" * (len(scores) + 1),
+    ]
+    for system in systems:
+        cells = [f"{np.mean(one.ndcg[system]):.3f} / {np.mean(one.recall[system]):.3f}" for one in scores]
+        gain = float(np.mean([np.mean(one.ndcg[system]) for one in scores]))
+        found = float(np.mean([np.mean(one.recall[system]) for one in scores]))
+        low, high = bootstrap([value for one in scores for value in one.ndcg[system]])
+        lines.append(
+            f"| {system} | "
+            + " | ".join(cells)
+            + f" | **{gain:.3f} / {found:.3f}** [{low:.3f}, {high:.3f}] |"
+        )
+    return "\n".join(lines)
+
+
+def tests(scores: Sequence[Scores], ours: str, peers: Sequence[str]) -> str:
+    """Return one line per peer: the mean difference in nDCG@10 over all tasks and its paired p."""
+    mine = [value for one in scores for value in one.ndcg[ours]]
+    lines = []
+    for peer in peers:
+        theirs = [value for one in scores for value in one.ndcg[peer]]
+        difference = float(np.mean(mine) - np.mean(theirs))
+        p = paired_permutation(mine, theirs)
+        verdict = "" if p < 0.05 else ": no difference shown"
+        lines.append(
+            f"- {ours} - {peer}: {difference:+.3f} nDCG@10 over {len(mine)} tasks, p = {p:.4f}{verdict}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,27 @@
+"""Which public repositories the models are trained on and which the figures are reported on; never both."""
+
+from __future__ import annotations
+
+TRAIN = (
+    "encode+httpx",
+    "fastify+fastify",
+    "jqlang+jq",
+    "jekyll+jekyll",
+    "celery+celery",
+    "tokio-rs+axum",
+    "libuv+libuv",
+    "tqdm+tqdm",
+    "entireio+cli",
+)
+TEST = (
+    "simonw+datasette",
+    "sharkdp+bat",
+    "junegunn+fzf",
+    "google+gson",
+    "square+retrofit",
+    "pytest-dev+pytest",
+    "vuejs+core",
+    "EntityProcess+agentv",
+)
+PROMPTS_TRAIN = ("entireio+cli",)
+PROMPTS_TEST = ("PackmindHub+context-evaluator", "EntityProcess+agentv")

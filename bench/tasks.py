@@ -1,0 +1,83 @@
+"""Tasks with known answers: commits of a repository, and prompts of recorded agent sessions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bench.timeline import Timeline
+from store.git_process import run
+from workbench.errors import GitError
+from workbench.project.admission import refusal
+from workbench.records.episodes import ChangeKind, Commit
+from workbench.text.tasks import clean_task
+from workbench.text.terms import count_terms
+
+MAX_FILES = 30  # larger commits are mechanical: no reading list explains them
+CHECKPOINTS = "entire/checkpoints/v1"
+_TRAILER = re.compile(r"^Entire-Checkpoint:\s*([0-9a-f]{12})\s*$", re.MULTILINE)
+_BETWEEN = re.compile(r"\n\n?---\n\n?")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task, the revision its solver started from, and the files that turned out to be modified."""
+
+    text: str
+    revision: str
+    commit: str
+    modified: tuple[str, ...]
+
+
+def commit_tasks(timeline: Timeline, limit: int) -> list[Task]:
+    """Return the newest commits with one parent, a message and at least one modified text file."""
+    tasks = []
+    for commit in timeline.commits:
+        modified = _modified(commit)
+        text = f"{commit.subject}\n\n{commit.body}".strip()
+        if len(commit.parents) == 1 and modified and len(commit.files) <= MAX_FILES and clean_task(text):
+            tasks.append(Task(text, commit.parents[0], commit.sha, modified))
+        if len(tasks) >= limit:
+            break
+    return tasks
+
+
+def prompt_tasks(timeline: Timeline, limit: int) -> list[Task]:
+    """Return the prompts of sessions recorded by the Entire tool, with the files their commits modified.
+
+    The prompt is the last of the session's that says something (four terms or more).
+    """
+    tasks: list[Task] = []
+    seen: set[str] = set()
+    for commit in timeline.commits:
+        found = _TRAILER.search(commit.body)
+        modified = _modified(commit)
+        if found is None or found[1] in seen or len(commit.parents) != 1 or not modified:
+            continue
+        seen.add(found[1])
+        prompts = [part.strip() for part in _prompts(timeline, found[1]) if len(count_terms(part)) >= 4]
+        if prompts and len(commit.files) <= MAX_FILES:
+            tasks.append(Task(prompts[-1], commit.parents[0], commit.sha, modified))
+        if len(tasks) >= limit:
+            break
+    return tasks
+
+
+def _prompts(timeline: Timeline, checkpoint: str) -> Iterator[str]:
+    last = ""
+    for number in range(8):
+        name = f"{CHECKPOINTS}:{checkpoint[:2]}/{checkpoint[2:]}/{number}/prompt.txt"
+        try:
+            last = run(timeline.repository.root, ["show", name]).decode("utf-8", "replace")
+        except GitError:
+            break
+    yield from _BETWEEN.split(last)
+
+
+def _modified(commit: Commit) -> tuple[str, ...]:
+    return tuple(
+        change.old_path or change.path
+        for change in commit.files
+        if change.kind is ChangeKind.MODIFIED and refusal(change.path) is None
+    )

@@ -1,0 +1,109 @@
+"""Past tasks by meaning: the cosine of a task to the heads of finished ones.
+
+Whether embeddings pay is measured (`make bench`): over past tasks they do, over file outlines too little to
+be worth embedding a repository. Only vectors already in the cache are used: a plan never waits for the past
+to be embedded. They count once nearly all are there, so that plans do not wander while they arrive.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import WorkbenchError
+from workbench.text.tasks import clean_task, split_head
+
+Float32 = NDArray[np.float32]
+
+ENOUGH = 0.95
+MAX_HEAD = 300
+MAX_TASK = 1_000
+
+
+class CachingEmbedder(Protocol):
+    """An embedder with a cache that can be asked without embedding anything."""
+
+    @property
+    def model(self) -> str:
+        """Identity of the model."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None) -> Float32:
+        """Return float32 [n, d] unit vectors. Raises ModelError."""
+        ...
+
+    def known(self, texts: Sequence[str]) -> tuple[Float32, NDArray[np.bool_]]:
+        """Return (float32 [n, d], known bool [n])."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Semantics:
+    """Cosines float32 [tasks] of a task to past tasks, or None and the reason in a sentence."""
+
+    tasks: Float32 | None
+    known: int = 0
+    total: int = 0
+    missing: str = ""
+
+
+def head_texts(heads: Sequence[str]) -> list[str]:
+    """Return the texts that stand for past tasks in the embedding cache."""
+    return [head[:MAX_HEAD] or "." for head in heads]
+
+
+class TaskVector:
+    """The embedding of a task, computed in a thread while the project is brought in step.
+
+    Loading a model takes longer than everything else in a cold plan and needs little of the interpreter.
+    """
+
+    def __init__(self, embedder: CachingEmbedder | None, task: str) -> None:
+        self.reason = "no embedding model" if embedder is None else ""
+        self._vector: Float32 | None = None
+        self._thread: threading.Thread | None = None
+        if embedder is not None:
+            self._thread = threading.Thread(target=self._embed, args=(embedder, task_text(task)), daemon=True)
+            self._thread.start()
+
+    def _embed(self, embedder: CachingEmbedder, text: str) -> None:
+        try:
+            self._vector = embedder.embed([text])[0]
+        except WorkbenchError as error:
+            self.reason = error.message
+
+    def get(self) -> Float32 | None:
+        """Return the unit vector float32 [d], or None; `reason` then says why."""
+        if self._thread is not None:
+            self._thread.join()
+        return self._vector
+
+
+def task_text(task: str) -> str:
+    """Return what of a task is embedded."""
+    head, body = split_head(clean_task(task))
+    return f"{head}\n{body}".strip()[:MAX_TASK] or "."
+
+
+def past_cosines(embedder: CachingEmbedder | None, vector: TaskVector, heads: Sequence[str]) -> Semantics:
+    """Compare a task with past tasks, newest first as the history has them."""
+    if embedder is None or not heads:
+        return Semantics(None, missing=vector.reason)
+    vectors, known = embedder.known(head_texts(heads))
+    count = int(known.sum())
+    if count < ENOUGH * len(heads):
+        return Semantics(None, count, len(heads), f"{count} of {len(heads)} are embedded so far")
+    query = vector.get()
+    if query is None:
+        return Semantics(None, count, len(heads), vector.reason)
+    return Semantics(cosines(vectors, query), count, len(heads))
+
+
+def cosines(vectors: Float32, query: Float32) -> Float32:
+    """Return float32 [n], rounded: the same whatever threads are free, which BLAS does not promise."""
+    return np.round(np.einsum("ij,j->i", vectors, query), 5).astype(np.float32)
