@@ -256,6 +256,8 @@ def _degraded(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
 
 def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str]:
     notes = [*workspace.adapters.notes, *ranking.synced.notes]
+    if planner.embedder_note:
+        notes.append(planner.embedder_note)
     if ranking.synced.cache == "partial":
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
     if ranking.semantics.total and ranking.semantics.missing:

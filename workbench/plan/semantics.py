@@ -106,4 +106,5 @@ def past_cosines(embedder: CachingEmbedder | None, vector: TaskVector, heads: Se
 
 def cosines(vectors: Float32, query: Float32) -> Float32:
     """Return float32 [n], rounded: the same whatever threads are free, which BLAS does not promise."""
-    return np.round(np.einsum("ij,j->i", vectors, query), 5).astype(np.float32)
+    found: Float32 = np.round(np.einsum("ij,j->i", vectors, query), 5).astype(np.float32)
+    return found
