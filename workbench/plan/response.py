@@ -16,6 +16,7 @@ from workbench.records.plan import Intent, RankedFile, Representation
 from workbench.text.sanitize import visible_line
 
 SHOWN_DROPS = 12
+SHOWN_NAMES = 8
 _SHOWN_CONTRIBUTIONS = 3
 
 
@@ -90,12 +91,27 @@ def why_text(response: Mapping[str, Any], *, dropped: int = SHOWN_DROPS) -> str:
     ]
     if response["degraded"]:
         lines.append(f"  without: {', '.join(response['degraded'])}")
-    lines.extend(f"  + {line}" for line in response["decision_trace"])
+    lines.extend(f"  + {line}" for line in _told(response))
     out = response["dropped_candidates"]
     lines.extend(f"  - {visible_line(one['file'])}: {one['reason']}" for one in out[:dropped])
     if len(out) > dropped:
         lines.append(f"  - and {len(out) - dropped:,} more (all of them with --format json)")
     return "\n".join(lines) + "\n"
+
+
+def _told(response: Mapping[str, Any]) -> list[str]:
+    """Return the trace with all files that are named and not shown on one line."""
+    trace = list(response["decision_trace"])
+    files = range(len(response["rules"]), len(response["rules"]) + len(response["selection"]))
+    by_line = dict(zip(files, response["selection"], strict=True))
+    named = {line for line, one in by_line.items() if one["representation"] == Representation.PATH}
+    lines = [text for line, text in enumerate(trace) if line not in named]
+    if named:
+        names = [visible_line(by_line[line]["path"]) for line in sorted(named)]
+        more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
+        place = files.stop - len(named)
+        lines.insert(place, f"{len(names):,} named only: {', '.join(names[:SHOWN_NAMES])}{more}")
+    return lines
 
 
 def _trace(pack: Pack, features: Mapping[str, RankedFile]) -> list[str]:

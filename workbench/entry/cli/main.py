@@ -15,6 +15,14 @@ from workbench.entry.cli.output import Output
 from workbench.errors import ParseError, WorkbenchError
 
 COMMANDS = {
+    "plan": Lazy(
+        "workbench.entry.cli.plan_commands:plan",
+        "Pack what an agent should read for a task into a token budget.",
+    ),
+    "rank": Lazy(
+        "workbench.entry.cli.plan_commands:rank",
+        "List the files that matter for a task, the likeliest first.",
+    ),
     "config": Lazy("workbench.entry.cli.config_commands:config", "Show and change settings."),
 }
 

@@ -1,0 +1,202 @@
+"""`workbench plan` and `workbench rank`: what to read for a task, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.session import session
+from workbench.errors import UsageError
+from workbench.plan.pipeline import plan as make_plan
+from workbench.plan.pipeline import rank as rank_files
+from workbench.plan.response import rank_response, why_text
+from workbench.records.plan import Detail, PlanRequest, QueryType, RankedFile
+
+MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
+QUERY_TYPES = [str(kind) for kind in QueryType if kind is not QueryType.UNKNOWN]
+_SHOWN_REASONS = 3
+
+_TASK = click.argument("task", nargs=-1)
+_STDIN = click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
+_QUERY_TYPE = click.option(
+    "--query-type", type=click.Choice(QUERY_TYPES), help="The kind of task (default: told from its words)."
+)
+_STRICT = click.option(
+    "--strict", is_flag=True, default=None, help="Refuse (exit 3) when files changed since the last index."
+)
+
+
+@command(
+    examples=(
+        'workbench plan "jwt token is not refreshed on 401" --budget 3000',
+        'workbench plan "jwt token is not refreshed on 401" --copy',
+        "git log -1 --format=%B | workbench plan - --format xml > context.xml",
+        'workbench plan "add a retry" --json | jq -r ".context.files[]"',
+    )
+)
+@_TASK
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Most tokens of the whole text.")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["text", "markdown", "xml", "json"]),
+    help="How the context is written; json is the full answer.",
+)
+@click.option("--copy", is_flag=True, help="Put the context on the clipboard as well.")
+@_STRICT
+@_QUERY_TYPE
+@click.option(
+    "--why/--no-why", default=None, help="Print the reasons under the context, or not at all (see above)."
+)
+@_STDIN
+def plan(
+    task: Sequence[str],
+    budget: int | None,
+    shape: str | None,
+    copy: bool,
+    strict: bool | None,
+    query_type: str | None,
+    why: bool | None,
+    from_stdin: bool,
+) -> None:
+    """Pack what an agent should read for a task into a token budget.
+
+    Prints the rules that apply and the files that matter, the right lines of them, and under it why each
+    thing is in and what was left out. On a terminal the reasons follow the context; in a pipe only the
+    context goes to stdout and the reasons go to stderr, unless --quiet. --why puts them on stdout always.
+    """
+    here = current()
+    text = read_task(here, task, from_stdin)
+    with session("plan", plan__budget=budget, plan__format=shape, plan__strict=strict) as work:
+        settings = work.opened.config.plan
+        whole = settings.format == "json" or here.flags.json
+        request = PlanRequest(
+            project_root=str(work.opened.root),
+            task=text,
+            query_type=None if query_type is None else QueryType(query_type),
+            token_budget=settings.budget,
+            ml_mode=settings.ml_mode,
+            detail=Detail(settings.detail),
+            strict=settings.strict,
+        )
+        planner = work.opened.planner
+        made = make_plan(
+            work.opened.workspace,
+            planner,
+            request,
+            style="markdown" if settings.format == "json" else settings.format,
+            progress=work.progress,
+        )
+        response: Any = made.response
+        work.told.synced(made.synced)
+        work.told.stages.update(made.stages)
+        work.told.level("contents", planner.contents.hits, planner.contents.misses)
+        if planner.embedder is not None:
+            hits, misses = getattr(planner.embedder, "hits", 0), getattr(planner.embedder, "misses", 0)
+            work.told.level("embeddings", hits, misses)
+        work.told.tokens = made.pack.report.estimated_used
+        work.told.candidates = len(made.ranked)
+        work.told.degraded = tuple(response["degraded"])
+    context = str(response["context"]["text"])
+    if whole:
+        here.out.json(response)
+    else:
+        here.out.data(context)
+        tell_why(here, why_text(response), why)
+    if copy:
+        config = work.opened.config.clipboard
+        here.out.say(copy_text(context, config.mode, config.file))
+
+
+@command(
+    examples=(
+        'workbench rank "jwt token is not refreshed on 401" --top 5',
+        'workbench rank "jwt token is not refreshed on 401" --json | jq -r ".files[].path"',
+    )
+)
+@_TASK
+@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many files.")
+@_STRICT
+@_QUERY_TYPE
+@_STDIN
+def rank(
+    task: Sequence[str], top: int, strict: bool | None, query_type: str | None, from_stdin: bool
+) -> None:
+    """List the files that matter for a task, the likeliest first.
+
+    Each with its score and what contributed most to it; --json has every feature of every file.
+    """
+    here = current()
+    text = read_task(here, task, from_stdin)
+    with session("rank", plan__strict=strict) as work:
+        made = rank_files(
+            work.opened.workspace,
+            work.opened.planner,
+            text,
+            query_type=None if query_type is None else QueryType(query_type),
+            strict=work.opened.config.plan.strict,
+            progress=work.progress,
+        )
+        work.told.synced(made.synced)
+        work.told.candidates = len(made.files)
+        work.told.degraded = work.opened.workspace.adapters.degraded
+    if here.flags.json:
+        here.out.json(rank_response(made.files[:top]))
+        return
+    for line in ranking_lines(made.files[:top]):
+        here.out.data(line)
+    if not made.files:
+        here.out.say("no file has anything to do with this task")
+    work.tell_notes()
+
+
+def read_task(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
+    """Return the task of the arguments or of stdin. Raises UsageError if there is none."""
+    if from_stdin or list(words) == ["-"]:
+        if from_stdin and words and list(words) != ["-"]:
+            raise UsageError("the task was given twice", hint="Give it as an argument or on stdin.")
+        if sys.stdin.isatty():
+            here.out.say("Reading the task from the terminal; end it with Ctrl-D.")
+        text = sys.stdin.buffer.read(4 * MAX_TASK + 1).decode("utf-8", "replace")
+    else:
+        text = " ".join(words)
+    if len(text) > MAX_TASK:
+        here.out.warn(f"only the first {MAX_TASK:,} characters of the task are used")
+        text = text[:MAX_TASK]
+    if not text.strip():
+        raise UsageError("the task is empty", hint='Say what is to be done: workbench plan "fix the login".')
+    return text
+
+
+def tell_why(here: Invocation, reasons: str, wanted: bool | None) -> None:
+    """Print the reasons where they belong: under the context for a person, beside it in a pipe."""
+    if wanted or (wanted is None and sys.stdout.isatty()):
+        here.out.painted("\n" + "\n".join(here.out.style(line, "2") for line in reasons.splitlines()))
+    elif wanted is None:
+        here.out.say(reasons.rstrip("\n"))
+
+
+def copy_text(text: str, mode: str, file: str) -> str:
+    """Put text on the clipboard and return the sentence that says how."""
+    from pathlib import Path
+
+    from workbench.config import user_cache
+    from workbench.entry import clipboard
+
+    target = Path(file).expanduser() if file else user_cache() / "clipboard.txt"
+    return clipboard.copy(text, mode, target, clipboard.surroundings()).sentence
+
+
+def ranking_lines(files: Sequence[RankedFile]) -> list[str]:
+    """Return an aligned table: place, score, path, and what contributed most."""
+    width = max((len(found.path) for found in files), default=0)
+    lines = []
+    for place, found in enumerate(files, 1):
+        order = sorted(found.contributions.items(), key=lambda pair: (-pair[1], pair[0]))
+        reasons = ", ".join(f"{name} {value:+.2f}" for name, value in order[:_SHOWN_REASONS] if value > 0)
+        lines.append(f"{place:>3}  {found.score:>7.3f}  {found.path:<{width}}  {reasons}".rstrip())
+    return lines

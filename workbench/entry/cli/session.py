@@ -1,0 +1,41 @@
+"""A project opened for a command: its settings, its progress line and its measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from workbench.entry.bootstrap import Opened, open_project
+from workbench.entry.cli.frame import Invocation, current
+from workbench.entry.measuring import Measured, measured
+from workbench.entry.storage import recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a command works with. `progress` draws a line on stderr once the work takes a second."""
+
+    here: Invocation
+    opened: Opened
+    told: Measured
+    progress: Callable[[str, int, int], None]
+
+    def tell_notes(self) -> None:
+        """Say on stderr what is missing or elsewhere than usual: no history, state in the user's home."""
+        for note in self.opened.workspace.adapters.notes:
+            self.here.out.say(note)
+
+
+@contextmanager
+def session(operation: str, **flags: object) -> Iterator[Session]:
+    """Open the project, and measure and record what is done in it.
+
+    `flags` are settings a command's options decide (`plan__budget=3000`). Raises: WorkbenchError.
+    """
+    here = current()
+    opened = open_project(here.project, here.settings(**flags).config)
+    with measured(recorder(opened), operation) as told, here.out.progress("Working") as line:
+        yield Session(here, opened, told, lambda stage, done, total: line(done, total, stage.capitalize()))
+    if told.note:
+        here.out.warn(told.note)
