@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -94,26 +94,54 @@ def score_candidates(view: ProjectView, candidates: Candidates, model: LinearMod
     weights = np.asarray([model.weights.get(name, 0.0) for name in names], dtype=np.float64)
     scores = matrix.astype(np.float64) @ weights if len(names) else np.zeros(len(candidates.positions))
     paths = [view.index.paths[position] for position in candidates.positions.tolist()]
-    rounded = [round(score, 6) for score in scores.tolist()]
+    rounded = np.round(scores, 6).tolist()
     order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
-    used = np.flatnonzero(weights)
+    shares = specified(view, candidates)
+    values = np.round(matrix.astype(np.float64), 4).tolist()
+    parts = np.round(matrix * weights, 4).tolist()
     return tuple(
         RankedFile(
             path=paths[row],
             score=rounded[row],
-            features={
-                names[column]: round(float(matrix[row, column]), 4)
-                for column in np.flatnonzero(matrix[row]).tolist()
-            },
-            contributions={
-                names[column]: round(float(matrix[row, column]) * float(weights[column]), 4)
-                for column in used.tolist()
-                if matrix[row, column]
-            },
+            features={**shares[row], **_nonzero(names, values[row])},
+            contributions=_nonzero(names, parts[row]),
             sources=candidates.sources[row],
         )
         for row in order
     )
+
+
+def _nonzero(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    return {name: value for name, value in zip(names, values, strict=True) if value}
+
+
+def specified(view: ProjectView, candidates: Candidates) -> list[dict[str, float]]:
+    """Return the seven features of [img 7.3] of every candidate, under their names there.
+
+    Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens.
+    `f_semantic_score` compares past tasks by meaning, or without embeddings the content by its terms.
+    """
+    columns = {name: column for column, name in enumerate(candidates.names)}
+
+    def share(*signals: str) -> list[float]:
+        found = np.zeros(len(candidates.positions))
+        for name in signals:
+            column = columns.get(name)
+            if column is not None and candidates.best[column] > 0:
+                found = np.maximum(found, candidates.values[:, column] / float(candidates.best[column]))
+        return list(np.round(found, 4).tolist())
+
+    by_meaning = "affinity_semantic" if "affinity_semantic" in columns else "coverage_body"
+    table = {
+        "f_structural_relevance": share("layer_match"),
+        "f_semantic_score": share(by_meaning),
+        "f_affinity_score": share("affinity", "affinity_head"),
+        "f_recency_score": share("recency_12"),
+        "f_risk_score": share("risk", "fix_share"),
+        "f_test_proximity": share("tests_seed", "tested_by_seed"),
+        "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0).tolist(),
+    }
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
 def relevance(model: LinearModel, score: float) -> float:
