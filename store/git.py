@@ -12,6 +12,7 @@ from store.git_log import (
     shallow_edge,
 )
 from store.git_objects import BlobReader, read_tree
+from store.git_patches import log_patches
 from store.git_process import program
 from store.git_repository import (
     Repository,
@@ -39,6 +40,7 @@ __all__ = [
     "lister",
     "listing_inputs",
     "log_commits",
+    "log_patches",
     "lost_commits",
     "program",
     "reachable_commits",

@@ -13,7 +13,7 @@ from workbench.errors import GitError
 from workbench.records.episodes import FileChange
 from workbench.records.worktree import Hunk, WorkChanges
 
-_FLAGS = (
+PATCH_FLAGS = (
     "--no-ext-diff",
     "--no-textconv",
     "--no-color",
@@ -21,7 +21,7 @@ _FLAGS = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
@@ -31,7 +31,7 @@ def diff_files(repository: Repository, revision: str, other: str | None = None) 
 
     Renames are found. Submodules are left out. Raises GitError.
     """
-    arguments = ["diff", "-z", "--raw", "--numstat", "--no-abbrev", *_rename_flag(repository), *_FLAGS]
+    arguments = ["diff", "-z", "--raw", "--numstat", "--no-abbrev", *_rename_flag(repository), *PATCH_FLAGS]
     output = git_process.run(
         repository.root,
         [*_defused(repository, other), *arguments, *_revisions(repository, revision, other), "--"],
@@ -47,7 +47,7 @@ def diff_hunks(
     A renamed file is under its new name, a removed one under its old name; binary files and changes
     of mode only are absent. Keys are sorted. Raises GitError.
     """
-    arguments = ["diff", "-U0", *_rename_flag(repository), *_FLAGS, "--ignore-submodules=all"]
+    arguments = ["diff", "-U0", *_rename_flag(repository), *PATCH_FLAGS, "--ignore-submodules=all"]
     whole = [*_defused(repository, other), *arguments, *_revisions(repository, revision, other), "--"]
     with git_process.running(repository.root, whole) as child:
         assert child.stdout is not None
@@ -67,10 +67,10 @@ def parse_hunks(lines: Iterator[bytes]) -> dict[str, tuple[Hunk, ...]]:
         if left:
             left -= not line.startswith(b"\\")
         elif line.startswith(b"--- "):
-            old = _unquoted(line[4:])
+            old = unquoted(line[4:])
         elif line.startswith(b"+++ "):
-            new = _unquoted(line[4:])
-        elif match := _HUNK.match(line):
+            new = unquoted(line[4:])
+        elif match := HUNK.match(line):
             numbers = [1 if part is None else int(part) for part in match.groups()]
             path = name((new if new != b"/dev/null" else old)[2:])
             found.setdefault(path, []).append(Hunk(*numbers))
@@ -140,7 +140,7 @@ def _defused(repository: Repository, other: str | None) -> list[str]:
     return settings
 
 
-def _unquoted(raw: bytes) -> bytes:
+def unquoted(raw: bytes) -> bytes:
     """Undo git's C-style quoting of a path in a patch header."""
     text = raw.rstrip(b"\n")
     if not text.startswith(b'"'):

@@ -184,15 +184,20 @@ def _joined(pieces: Sequence[_Piece], longest: int) -> list[_Piece]:
         length = piece.end - piece.start + 1
         if before is not None:
             size = before.end - before.start + 1
-            kin = (
-                before.parent == piece.parent or piece.kind is ChunkKind.CODE or before.kind is ChunkKind.CODE
-            )
+            kin = _kin(before, piece)
             if kin and min(size, length) < MIN_LINES and size + length <= longest:
                 main = before if size >= length or piece.kind is ChunkKind.CODE else piece
                 joined[-1] = _Piece(before.start, piece.end, main.kind, main.name, main.parent)
                 continue
         joined.append(piece)
     return joined
+
+
+def _kin(before: _Piece, piece: _Piece) -> bool:
+    """Whether pieces belong together: one is outside any definition, or the other's parent or sibling."""
+    if ChunkKind.CODE in (before.kind, piece.kind):
+        return True
+    return before.parent == piece.parent or before.parent == piece.name or piece.parent == before.name
 
 
 def _split(lines: Sequence[str], start: int, end: int, longest: int) -> list[tuple[int, int]]:

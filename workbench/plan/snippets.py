@@ -48,7 +48,7 @@ FEATURES: Mapping[str, str] = {
 
 _WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*|_*[^\W_]+")
 _VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)*\b")
-_VERSION_LINE = re.compile(r"""(?:[vV]ersion|VERSION)\W{0,6}(?:=|:|\s)\s*["']?v?\d+\.\d+""")
+_VERSION_LINE = re.compile(r"""(?:[vV]ersion|VERSION)[\W_]{0,6}(?:=|:|\s)\s*["']?v?\d+\.\d+""")
 _QUOTED = re.compile(r"[`\"']([^`\"'\n]{3,60})[`\"']")
 _CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
 _MAX_LITERALS = 20
@@ -287,7 +287,7 @@ def _add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Sequ
         for index in sorted(hit):
             row = rows[index]
             row["touched"] = row.get("touched", 0.0) + 1.0 / (1.0 + touch.age)
-            row["touched_lately"] = max(row.get("touched_lately", 0.0), 1.0 / (1.0 + touch.since / 10.0))
+            row["touched_lately"] = max(row.get("touched_lately", 0.0), 1.0 / (1.0 + touch.task / 10.0))
             if touch.likeness:
                 row["touched_alike"] = max(row.get("touched_alike", 0.0), touch.likeness)
 

@@ -6,9 +6,10 @@ commits of the same file brings it up to date; lines that were rewritten since g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.records.patches import CommitPatch
 from workbench.records.worktree import Hunk
 
 MAX_EDITS = 12  # older changes of a file say little, and their lines have moved too often
@@ -18,13 +19,12 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """What one past task did to one file. `since` counts the tasks of the whole project after it.
+    """What one past task did to one file. `task` is its number, 0 for the latest of the project.
 
     `hunks` are in line order, as `git diff --unified=0` gives them.
     """
 
-    task: str
-    since: int
+    task: int
     hunks: tuple[Hunk, ...]
     created: bool = False
 
@@ -33,21 +33,45 @@ class FileEdit:
 class Touch:
     """Lines that a past task changed, as line ranges of the file as it is now.
 
-    `age` counts the changes of this file since, 0 for the latest; `since` the tasks of the whole project;
+    `age` counts the changes of this file since, 0 for the latest; `task` the tasks of the whole project;
     `likeness` in [0, 1] says how alike that task and the present one are.
     """
 
     spans: tuple[Span, ...]
     age: int
-    since: int
+    task: int
     likeness: float = 0.0
 
 
-def find_touches(edits: Sequence[FileEdit], likeness: Mapping[str, float] | None = None) -> tuple[Touch, ...]:
+def collect_edits(
+    patches: Iterable[CommitPatch], numbers: Mapping[str, int] | None = None
+) -> dict[str, tuple[FileEdit, ...]]:
+    """Return the latest edits of each file, newest first, under the name the file has now.
+
+    patches: newest first. numbers: the task number of each commit; other commits still move lines and count
+    as the task after the one before them. Without numbers every commit is a task.
+    """
+    edits: dict[str, list[FileEdit]] = {}
+    today: dict[str, str] = {}
+    task = -1
+    for patch in patches:
+        task = task + 1 if numbers is None else numbers.get(patch.sha, max(task, 0))
+        for file in patch.files:
+            path = today.get(file.path, file.path)
+            if file.old_path:
+                today[file.old_path] = path
+            held = edits.setdefault(path, [])
+            if len(held) < MAX_EDITS:
+                held.append(FileEdit(task, file.hunks, file.created))
+    return {path: tuple(found) for path, found in edits.items()}
+
+
+def find_touches(edits: Sequence[FileEdit], likeness: Sequence[float] = ()) -> tuple[Touch, ...]:
     """Return the touches of one file from its edits, newest first in both.
 
-    likeness: of past tasks to the present one, in [0, 1], by `FileEdit.task`. Looks at the latest
-    `MAX_EDITS` edits; one that created the file touches nothing in particular and ends the search.
+    likeness: of each past task to the present one, in [0, 1], by task number; tasks beyond its end are not
+    alike. Looks at the latest `MAX_EDITS` edits; the one that created the file ends the search, for it
+    touches nothing in particular.
     """
     recent: list[FileEdit] = []
     for edit in edits[:MAX_EDITS]:
@@ -60,9 +84,13 @@ def find_touches(edits: Sequence[FileEdit], likeness: Mapping[str, float] | None
         for older in range(age + 1, len(recent)):
             spans[older] = move_spans(spans[older], hunks)
         spans[age] = [new_lines(hunk) for hunk in hunks]
-    alike = likeness or {}
     return tuple(
-        Touch(tuple(spans[age]), age, edit.since, alike.get(edit.task, 0.0))
+        Touch(
+            tuple(spans[age]),
+            age,
+            edit.task,
+            float(likeness[edit.task]) if edit.task < len(likeness) else 0.0,
+        )
         for age, edit in enumerate(recent)
     )
 

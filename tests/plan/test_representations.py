@@ -1,0 +1,107 @@
+"""Offers: honest costs, growing worth, and the lines they claim to show."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.plan.compose import ViewOffer
+from workbench.plan.render import STYLES, Style
+from workbench.plan.representations import Shares, file_offers, merged, named_only, outline_view
+from workbench.plan.snippets import FileText, read_file
+from workbench.records.plan import Representation
+from workbench.records.project import Role, Symbol
+from workbench.text.tokens import token_counter
+
+WORTH = Shares()
+COUNTER = token_counter()
+LINES = [f"    value_{number} = compute(value_{number - 1}, {number})" for number in range(200)]
+SYMBOLS = tuple(
+    Symbol(f"part_{start}", "method", start, start + 9, f"def part_{start}():", "Whole")
+    for start in range(1, 200, 10)
+)
+
+
+def read() -> FileText:
+    """Read a file of 200 lines in 20 definitions."""
+    return read_file("src/a.py", "python", Role.SOURCE, "\n".join(LINES).encode(), SYMBOLS)
+
+
+def offers(style: Style, relevance: float = 0.5) -> tuple[FileText, tuple[ViewOffer, ...]]:
+    """Return a file and its offers with shares that fall from the first chunk on."""
+    file = read()
+    weights = [1.0 / (1 + number) for number in range(len(file.chunks))]
+    shares = [weight / sum(weights) for weight in weights]
+    tokens = [COUNTER.count("\n".join(file.lines[c.start - 1 : c.end]) + "\n") for c in file.chunks]
+    return file, file_offers(file, relevance, shares, SYMBOLS, style, COUNTER, WORTH, tokens)
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES.keys())
+def test_costs_are_close_to_what_rendering_takes(style: Style) -> None:
+    """In every style an offer costs what its text costs, give or take a few tokens."""
+    _file, found = offers(style)
+    for offer in found:
+        view = offer.view
+        if view.representation is Representation.PATH:
+            assert offer.tokens >= COUNTER.count(style.paths([view.path])) - COUNTER.count(style.paths([]))
+        else:
+            assert abs(offer.tokens - COUNTER.count(style.file(view))) <= 10 + 0.05 * offer.tokens
+
+
+def test_worth_grows_from_path_to_the_whole_file() -> None:
+    """Path < outline < snippets, each with one more chunk, <= full; the whole file is worth its relevance."""
+    _file, found = offers(STYLES["markdown"], relevance=0.8)
+    kinds = [offer.view.representation for offer in found]
+    assert kinds[:2] == [Representation.PATH, Representation.OUTLINE]
+    assert kinds[-1] is Representation.FULL
+    snippets = [offer for offer in found if offer.view.representation is Representation.SNIPPETS]
+    worths = [offer.utility for offer in snippets]
+    assert worths == sorted(worths)
+    assert found[0].utility < found[1].utility
+    assert worths[-1] <= found[-1].utility == 0.8
+    assert [offer.tokens for offer in snippets] == sorted(offer.tokens for offer in snippets)
+
+
+def test_views_hold_the_lines_of_their_spans() -> None:
+    """What a view shows are the file's lines in the ranges it names, and the names of what they define."""
+    file, found = offers(STYLES["text"])
+    for offer in found:
+        if offer.view.spans:
+            lines = [line for start, end in offer.view.spans for line in file.lines[start - 1 : end]]
+            assert list(offer.view.lines) == lines
+    assert "Whole.part_1" in found[2].why
+
+
+def test_an_empty_file_can_be_named() -> None:
+    """A file without lines offers its path."""
+    file = read_file("empty.py", "python", Role.SOURCE, b"", ())
+    found = file_offers(file, 0.5, [], (), STYLES["markdown"], COUNTER, WORTH, [])
+    assert [offer.view.representation for offer in found] == [Representation.PATH]
+
+
+def test_a_file_that_was_not_read_can_be_named() -> None:
+    """A path costs its line and is worth its share of the relevance."""
+    offer = named_only("src/a.py", 0.5, STYLES["markdown"], COUNTER, WORTH)
+    assert offer.utility == pytest.approx(0.5 * WORTH.path)
+    assert offer.tokens >= COUNTER.count("- src/a.py\n")
+
+
+def test_an_outline_is_one_line_a_definition() -> None:
+    """Line number and signature, members indented; nothing a signature holds breaks its line."""
+    view = outline_view(
+        "a.py", [Symbol("b", "method", 9, 9, "def b():\n evil", "A"), Symbol("A", "class", 2, 9, "class A:")]
+    )
+    assert view.lines == ("2 class A:", "9   def b():␊ evil")
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 6)), max_size=8))
+def test_merged_ranges_are_ordered_and_apart(drawn: list[tuple[int, int]]) -> None:
+    """Joining ranges keeps every line of them, in order, with gaps worth a mark between."""
+    spans = sorted((start, start + size) for start, size in drawn)
+    joined = merged(spans)
+    lines = {line for start, end in joined for line in range(start, end + 1)}
+    assert {line for start, end in spans for line in range(start, end + 1)} <= lines
+    assert all(later[0] - earlier[1] > 3 for earlier, later in pairwise(joined))

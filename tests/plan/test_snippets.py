@@ -1,0 +1,155 @@
+"""Chunk choice: the right lines come first, for reasons that can be named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.errors import ModelError
+from workbench.plan.chunk_model import load_chunk_model, parse_chunk_model
+from workbench.plan.intent import parse_intent
+from workbench.plan.snippets import (
+    FEATURES,
+    FileText,
+    chunk_features,
+    chunk_reason,
+    expected_shares,
+    read_file,
+)
+from workbench.plan.touches import Touch
+from workbench.project.symbols import extract_symbols
+from workbench.records.project import Role
+
+MODEL, WORTH = load_chunk_model()
+
+
+def source(blocks: int = 12) -> bytes:
+    """Return a module of many functions, one of which refreshes tokens."""
+    parts = ["import os\n\n"]
+    for number in range(blocks):
+        name = "refresh_token" if number == 7 else f"helper_{number}"
+        parts.append(
+            f"def {name}(value):\n    first = value + {number}\n    more = first * 2\n    return more\n\n\n"
+        )
+    return "".join(parts).encode()
+
+
+def read(
+    data: bytes, path: str = "src/auth.py", role: Role = Role.SOURCE, language: str = "python"
+) -> FileText:
+    """Read a file with its symbols."""
+    return read_file(path, language, role, data, extract_symbols(language, data)[0])
+
+
+def best(task: str, file: FileText, touches: dict[str, list[Touch]] | None = None) -> int:
+    """Return the position of the chunk the model expects most of the change in."""
+    (rows,) = chunk_features(parse_intent(task), [file], touches)
+    shares = expected_shares(MODEL, rows)
+    return max(range(len(shares)), key=lambda index: shares[index])
+
+
+def test_the_named_definition_comes_first() -> None:
+    """A task that names a function gets that function."""
+    file = read(source())
+    assert file.chunks[best("refresh_token returns a stale value", file)].name == "refresh_token"
+    assert file.chunks[best("refreshing the token fails", file)].name == "refresh_token"
+
+
+def test_a_stack_frame_points_to_its_lines() -> None:
+    """A frame of this file outweighs words; a frame of another file does not count."""
+    file = read(source())
+    line = file.chunks[5].start + 1
+    task = f'Traceback:\n  File "/srv/app/src/auth.py", line {line}, in helper\nValueError: refresh token'
+    assert best(task, file) == 5
+    assert best(task.replace("src/auth.py", "lib/other.py"), file) != 5
+
+
+def test_quoted_text_and_versions_are_found() -> None:
+    """A literal in quotes and a version number count where they stand."""
+    data = source() + b'MESSAGE = "cannot open socket"\n\n\n' + source() + b'\n__version__ = "1.4.2"\n'
+    file = read(data)
+    (rows,) = chunk_features(parse_intent('crash with "cannot open socket"'), [file])
+    (hit,) = [index for index, row in enumerate(rows) if row.get("literal")]
+    assert any(
+        "cannot open" in line for line in file.lines[file.chunks[hit].start - 1 : file.chunks[hit].end]
+    )
+    (rows,) = chunk_features(parse_intent("Bump version from 1.4.2 to 1.5.0"), [file])
+    (hit,) = [index for index, row in enumerate(rows) if row.get("version_text")]
+    assert rows[hit]["version_line"] == 1.0
+
+
+def test_lines_a_similar_task_changed_count() -> None:
+    """Where nothing in the text helps, the lines that a similar task changed come first."""
+    file = read(source())
+    chunk = file.chunks[3]
+    touch = Touch(((chunk.start, chunk.end),), age=0, task=4, likeness=0.9)
+    assert best("improve speed", file, {"src/auth.py": [touch]}) == 3
+
+
+def test_a_changelog_is_changed_at_its_top() -> None:
+    """Entries are added at the top of a changelog, whatever the words below say."""
+    text = "# Changelog\n\n" + "".join(
+        f"## 1.{n}\n\n- Fixed the token\n- Fixed more\n\n" for n in range(20, 0, -1)
+    )
+    file = read(text.encode(), "CHANGELOG.md", Role.DOCS, "markdown")
+    assert best("Fix the token", file) <= 1
+
+
+@given(st.lists(st.binary(max_size=300), max_size=4), st.text(max_size=60))
+def test_any_bytes_and_any_task_give_shares(contents: list[bytes], task: str) -> None:
+    """Hostile content never fails: shares sum to 1 for a file with lines, every feature is known."""
+    files = [read(data, f"f{number}.py") for number, data in enumerate(contents)]
+    for file, rows in zip(files, chunk_features(parse_intent(task), files), strict=True):
+        shares = expected_shares(MODEL, rows)
+        assert len(shares) == len(file.chunks)
+        assert not shares or abs(sum(shares) - 1.0) < 1e-9
+        assert all(row.keys() <= FEATURES.keys() for row in rows)
+
+
+def test_touches_outside_the_file_are_harmless() -> None:
+    """Ranges beyond the end (a working copy shorter than the last commit) touch nothing."""
+    file = read(source())
+    touch = Touch(((10_000, 10_010),), age=0, task=0)
+    (rows,) = chunk_features(parse_intent("x"), [file], {"src/auth.py": [touch]})
+    assert not any("touched" in row for row in rows)
+
+
+def test_the_reason_names_the_strongest_features() -> None:
+    """A chunk says why it was chosen in the names of its features."""
+    assert chunk_reason(MODEL, {"name_exact": 1.0, "size": 2.0, "header": 1.0}) == "name_exact, size"
+    assert chunk_reason(MODEL, {}) == ""
+
+
+def test_the_shipped_model_is_complete() -> None:
+    """Every feature has a weight, and the repositories it was trained on are named."""
+    assert MODEL.weights.keys() == FEATURES.keys()
+    assert MODEL.trained_on
+    assert 0 < WORTH.path <= WORTH.outline < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "malformed"),
+        ("[]", "malformed"),
+        (
+            '{"model_id": "x", "weights": {"odd": 1}, "worth": {"path": 0, "outline": 0}}',
+            "unknown features: odd",
+        ),
+        ('{"model_id": "x", "weights": {"size": NaN}, "worth": {"path": 0, "outline": 0}}', "not a number"),
+        ('{"model_id": "x", "weights": {}, "worth": {"path": 0.5, "outline": 0.1}}', "outside"),
+    ],
+)
+def test_a_damaged_model_is_refused(text: str, message: str) -> None:
+    """A model file that is not one is an error that says what is wrong and what to do."""
+    with pytest.raises(ModelError, match=message) as caught:
+        parse_chunk_model(text, source="mine")
+    assert "mine" in caught.value.message
+    assert caught.value.hint
+
+
+def test_an_unknown_model_is_named() -> None:
+    """Asking for a model that is not there says so."""
+    with pytest.raises(ModelError, match="no chunk model 'nope'"):
+        load_chunk_model("nope")

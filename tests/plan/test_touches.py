@@ -1,0 +1,90 @@
+"""Past changes in today's line numbers."""
+
+from __future__ import annotations
+
+import difflib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.plan.touches import MAX_EDITS, FileEdit, collect_edits, find_touches, move_spans, new_lines
+from workbench.records.patches import CommitPatch, FilePatch
+from workbench.records.worktree import Hunk
+
+TEXTS = st.lists(st.sampled_from("abcdef"), max_size=12)
+
+
+def hunks_between(old: list[str], new: list[str]) -> tuple[Hunk, ...]:
+    """Return the difference as git numbers it: a start with a count of 0 names the line before."""
+    found = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            found.append(Hunk(a + 1 if b > a else a, b - a, c + 1 if d > c else c, d - c))
+    return tuple(found)
+
+
+@given(TEXTS, TEXTS)
+def test_unchanged_lines_are_followed_exactly(old: list[str], new: list[str]) -> None:
+    """A line that an edit kept is found where it is afterwards, with the same text."""
+    hunks = hunks_between(old, new)
+    removed = {line for hunk in hunks for line in range(hunk.old_start, hunk.old_start + hunk.old_lines)}
+    for number, text in enumerate(old, start=1):
+        if number not in removed:
+            ((start, end),) = move_spans([(number, number)], hunks)
+            assert start == end
+            assert new[start - 1] == text
+
+
+@given(TEXTS, TEXTS)
+def test_a_hunk_leaves_its_new_lines(old: list[str], new: list[str]) -> None:
+    """What an edit touched lies inside the file it made, or beside the gap it left."""
+    for hunk in hunks_between(old, new):
+        start, end = new_lines(hunk)
+        assert 1 <= start <= end <= max(len(new) + 1, 2)
+
+
+def test_rewritten_lines_give_way_to_what_replaced_them() -> None:
+    """A range inside a replaced block becomes the block; a removed range is gone."""
+    assert move_spans([(5, 6)], [Hunk(4, 4, 4, 2)]) == [(4, 5)]
+    assert move_spans([(5, 6)], [Hunk(4, 4, 3, 0)]) == []
+    assert move_spans([(3, 9)], [Hunk(5, 2, 4, 0)]) == [(3, 7)]
+    assert move_spans([(5, 6)], [Hunk(0, 0, 1, 10)]) == [(15, 16)]
+
+
+def test_touches_are_in_todays_numbers_newest_first() -> None:
+    """Ages, task numbers and likeness come with ranges that later edits moved."""
+    edits = (FileEdit(2, (Hunk(0, 0, 1, 3),)), FileEdit(7, (Hunk(10, 1, 10, 2),)))
+    first, second = find_touches(edits, [0.0, 0.0, 0.5])
+    assert (first.spans, first.age, first.task, first.likeness) == (((1, 3),), 0, 2, 0.5)
+    assert (second.spans, second.age, second.task, second.likeness) == (((13, 14),), 1, 7, 0.0)
+
+
+def test_the_edit_that_created_a_file_is_no_touch() -> None:
+    """All lines of a new file were written together, which says nothing about any of them."""
+    edits = (
+        FileEdit(0, (Hunk(1, 1, 1, 1),)),
+        FileEdit(1, (Hunk(0, 0, 1, 50),), created=True),
+        FileEdit(2, ()),
+    )
+    assert [touch.task for touch in find_touches(edits)] == [0]
+    assert find_touches(()) == ()
+
+
+def test_edits_follow_renames_and_number_tasks() -> None:
+    """A file keeps what was done to it under its old name; commits are numbered by the tasks they are."""
+    hunk = (Hunk(1, 1, 1, 1),)
+    patches = [
+        CommitPatch("c", (FilePatch("new.py", hunk, old_path="old.py"),)),
+        CommitPatch("b", (FilePatch("other.py", hunk),)),
+        CommitPatch("a", (FilePatch("old.py", hunk, created=True),)),
+    ]
+    edits = collect_edits(patches)
+    assert [(edit.task, edit.created) for edit in edits["new.py"]] == [(0, False), (2, True)]
+    assert "old.py" not in edits
+    assert [edit.task for edit in collect_edits(patches, {"c": 4, "a": 9})["new.py"]] == [4, 9]
+
+
+def test_only_the_latest_edits_are_kept() -> None:
+    """Memory stays bounded for files that change all the time."""
+    patches = [CommitPatch(str(number), (FilePatch("a", (Hunk(1, 1, 1, 1),)),)) for number in range(50)]
+    assert len(collect_edits(patches)["a"]) == MAX_EDITS
