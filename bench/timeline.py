@@ -20,7 +20,7 @@ from workbench.project.index import ProjectIndex, build_index, update_index
 from workbench.records.episodes import Commit
 from workbench.records.plan import QueryType
 from workbench.records.project import FileFacts
-from workbench.sessions.history import PastTask, build_history
+from workbench.sessions.history import History, PastTask, build_history
 from workbench.text.tasks import clean_task
 from workbench.text.terms import count_terms
 
@@ -54,7 +54,7 @@ class Timeline:
         self.commits: list[Commit] = list(found)[::-1]
         self._parents = _parents(repository, self.tip)
         self._by_sha = {commit.sha: commit for commit in self.commits}
-        self._reader = BlobReader(repository, MAX_BYTES)
+        self._reader = BlobReader(repository, MAX_BYTES).__enter__()  # ends with the process
         self._cache = None if cache is None else cache / f"{self.name}.facts"
         self._facts: dict[tuple[str, str], FileFacts | None] = {}
         if self._cache is not None and self._cache.exists():
@@ -91,9 +91,14 @@ class Timeline:
             if 0 <= size <= MAX_BYTES and refusal(path) is None and self.facts(path, sha) is not None
         }
         index = self._step(tree)
-        past = self._ancestors(revision)
-        view = view_project(index, build_history(self._task(commit) for commit in past))
+        past, history = self.history(revision)
+        view = view_project(index, history)
         return Moment(view, {path: sha for path, (sha, _) in tree.items()}, past)
+
+    def history(self, revision: str) -> tuple[tuple[Commit, ...], History]:
+        """Return the past of a revision, newest first, as commits and as the engine's arrays."""
+        past = self._ancestors(revision)
+        return past, build_history(self._task(commit) for commit in past)
 
     def _step(self, tree: dict[str, tuple[str, int]]) -> ProjectIndex:
         index = self._index

@@ -1,0 +1,144 @@
+"""Tasks for measuring packs: what was ranked, what the files held, and which lines turned out to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+
+from bench.collect import Row
+from bench.timeline import Timeline
+from store.git import BlobReader, diff_hunks, log_patches, read_tree
+from workbench.errors import GitError
+from workbench.plan.features import Candidates, feature_matrix, feature_names
+from workbench.plan.intent import parse_intent
+from workbench.plan.ranking import LinearModel, relevance
+from workbench.plan.signals import ProjectView, prepare_query, task_weights
+from workbench.plan.snippets import FileText, chunk_features, read_file
+from workbench.plan.touches import collect_edits, find_touches
+from workbench.project.admission import content_refusal
+from workbench.project.languages import language_of, role_of
+from workbench.project.symbols import extract_symbols
+from workbench.records.patches import CommitPatch
+from workbench.records.project import Symbol
+from workbench.records.worktree import Hunk
+from workbench.text.tokens import TokenCounter
+
+READ = 40
+NAMED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file of the tree the task started from; `rows` are the features of its chunks for the task."""
+
+    text: FileText
+    symbols: tuple[Symbol, ...]
+    tokens: tuple[int, ...]
+    rows: Sequence[Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class PackTask:
+    """One task. ranked: (path, relevance), best first; files: what was read of them, and the changed ones.
+
+    truth: {changed path: old-side lines that were changed or removed, or lie beside an insertion}.
+    """
+
+    ranked: tuple[tuple[str, float], ...]
+    files: Mapping[str, ReadFile]
+    truth: Mapping[str, frozenset[int]]
+
+
+def changed_lines(hunks: Sequence[Hunk], lines: int) -> frozenset[int]:
+    """Return the old-side lines that hunks change; a pure insertion changes the lines before and after it."""
+    found: set[int] = set()
+    for hunk in hunks:
+        if hunk.old_lines:
+            found.update(range(hunk.old_start, hunk.old_start + hunk.old_lines))
+        else:
+            found.update(line for line in (hunk.old_start, hunk.old_start + 1) if 1 <= line <= lines)
+    return frozenset(found)
+
+
+def pack_tasks(
+    timeline: Timeline, rows: Sequence[Row], model: LinearModel, counter: TokenCounter, *, read: int = READ
+) -> Iterator[PackTask]:
+    """Yield a pack task for each replayed task whose changed lines can be read."""
+    patches = {patch.sha: patch for patch in log_patches(timeline.repository, until=timeline.tip or "HEAD")}
+    texts: dict[tuple[str, str], tuple[FileText, tuple[Symbol, ...], tuple[int, ...]]] = {}
+    with BlobReader(timeline.repository, 1 << 20) as reader:
+        for row in rows:
+            tree = {path: sha for path, sha, _size in read_tree(timeline.repository, row.task.revision)}
+            ranked = _ranked(row, model)
+            wanted = [path for path, _relevance in ranked[:read]]
+            wanted += sorted(path for path in row.truth if path not in wanted)
+            found = {}
+            for path in wanted:
+                key = (path, tree.get(path, ""))
+                if key[1] and key not in texts:
+                    data = reader.read(key[1])
+                    if data is None or content_refusal(path, data) is not None:
+                        continue
+                    texts[key] = _read(path, data, counter)
+                if key in texts:
+                    found[path] = texts[key]
+            truth = _truth(timeline, row, {path: len(text.lines) for path, (text, _, _) in found.items()})
+            if truth:
+                yield PackTask(ranked, _featured(timeline, row, found, patches), truth)
+
+
+def _read(
+    path: str, data: bytes, counter: TokenCounter
+) -> tuple[FileText, tuple[Symbol, ...], tuple[int, ...]]:
+    language = language_of(path, data[:200].decode("utf-8", "replace").split("\n", 1)[0])
+    symbols, _imports = extract_symbols(language, data)
+    text = read_file(path, language, role_of(path), data, symbols)
+    tokens = tuple(
+        counter.count("\n".join(text.lines[chunk.start - 1 : chunk.end]) + "\n") for chunk in text.chunks
+    )
+    return text, symbols, tokens
+
+
+def _truth(timeline: Timeline, row: Row, lines: Mapping[str, int]) -> dict[str, frozenset[int]]:
+    try:
+        hunks = diff_hunks(timeline.repository, row.task.revision, row.task.commit)
+    except GitError:  # a blob that the clone lacks
+        return {}
+    truth = {
+        path: changed_lines(hunks.get(path, ()), lines[path]) for path in sorted(row.truth) if path in lines
+    }
+    return {path: changed for path, changed in truth.items() if changed}
+
+
+def _ranked(row: Row, model: LinearModel) -> tuple[tuple[str, float], ...]:
+    empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
+    found = Candidates(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
+    weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
+    scores = np.round(feature_matrix(found) @ weights, 6)
+    order = np.lexsort((np.arange(len(scores)), -scores)).tolist()
+    return tuple((row.paths[number], relevance(model, float(scores[number]))) for number in order)
+
+
+def _featured(
+    timeline: Timeline,
+    row: Row,
+    found: Mapping[str, tuple[FileText, tuple[Symbol, ...], tuple[int, ...]]],
+    patches: Mapping[str, CommitPatch],
+) -> dict[str, ReadFile]:
+    """Add chunk features, with the touches that were known when the task began."""
+    intent = parse_intent(row.task.text)
+    past, history = timeline.history(row.task.revision)
+    numbers = {commit.sha: number for number, commit in enumerate(past)}
+    edits = collect_edits((patches[commit.sha] for commit in past if commit.sha in patches), numbers)
+    view = cast(ProjectView, SimpleNamespace(history=history))
+    likeness = task_weights(view, prepare_query(intent).terms)[0].tolist()
+    touches = {path: find_touches(edits.get(path, ()), likeness) for path in found}
+    rows = chunk_features(intent, [text for text, _, _ in found.values()], touches)
+    return {
+        path: ReadFile(text, symbols, tokens, features)
+        for (path, (text, symbols, tokens)), features in zip(found.items(), rows, strict=True)
+    }
