@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
 from workbench.records.project import Skipped
 from workbench.records.rules import Authority
 from workbench.rules.applying import PlanRuleLimits, RuleSelection, select_rules
-from workbench.rules.match import MatchParams, RuleQuery, match_rules
+from workbench.rules.match import MatchParams, MatchReport, RuleQuery, match_report
 from workbench.rules.relevance import by_meaning, by_words, rule_texts
 from workbench.rules.rulebook import Rulebook
 from workbench.text.tasks import clean_task, split_head
@@ -108,9 +108,14 @@ def plan(
     request: PlanRequest,
     *,
     style: str = "markdown",
+    baseline: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
-    """Plan context for a task. Raises: StaleProject under `strict`; errors of the store and git."""
+    """Plan context for a task. Raises: StaleProject under `strict`; errors of the store and git.
+
+    With `baseline` the files stand in the order of the layers their kind of task is routed to, which is
+    what every ranking is compared with.
+    """
     stages: dict[str, float] = {}
     clock = time.perf_counter()
     ranking = rank(
@@ -121,6 +126,11 @@ def plan(
         strict=request.strict,
         progress=progress,
     )
+    if baseline:
+        from workbench.plan.layered import baseline_files  # parsers of manifests, which no other plan needs
+
+        ordered = baseline_files(workspace, ranking.intent.predicted, ranking.model)
+        ranking = replace(ranking, files=ordered)
     intent, ranked, synced = ranking.intent, ranking.files, ranking.synced
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - stages["sync"], 3)
@@ -157,16 +167,25 @@ def plan(
 
 
 def _rules(workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking) -> RuleSelection:
+    query, report = match_task(workspace, planner, request.task, ranking)
+    paths, rules = query.paths, workspace.rulebook.rules
+    limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
+    return select_rules(rules, report.matches, paths, limits, query)
+
+
+def match_task(
+    workspace: Workspace, planner: Planner, task: str, ranking: Ranking
+) -> tuple[RuleQuery, MatchReport]:
+    """Match the rules in force with a task and its ten first files."""
     book = workspace.rulebook
     paths = tuple(found.path for found in ranking.files[:10])
     query = RuleQuery(
-        text=request.task, project_id=workspace.adapters.project_id, paths=paths, now=workspace.adapters.now()
+        text=task, project_id=workspace.adapters.project_id, paths=paths, now=workspace.adapters.now()
     )
-    head, body = split_head(clean_task(request.task))
+    head, body = split_head(clean_task(task))
     words = by_words(book.words, f"{head}\n{body[:500]}")
-    matches = match_rules(book.rules, query, _meaning(book, planner, ranking.vector), words, planner.matching)
-    limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
-    return select_rules(book.rules, matches, paths, limits, query)
+    meaning = _meaning(book, planner, ranking.vector)
+    return query, match_report(book.rules, query, meaning, words, planner.matching)
 
 
 def _meaning(book: Rulebook, planner: Planner, vector: TaskVector) -> Float32 | None:

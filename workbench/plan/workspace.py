@@ -29,12 +29,18 @@ from workbench.project.saved import load_index, save_index
 from workbench.project.scan import Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
 from workbench.records.project import Freshness, Skipped
-from workbench.rules.rulebook import Rulebook, RuleStore, load_rulebook, rule_candidates
+from workbench.rules.rulebook import (
+    Rulebook,
+    RuleStore,
+    load_rulebook,
+    rule_candidates,
+    stored_rulebook,
+)
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import GENERATION as HISTORY
-from workbench.sessions.past import PastKeeper, PastStore, PastSync
+from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
 
-__all__ = ["Adapters", "Limits", "Progress", "Synced", "VersionControl", "Workspace"]
+__all__ = ["Adapters", "Limits", "Progress", "Stored", "Synced", "VersionControl", "Workspace"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -62,6 +68,19 @@ class Synced:
     forgotten: int = 0
     reason: str = ""
     stages: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store holds of a project, compared with the disk and left as it is; None where it holds none.
+
+    `notes` are sentences about what is damaged or cannot be asked.
+    """
+
+    report: FreshnessReport | None
+    past: Past | None
+    rules: Rulebook | None
     notes: tuple[str, ...] = ()
 
 
@@ -146,7 +165,9 @@ class Workspace:
         self._notes += past.notes
         stages["history"] = _since(started)
         started = time.perf_counter()
-        self._rulebook = load_rulebook(self._rule_store(), self._rule_files(), self._rulebook)
+        self._rulebook = load_rulebook(
+            self._rule_store(), self._rule_files(), self._rulebook, rebuild=rebuild
+        )
         stages["rules"] = _since(started)
         same_past = before is not None and before.history is past.past.history
         if synced.cache != "hit" or not same_past or self._view is None:
@@ -159,6 +180,19 @@ class Workspace:
             stages=stages,
             notes=tuple(dict.fromkeys(self._notes)),
         )
+
+    def look(self) -> Stored:
+        """Return what is stored and how it compares with the disk; nothing is brought in step."""
+        self._notes = []
+        head = self._head()
+        report = None
+        if self._index is not None or self._open_index():
+            limits = FreshnessLimits(max_bytes=self.limits.max_bytes)
+            report = freshness_check.check(
+                self.snapshot, self.adapters.root, self.adapters.lister, head=head, limits=limits
+            )
+        rules = self._rulebook or stored_rulebook(self._rule_store())
+        return Stored(report, self._past.stored(), rules, tuple(dict.fromkeys(self._notes)))
 
     def import_commits(self, *, limit: int | None, progress: Progress | None = None) -> PastSync:
         """Import the newest `limit` commits (None: all) that are not yet episodes.

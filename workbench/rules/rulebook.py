@@ -59,19 +59,23 @@ def rule_candidates(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(path for path in paths if family_of(path)))
 
 
-def load_rulebook(store: RuleStore, candidates: Sequence[str], previous: Rulebook | None = None) -> Rulebook:
+def load_rulebook(
+    store: RuleStore, candidates: Sequence[str], previous: Rulebook | None = None, *, rebuild: bool = False
+) -> Rulebook:
     """Return the rules in force, importing rule files that changed since the last time.
 
-    Files that cannot be read keep the rules known of them and are named in `warnings`.
+    Files that cannot be read keep the rules known of them and are named in `warnings`. With `rebuild`
+    what was kept of earlier runs is made anew.
     """
     home = None if store.home is None else str(store.home)
     sources = discover(str(store.root), home, candidates)
     signature = _signature(store, sources)
-    if previous is not None and previous.signature == signature:
-        return previous
-    saved = _open(store, signature)
-    if saved is not None:
-        return saved
+    if not rebuild:
+        if previous is not None and previous.signature == signature:
+            return previous
+        saved = _open(store, signature)
+        if saved is not None:
+            return saved
     imported = import_rules(
         sources,
         read_source,
@@ -159,19 +163,24 @@ def _is_home(rule: Rule) -> bool:
     return rule.provenance is not None and rule.provenance.home
 
 
-def _open(store: RuleStore, signature: str) -> Rulebook | None:
+def stored_rulebook(store: RuleStore) -> Rulebook | None:
+    """Return the rules as of the last plan, without looking at rule files or journals."""
+    return _open(store, None)
+
+
+def _open(store: RuleStore, signature: str | None) -> Rulebook | None:
     directory = store.latest(GENERATION)
     if directory is None:
         return None
     try:
         document = msgspec.msgpack.decode((directory / _FILE).read_bytes())
-        if document["signature"] != signature:
+        if signature is not None and document["signature"] != signature:
             return None
         rules = msgspec.convert(document["rules"], tuple[Rule, ...])
         warnings, files = tuple(document["warnings"]), tuple(document["files"])
     except (OSError, KeyError, TypeError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
-    return Rulebook(rules, index_words(rules), signature, warnings, files)
+    return Rulebook(rules, index_words(rules), str(document["signature"]), warnings, files)
 
 
 def _save(store: RuleStore, book: Rulebook) -> None:

@@ -148,6 +148,10 @@ class PastKeeper:
             )
         return PastSync(past, imported, forgotten, tuple(notes))
 
+    def stored(self) -> Past | None:
+        """Return the past as of the last sync, of whichever process, and change nothing."""
+        return self.past or self._open([])
+
     def import_commits(
         self, head: str, *, depth: int | None, limit: int, progress: Progress | None = None
     ) -> PastSync:

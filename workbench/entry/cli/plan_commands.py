@@ -21,6 +21,9 @@ QUERY_TYPES = [str(kind) for kind in QueryType if kind is not QueryType.UNKNOWN]
 _SHOWN_REASONS = 3
 
 _TASK = click.argument("task", nargs=-1)
+_BASELINE = click.option(
+    "--baseline", is_flag=True, help="Order files by the kind of task alone, to compare with."
+)
 _STDIN = click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
 _QUERY_TYPE = click.option(
     "--query-type", type=click.Choice(QUERY_TYPES), help="The kind of task (default: told from its words)."
@@ -49,6 +52,7 @@ _STRICT = click.option(
 @click.option("--copy", is_flag=True, help="Put the context on the clipboard as well.")
 @_STRICT
 @_QUERY_TYPE
+@_BASELINE
 @click.option(
     "--why/--no-why", default=None, help="Print the reasons under the context, or not at all (see above)."
 )
@@ -60,6 +64,7 @@ def plan(
     copy: bool,
     strict: bool | None,
     query_type: str | None,
+    baseline: bool,
     why: bool | None,
     from_stdin: bool,
 ) -> None:
@@ -89,6 +94,7 @@ def plan(
             planner,
             request,
             style="markdown" if settings.format == "json" else settings.format,
+            baseline=baseline,
             progress=work.progress,
         )
         response: Any = made.response
