@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.git import commits_ancestor, count_commits, find_repository, log_commits
+from store.git import (
+    commits_ancestor,
+    count_commits,
+    find_repository,
+    log_commits,
+    lost_commits,
+    shallow_edge,
+)
 from store.git_log import decode_message, parse_differences, parse_log, split_message
 from store.git_process import name
 from workbench.errors import GitError
@@ -270,3 +277,43 @@ def test_leaving_early_leaves_no_process_behind(work: Any, monkeypatch: pytest.M
 
     assert len(stopped) == 1
     assert stopped[0] is not None
+
+
+def test_commits_that_no_reference_holds_are_lost(work: Any) -> None:
+    """An amended or pruned commit is lost; one that a branch, a tag, a stash or HEAD holds is not."""
+    work.write("a")
+    first = work.commit("first")
+    tagged = work.commit("tagged")
+    work.git("tag", "keep")
+    work.git("reset", "-q", "--hard", first)
+    amended = work.commit("to be amended")
+    detached = work.commit("better", "--amend")
+    work.git("checkout", "-q", "--detach")
+    work.git("branch", "-q", "-D", "main")
+    repository = find_repository(work.root)
+    assert repository is not None
+    unknown = "1" * 40
+    assert lost_commits(repository, [first, tagged, amended, detached, unknown]) == {amended, unknown}
+    assert lost_commits(repository, []) == frozenset()
+    assert lost_commits(repository, ["no id", unknown]) == {unknown}
+
+
+def test_nothing_is_lost_in_a_shallow_clone(work: Any, make_work: Any) -> None:
+    """A shallow clone does not know what lies behind its edge; its edge changes when it is deepened."""
+    for number in range(3):
+        work.write("a", f"{number}\n")
+        work.commit(f"{number}")
+    clone = make_work("clone")
+    clone.git("remote", "add", "origin", f"file://{work.root}")
+    clone.git("fetch", "-q", "--depth=1", "origin", "main")
+    clone.git("checkout", "-q", "-b", "main", "FETCH_HEAD")
+    repository = find_repository(clone.root)
+    assert repository is not None
+    edge = shallow_edge(repository)
+    assert edge
+    assert lost_commits(repository, ["1" * 40]) == frozenset()
+    clone.git("fetch", "-q", "--deepen=1", "origin", "main")
+    assert shallow_edge(repository) not in ("", edge)
+    whole = find_repository(work.root)
+    assert whole is not None
+    assert shallow_edge(whole) == ""
