@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import split
 from bench.collect import Embed
-from bench.ranking import OURS, OURS_LEXICAL, Scores, rows_of, score, table, tests
+from bench.ranking import CEILING, OURS, OURS_LEXICAL, Scores, rows_of, score, table, tests
 from bench.train import train
 from workbench.plan.ranking import LEXICAL_MODEL, load_model
 
@@ -65,13 +65,14 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
             if rows:
                 found.append(score(name, rows, models))
         if found:
-            systems = [*(name for name in found[0].ndcg if name not in models), *models]
+            peers = [name for name in found[0].ndcg if name not in models and name != CEILING]
+            systems = [*peers, *models, CEILING]
             best = OURS if OURS in models else OURS_LEXICAL
             print(
                 f"\n## {title}\n\nnDCG@10 / R@10; the bracket is the 95 % interval of nDCG@10 over tasks.\n"
             )
             print(table(found, systems))
-            print("\n" + tests(found, best, [system for system in systems if system != best]))
+            print("\n" + tests(found, best, [system for system in systems if system not in (best, CEILING)]))
 
 
 def _train(options: argparse.Namespace, embed: Embed | None) -> int:
