@@ -11,7 +11,15 @@ from pathlib import Path
 
 from store import generations, locks
 from store.clock import SystemClock
-from store.embedding import DOWNLOAD, OFF, PACKAGED, EmbeddingSettings, resolve_embedder, survey
+from store.embedding import (
+    DOWNLOAD,
+    OFF,
+    PACKAGED,
+    EmbedderReport,
+    EmbeddingSettings,
+    resolve_embedder,
+    survey,
+)
 from store.embedding_cache import CachedEmbedder, cached
 from store.git import (
     Repository,
@@ -174,6 +182,17 @@ def embedding_settings(config: Config) -> EmbeddingSettings:
     return EmbeddingSettings(
         cache=user_cache(), model=models.embedding_path or models.embedding, download=models.download
     )
+
+
+def made_embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, EmbedderReport]:
+    """Return the embedder in use, its model built or fetched first where that is needed and allowed."""
+    embedder, report = resolve_embedder(embedding_settings(config))
+    return (None if embedder is None else cached(embedder, home / "embeddings")), report
+
+
+def alone(location: Location, name: str) -> AbstractContextManager[None]:
+    """Hold a lock of the project that nobody waits for. Raises: StoreBusy if another process holds it."""
+    return locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=0)
 
 
 def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:

@@ -13,11 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import locks
-from store.embedding import resolve_embedder
-from store.embedding_cache import cached
 from workbench.config import Config
-from workbench.entry.bootstrap import embedding_settings, open_workspace
+from workbench.entry.bootstrap import alone, made_embedder, open_workspace
 from workbench.errors import ModelError, StoreBusy
 from workbench.plan.semantics import head_texts
 from workbench.rules.relevance import rule_texts
@@ -43,17 +40,15 @@ def prepare(start: Path, config: Config, *, progress: Progress | None = None) ->
 
     Raises: ModelError if no model can be used; StoreBusy if another process is preparing this project.
     """
-    settings = embedding_settings(config)
     if progress is not None:
         progress("preparing the embedding model", 0, 1)
-    embedder, report = resolve_embedder(settings)
-    if embedder is None:
+    opened = open_workspace(start, config)
+    cache, report = made_embedder(config, opened.location.home)
+    if cache is None:
         reasons = "; ".join(f"{option.source}: {option.reason}" for option in report.options if option.reason)
         raise ModelError(f"no embedding model can be used ({reasons})", hint="see `workbench doctor`")
-    opened = open_workspace(start, config)
-    with locks.exclusive(opened.location.root / "locks" / "prepare.lock", timeout=0):
+    with alone(opened.location, "prepare"):
         opened.workspace.sync(progress=progress)
-        cache = cached(embedder, opened.location.home / "embeddings")
         heads = head_texts(opened.workspace.task_heads)
         rules = rule_texts(opened.workspace.rulebook.rules)
         for label, texts in (("embedding rules", rules), ("embedding past tasks", heads)):
