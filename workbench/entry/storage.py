@@ -1,12 +1,41 @@
-"""What commands ask of the store besides planning: measurements, tables, and its soundness.
+"""What commands ask of the store besides planning: measurements, tables, journals and their soundness.
 
-Together with `bootstrap` the only module that imports `store`; everything heavy is imported when called.
+Together with `bootstrap` the only module that imports `store`; what is heavy is imported when called.
 """
 
 from __future__ import annotations
 
-from workbench.entry.bootstrap import Opened
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store import generations, journal, locks
+from store.embedding import EmbedderReport, ModelOption, resolve_embedder, survey
+from store.git import Repository, changes_since, diff_hunks, recent_base
+from store.git_process import run as run_git
+from workbench.config import Config
+from workbench.entry.bootstrap import Opened, embedding_settings
 from workbench.entry.measuring import Measured, Record
+from workbench.errors import GitError, StoreBusy
+from workbench.ports import Embedder
+from workbench.project.delta import Delta, digest
+from workbench.project.index import ProjectIndex
+from workbench.project.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from store.metrics import OperationStats
+    from store.tables import CatchUp, Tables
+
+DELTA_COMMITS = 10  # how far back a delta looks unless told otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """A stored index: its kind and number, and what is wrong with it."""
+
+    kind: str
+    number: int
+    faults: tuple[str, ...]
 
 
 def recorder(opened: Opened, by: str = "cli") -> Record | None:
@@ -31,3 +60,137 @@ def recorder(opened: Opened, by: str = "cli") -> Record | None:
         )
 
     return record
+
+
+def open_tables(opened: Opened) -> Tables:
+    """Return the tables of the project and of the user's own journals."""
+    from store.tables import Tables
+
+    journals = {"project": opened.journal, "home": opened.home_journal}
+    return Tables(opened.location.root, journals, opened.clock)
+
+
+def statistics(opened: Opened, since: float) -> list[OperationStats]:
+    """Return the figures of each operation since a time in seconds. Raises: StoreError."""
+    from store.metrics import operation_stats
+
+    tables = open_tables(opened)
+    try:
+        return operation_stats(tables, since)
+    finally:
+        tables.close()
+
+
+def rebuild_tables(opened: Opened) -> tuple[dict[str, str], dict[str, str], CatchUp]:
+    """Make the tables anew from the journals; return their content hashes before and after.
+
+    Raises: StoreError, StoreBusy.
+    """
+    tables = open_tables(opened)
+    try:
+        before = tables.digest()
+        report = tables.rebuild()
+        return before, tables.digest(), report
+    finally:
+        tables.close()
+
+
+def replace_artifacts(opened: Opened, index: ProjectIndex, snapshot: Snapshot) -> None:
+    """Put the project index into the tables: files, their imports and tests, their symbols."""
+    living = [position for position in range(index.count) if index.alive[position]]
+    rows = {path: row for row, path in enumerate(snapshot.paths)}
+    paths = [index.paths[position] for position in living]
+    known = [rows.get(path) for path in paths]
+    symbols = [(index.paths[position], found) for position in living for found in index.record(position)[0]]
+    pairs = [
+        (index.paths[source], index.paths[target], kind)
+        for kind, edges in (("import", index.edges), ("test", index.tests))
+        for source, target in edges.tolist()
+        if index.alive[source] and index.alive[target]
+    ]
+    tables = open_tables(opened)
+    try:
+        tables.replace_artifacts(
+            {
+                "path": paths,
+                "language": [index.languages[position] for position in living],
+                "role": [str(index.roles[position]) for position in living],
+                "size": [int(index.size[position]) for position in living],
+                "mtime_ns": [0 if row is None else int(snapshot.mtimes[row]) for row in known],
+                "content_hash": ["" if row is None else snapshot.hashes[row] for row in known],
+                "lines": [int(index.lines[position]) for position in living],
+                "tokens": [0 for _ in living],  # counted when a plan reads the file, and not kept
+            },
+            {
+                "from_path": [pair[0] for pair in pairs],
+                "to_path": [pair[1] for pair in pairs],
+                "kind": [pair[2] for pair in pairs],
+            },
+            {
+                "path": [path for path, _ in symbols],
+                "name": [found.name for _, found in symbols],
+                "kind": [found.kind for _, found in symbols],
+                "line": [found.line for _, found in symbols],
+                "end_line": [found.end_line for _, found in symbols],
+                "signature": [found.signature for _, found in symbols],
+                "parent": [found.parent for _, found in symbols],
+                "exported": [found.exported for _, found in symbols],
+            },
+        )
+    finally:
+        tables.close()
+
+
+def journal_faults(root: Path) -> list[journal.Quarantined]:
+    """Return the lines of all journals under a state directory that cannot be read. Raises: JournalError."""
+    return journal.verify(root)
+
+
+def index_states(root: Path, *, deep: bool) -> list[IndexState]:
+    """Return every stored index with its faults; `deep` reads all of it and compares checksums."""
+    kinds = sorted({path.name.rpartition("-")[0] for path in (root / "index").glob("*-*") if path.is_dir()})
+    states = []
+    for kind in filter(None, kinds):
+        found = generations.latest(root, kind)
+        if isinstance(found, generations.DamagedGeneration):
+            states.append(IndexState(kind, found.number, (found.reason,)))
+        elif found is not None:
+            faults = tuple(generations.check(found)) if deep else ()
+            states.append(IndexState(kind, found.number, faults))
+    return states
+
+
+def held_locks(root: Path) -> list[tuple[str, int | None]]:
+    """Return (name, process if it said so) of the locks that somebody holds now."""
+    held = []
+    for path in sorted((root / "locks").glob("*.lock")):
+        try:
+            with locks.exclusive(path, timeout=0):
+                pass
+        except StoreBusy:
+            held.append((path.stem, locks.holder(path)))
+    return held
+
+
+def git_version() -> str:
+    """Return `git version 2.43.0`. Raises: GitError without a git that runs."""
+    return run_git(Path.cwd(), ["--version"]).decode("utf-8", "replace").strip()
+
+
+def embedding_options(config: Config) -> tuple[ModelOption, ...]:
+    """Return where an embedding model could come from, in order, by looking only."""
+    return survey(embedding_settings(config))
+
+
+def prepare_embedder(config: Config) -> tuple[Embedder | None, EmbedderReport]:
+    """Return the first embedder that can be used, building or fetching its model where allowed."""
+    return resolve_embedder(embedding_settings(config))
+
+
+def delta(repository: Repository, since: str | None) -> Delta:
+    """Return what changed since a revision, or within the last commits. Raises: GitError."""
+    base = since or recent_base(repository, DELTA_COMMITS)
+    if base is None:
+        raise GitError("there is no commit to compare with", hint="Commit something first.")
+    changes = changes_since(repository, base)
+    return digest(changes, diff_hunks(repository, changes.base))

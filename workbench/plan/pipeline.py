@@ -159,7 +159,7 @@ def plan(
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
         dropped=dropped,
-        degraded=_degraded(workspace, planner),
+        degraded=missing_parts(workspace, planner),
         notes=_notes(workspace, planner, ranking),
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
@@ -268,7 +268,8 @@ def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[
     return [layer for layer in route(intent.predicted) if positions and view.layers[layer][positions].any()]
 
 
-def _degraded(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
+def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
+    """Return what a plan has to do without here."""
     missing = ("embeddings",) if planner.embedder is None else ()
     return (*workspace.adapters.degraded, *missing)
 

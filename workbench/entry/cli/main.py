@@ -14,16 +14,60 @@ from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
 from workbench.entry.cli.output import Output
 from workbench.errors import ParseError, WorkbenchError
 
+_PLACE = "workbench.entry.cli"
+
 COMMANDS = {
     "plan": Lazy(
-        "workbench.entry.cli.plan_commands:plan",
-        "Pack what an agent should read for a task into a token budget.",
+        f"{_PLACE}.plan_commands:plan", "Pack what an agent should read for a task into a token budget."
     ),
     "rank": Lazy(
-        "workbench.entry.cli.plan_commands:rank",
-        "List the files that matter for a task, the likeliest first.",
+        f"{_PLACE}.plan_commands:rank", "List the files that matter for a task, the likeliest first."
     ),
-    "config": Lazy("workbench.entry.cli.config_commands:config", "Show and change settings."),
+    "explore": Lazy(
+        f"{_PLACE}.project_commands:explore",
+        "Show the project in layers: map, modules, types, API, dependencies, tests, changes.",
+    ),
+    "delta": Lazy(
+        f"{_PLACE}.project_commands:delta",
+        "Show what changed since a revision: uncommitted work first, then files by their last commit.",
+    ),
+    "rules": Lazy(
+        f"{_PLACE}.rules_commands:rules",
+        "Show rules: instructions in CLAUDE.md, AGENTS.md, .cursor/rules and their like.",
+    ),
+    "index": Lazy(
+        f"{_PLACE}.index_commands:index", "Index the project: its files, its history and its rules."
+    ),
+    "refresh": Lazy(
+        f"{_PLACE}.index_commands:refresh",
+        "Bring the index in step with files that changed, and say which those were.",
+    ),
+    "watch": Lazy(
+        f"{_PLACE}.project_commands:watch",
+        "Keep the index in step while files change, and say what changed; Ctrl-C ends it.",
+    ),
+    "import": Lazy(
+        f"{_PLACE}.index_commands:import_", "Take in what happened before: the history of the repository."
+    ),
+    "rebuild": Lazy(
+        f"{_PLACE}.index_commands:rebuild",
+        "Make everything anew that can be: tables and indexes, from the journals and the files.",
+    ),
+    "status": Lazy(
+        f"{_PLACE}.health_commands:status", "Show what is known of the project, and change nothing."
+    ),
+    "stats": Lazy(
+        f"{_PLACE}.health_commands:stats",
+        "Show how long operations took, how often caches answered, and what was missing.",
+    ),
+    "doctor": Lazy(
+        f"{_PLACE}.health_commands:doctor",
+        "Check everything the workbench stands on; exit 1 if something is broken.",
+    ),
+    "model": Lazy(
+        f"{_PLACE}.model_commands:model", "Show models for ranking and embedding, and make them ready."
+    ),
+    "config": Lazy(f"{_PLACE}.config_commands:config", "Show and change settings."),
 }
 
 

@@ -11,6 +11,7 @@ import click
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.session import session
 from workbench.errors import UsageError
+from workbench.plan.pipeline import missing_parts
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.pipeline import rank as rank_files
 from workbench.plan.response import rank_response, why_text
@@ -149,7 +150,7 @@ def rank(
         )
         work.told.synced(made.synced)
         work.told.candidates = len(made.files)
-        work.told.degraded = work.opened.workspace.adapters.degraded
+        work.told.degraded = missing_parts(work.opened.workspace, work.opened.planner)
     if here.flags.json:
         here.out.json(rank_response(made.files[:top]))
         return

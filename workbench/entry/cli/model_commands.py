@@ -1,0 +1,118 @@
+"""`workbench model`: which models rank and embed, which are in use, and making them ready."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib.resources import files
+from typing import Any
+
+import click
+
+from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.cli.index_commands import embed_past
+from workbench.entry.cli.session import session
+from workbench.entry.storage import embedding_options, prepare_embedder
+from workbench.errors import ModelError
+from workbench.plan.ranking import DEFAULT_MODEL
+
+
+@click.group(cls=Group, examples=("workbench model list", "workbench model prepare"))
+def model() -> None:
+    """Show models for ranking and embedding, and make them ready."""
+
+
+@command(name="list", examples=("workbench model list", "workbench model list --json"))
+def list_() -> None:
+    """List the ranking models that come with the program, and where embeddings can come from."""
+    here = current()
+    config = here.settings().config
+    ranking = config.models.ranking or DEFAULT_MODEL
+    models = ranking_models()
+    options = embedding_options(config)
+    chosen = next((number for number, option in enumerate(options) if option.available), -1)
+    if here.flags.json:
+        here.out.json(
+            {
+                "ranking": [{**one, "in_use": one["model_id"] == ranking} for one in models],
+                "embedding": [
+                    {
+                        "source": option.source,
+                        "model": option.model,
+                        "path": option.path,
+                        "available": option.available,
+                        "reason": option.reason,
+                        "in_use": number == chosen,
+                    }
+                    for number, option in enumerate(options)
+                ],
+            }
+        )
+        return
+    here.out.data("ranking (models.ranking)")
+    for one in models:
+        mark = "*" if one["model_id"] == ranking else " "
+        trained = f", trained on {len(one['trained_on'])} repositories" if one["trained_on"] else ""
+        here.out.data(f"{mark} {one['model_id']:<20} {one['features']} features{trained}")
+    here.out.data("embedding (models.embedding), in the order they are considered")
+    for number, option in enumerate(options):
+        mark = "*" if number == chosen else " "
+        state = option.reason or ("ready" if option.available else "not available")
+        here.out.data(f"{mark} {option.source:<16} {option.model}: {state}")
+    if chosen < 0:
+        here.out.say("no embedding model can be used: search is by words alone")
+
+
+def ranking_models() -> list[dict[str, Any]]:
+    """Return the ranking models that come with the program, by name."""
+    found = []
+    for resource in sorted(files("workbench.models").joinpath("data").iterdir(), key=lambda one: one.name):
+        if resource.name.endswith(".json"):
+            document = json.loads(resource.read_text(encoding="utf-8"))
+            if {"weights", "seeds", "relevance"} <= document.keys():
+                found.append(
+                    {
+                        "model_id": document["model_id"],
+                        "features": len(document["weights"]),
+                        "trained_on": list(document.get("trained_on", ())),
+                    }
+                )
+    return found
+
+
+@command(examples=("workbench model prepare",))
+def prepare() -> None:
+    """Make the embedding model ready, then embed the project's past tasks.
+
+    The model is built from the weights that come with the program, or fetched where models.download allows
+    it. It takes seconds, once for all projects.
+    """
+    here = current()
+    started = time.perf_counter()
+    with here.out.progress("Preparing the embedding model") as line:
+        line(0)
+        embedder, report = prepare_embedder(here.settings().config)
+    if embedder is None:
+        reasons = "; ".join(f"{option.source}: {option.reason}" for option in report.options if option.reason)
+        raise ModelError(f"no embedding model can be used ({reasons})", hint="See `workbench doctor`.")
+    built = time.perf_counter() - started
+    with session("index") as work:
+        work.told.synced(work.opened.workspace.sync(progress=work.progress))
+        embedded = embed_past(work)
+    if here.flags.json:
+        here.out.json(
+            {
+                "source": report.source,
+                "model": report.model,
+                "path": report.path,
+                "embedded": embedded,
+                "timing": {"model": round(built * 1000, 3)},
+            }
+        )
+        return
+    here.out.data(f"{report.model} is ready at {report.path} ({built:.1f} s)")
+    here.out.data(f"{embedded:,} past tasks embedded")
+
+
+for _command in (list_, prepare):
+    model.add_command(_command)
