@@ -76,7 +76,7 @@ def test_quoted_text_and_versions_are_found() -> None:
     )
     (rows,) = chunk_features(parse_intent("Bump version from 1.4.2 to 1.5.0"), [file])
     (hit,) = [index for index, row in enumerate(rows) if row.get("version_text")]
-    assert rows[hit]["version_line"] == 1.0
+    assert file.lines[file.chunks[hit].end - 1].startswith("__version__")
 
 
 def test_lines_a_similar_task_changed_count() -> None:

@@ -113,4 +113,7 @@ def merged(spans: Sequence[Span]) -> tuple[Span, ...]:
 
 def lines_of(file: FileText, spans: Sequence[Span]) -> tuple[str, ...]:
     """Return the lines of the ranges, one range after the other."""
-    return tuple(line for start, end in spans for line in file.lines[start - 1 : end])
+    lines: list[str] = []
+    for start, end in spans:
+        lines.extend(file.lines[start - 1 : end])
+    return tuple(lines)

@@ -32,7 +32,6 @@ FEATURES: Mapping[str, str] = {
     "parent": "share of the task's terms in the enclosing definition's name",
     "literal": "holds a text the task quotes",
     "version_text": "holds a version number the task names",
-    "version_line": "sets a version",
     "frame": "a stack frame of the task points here",
     "touched": "how lately the file's past changes touched it, summed",
     "touched_alike": "likeness of the most similar past task that changed it",
@@ -48,7 +47,6 @@ FEATURES: Mapping[str, str] = {
 
 _WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*|_*[^\W_]+")
 _VERSION = re.compile(r"\b\d+\.\d+(?:\.\d+)*\b")
-_VERSION_LINE = re.compile(r"""(?:[vV]ersion|VERSION)[\W_]{0,6}(?:=|:|\s)\s*["']?v?\d+\.\d+""")
 _QUOTED = re.compile(r"[`\"']([^`\"'\n]{3,60})[`\"']")
 _CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
 _MAX_LITERALS = 20
@@ -107,15 +105,13 @@ def read_file(path: str, language: str, role: Role, data: bytes, symbols: Sequen
     chunks = cut(language, lines, symbols)
     words: dict[str, list[tuple[int, int]]] = {}
     lengths = []
-    versions = []
     for index, chunk in enumerate(chunks):
         text = "\n".join(lines[chunk.start - 1 : chunk.end])
         found = _WORD.findall(text)
         lengths.append(len(found))
         for word, times in Counter(found).items():
             words.setdefault(word, []).append((index, times))
-        versions.append("ersion" in text and _VERSION_LINE.search(text) is not None)
-    traits = tuple(_traits(path, role, chunks, len(lines), versions))
+    traits = tuple(_traits(path, role, chunks, len(lines)))
     return FileText(path, tuple(lines), chunks, words, tuple(lengths), traits)
 
 
@@ -153,9 +149,7 @@ def expected_shares(model: ChunkModel, rows: Sequence[Mapping[str, float]]) -> l
     return [power / total for power in powers]
 
 
-def _traits(
-    path: str, role: Role, chunks: Sequence[Chunk], lines: int, versions: Sequence[bool]
-) -> Iterator[dict[str, float]]:
+def _traits(path: str, role: Role, chunks: Sequence[Chunk], lines: int) -> Iterator[dict[str, float]]:
     changelog = _CHANGELOG.match(path.rsplit("/", 1)[-1]) is not None
     prose = role is Role.DOCS and not changelog
     for index, chunk in enumerate(chunks):
@@ -168,7 +162,6 @@ def _traits(
             "changelog_top": 1.0 / (1.0 + index) if changelog else 0.0,
             "prose_top": 1.0 / (1.0 + index) if prose else 0.0,
             "test_last": float(last and role is Role.TEST),
-            "version_line": float(versions[index]),
         }
         yield {name: value for name, value in values.items() if value}
 

@@ -16,6 +16,9 @@ from importlib import import_module
 
 DEFAULT_TOKENIZER = "o200k_base"
 BOUND_TOKENIZER = "utf8-bound"
+_SHORT = 4096  # characters up to which counts are remembered: headings and outlines recur
+_REMEMBERED = 4096
+_LONGEST_WORD = 16
 TOKENIZERS = (DEFAULT_TOKENIZER, "cl100k_base", BOUND_TOKENIZER)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -34,15 +37,17 @@ class TokenCounter:
 
     name: str
     _count: Callable[[str], int]
+    _count_short: Callable[[str], int]
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; lone surrogates count as the replacement character."""
         if not text:
             return 0
+        count = self._count_short if len(text) <= _SHORT else self._count
         try:
-            return self._count(text)
+            return count(text)
         except UnicodeEncodeError:
-            return self._count(_SURROGATE.sub("\ufffd", text))
+            return count(_SURROGATE.sub("\ufffd", text))
 
     def count_many(self, texts: Iterable[str]) -> list[int]:
         """Return the number of tokens of each text."""
@@ -54,7 +59,8 @@ def utf8_bound(text: str) -> int:
 
     A word costs one token and one more for every three letters after the first, three digits one, punctuation
     one each, blanks one a run, and text outside ASCII one for every byte, which is the strict bound of any
-    byte-level BPE; runs that mix letters and digits like a hash cost four tokens for five characters.
+    byte-level BPE; runs that mix letters and digits like a hash cost four tokens for five characters, runs of
+    letters longer than words three for four.
     Measured on source code and documentation this is about 1.8 times the o200k count and not below it for any
     file; single short lines can fall below.
     """
@@ -63,7 +69,7 @@ def utf8_bound(text: str) -> int:
         length = match.end() - match.start()
         kind = match.lastgroup
         if kind == "letters":
-            total += 1 + (length - 1) // 3
+            total += 1 + (length - 1) // 3 if length <= _LONGEST_WORD else length * 3 // 4
         elif kind == "hash":
             total += length * 4 // 5
         elif kind == "blank":
@@ -90,10 +96,10 @@ def token_counter(name: str = DEFAULT_TOKENIZER) -> TokenCounter:
 
 @lru_cache(maxsize=len(TOKENIZERS))
 def _load(name: str) -> TokenCounter:
-    if name == BOUND_TOKENIZER:
-        return TokenCounter(name, utf8_bound)
-    exact = _from_rs_bpe(name) or _from_bpe_openai(name)
-    return TokenCounter(name, exact) if exact else TokenCounter(BOUND_TOKENIZER, utf8_bound)
+    exact = None if name == BOUND_TOKENIZER else _from_rs_bpe(name) or _from_bpe_openai(name)
+    count = exact or utf8_bound
+    remembered = lru_cache(maxsize=_REMEMBERED)(count)
+    return TokenCounter(name if exact else BOUND_TOKENIZER, count, remembered)
 
 
 def _from_rs_bpe(name: str) -> Callable[[str], int] | None:
