@@ -134,8 +134,8 @@ def publish(root: Path, kind: str, write: Callable[[Path], None], *, clock: Cloc
     index = private_dir(root / "index")
     _clean(index, kind)
     with _building(index, kind) as building:
-        write(building)
         with translated(f"writing the index {kind}"):
+            write(building)
             files = _settle(building)
         manifest = _Manifest(FORMAT, kind, clock.now(), files)
         raw = msgspec.json.encode(manifest)

@@ -203,9 +203,16 @@ def test_a_moved_head_is_stale(tracked: Project, work: Any) -> None:
     assert tracked.check(tracked.mend(report)).state is Freshness.FRESH
 
 
+def asked_once(tracked: Project) -> Snapshot:
+    """Return a snapshot that knows the ignored names, however fast the repository was made."""
+    taken = tracked.snapshot()
+    listed = replace(taken, inputs_seen=later(taken).inputs_seen)
+    return later(tracked.check(listed).snapshot)
+
+
 def test_ignored_files_come_and_go_unnoticed(tracked: Project) -> None:
     """A new ignored file is asked about once and is no change."""
-    snapshot = later(tracked.snapshot())
+    snapshot = asked_once(tracked)
     (tracked.root / "y.log").write_text("y\n")
 
     report = tracked.check(snapshot)
@@ -261,13 +268,28 @@ def test_files_in_once_empty_directories_are_noticed(tracked: Project) -> None:
 
 def test_vendored_names_are_not_asked_about(tracked: Project) -> None:
     """Installing packages or running tests does not disturb the index."""
-    snapshot = later(tracked.snapshot())
+    snapshot = asked_once(tracked)
     for path in ("node_modules/x/index.js", "src/__pycache__/b.pyc", ".workbench/journal"):
         (tracked.root / path).parent.mkdir(parents=True)
         (tracked.root / path).write_text("x")
 
     assert tracked.check(snapshot).state is Freshness.FRESH
     assert tracked.asked == []
+
+
+def test_a_file_and_a_directory_that_trade_places_are_noticed(tracked: Project) -> None:
+    """A directory that became a file is added under its name, and the other way round."""
+    report = tracked.check(tracked.snapshot())
+    (tracked.root / "src/b.py").unlink()
+    (tracked.root / "src").rmdir()
+    (tracked.root / "src").write_text("now a file\n")
+    (tracked.root / "a.py").unlink()
+    (tracked.root / "a.py").mkdir()
+    (tracked.root / "a.py/inner.py").write_text("inner\n")
+    report = tracked.check(report.snapshot)
+    assert (report.added, report.removed) == (("a.py/inner.py", "src"), ("a.py", "src/b.py"))
+    report = tracked.check(tracked.mend(report))
+    assert report.state is Freshness.FRESH
 
 
 def test_a_directory_replaced_by_a_link_is_gone(plain: Project, tmp_path: Path) -> None:

@@ -262,9 +262,14 @@ def test_leaving_early_leaves_no_process_behind(work: Any, monkeypatch: pytest.M
     """A consumer that stops after one commit ends git at once."""
     from store import git_process
 
-    stopped = []
+    stopped: list[Any] = []
     stop = git_process.stop
-    monkeypatch.setattr(git_process, "stop", lambda child: (stop(child), stopped.append(child.returncode)))
+
+    def watched(child: Any) -> None:
+        stop(child)
+        stopped.append(child.returncode)
+
+    monkeypatch.setattr(git_process, "stop", watched)
     for number in range(3):
         work.write("f", str(number))
         work.commit()

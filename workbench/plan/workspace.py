@@ -168,7 +168,10 @@ class Workspace:
         self._rulebook = load_rulebook(
             self._rule_store(), self._rule_files(), self._rulebook, rebuild=rebuild
         )
+        self._notes += self._rulebook.notes
         stages["rules"] = _since(started)
+        if not self.index.positions:
+            self._notes.append("the project has no files to plan from")
         same_past = before is not None and before.history is past.past.history
         if synced.cache != "hit" or not same_past or self._view is None:
             self._touched = self._uncommitted(head)
@@ -240,6 +243,7 @@ class Workspace:
             home_journal=adapters.home_journal,
             latest=partial(_usable, adapters),
             publish=adapters.publish,
+            lock=adapters.lock,
             now=adapters.now,
             count_tokens=adapters.count_tokens,
         )

@@ -213,7 +213,8 @@ def _look(snapshot: Snapshot, root: str) -> _Looked:
     moved = (mtimes != snapshot.directory_mtimes) | stamped_since(mtimes, seen) | stamped_since(ctimes, seen)
     looked = _Looked([], [], {})
     rows = np.nonzero(moved)[0].tolist()
-    known = set(snapshot.paths).union(snapshot.directories) if rows else set()
+    known = set(snapshot.paths) if rows else set()
+    watched = set(snapshot.directories) if rows else set()
     for row in rows:
         directory = snapshot.directories[row]
         if times[row] is None:
@@ -225,7 +226,7 @@ def _look(snapshot: Snapshot, root: str) -> _Looked:
             continue
         looked.ask += [path for path in inside.files if path not in known and path not in snapshot.others]
         for path in inside.directories:
-            if path not in known:
+            if path not in watched:
                 looked.ask.append(path)
                 looked.watched |= places.below(root, path, snapshot.tracked)
     return looked

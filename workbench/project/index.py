@@ -138,7 +138,8 @@ def encode_record(facts: FileFacts) -> bytes:
 
 def decode_record(record: bytes) -> _Record:
     """Undo `encode_record`."""
-    return msgspec.msgpack.decode(record, type=_Record)
+    found: _Record = msgspec.msgpack.decode(record, type=_Record)
+    return found
 
 
 def path_terms(path: str) -> dict[str, int]:

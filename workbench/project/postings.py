@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,17 +148,19 @@ def merge_postings(pieces: Iterable[tuple[Postings, Int32]], size: int) -> Posti
     )
 
 
-def save_postings(postings: Postings, directory: Path, name: str) -> None:
-    """Write the arrays as `<name>.<array>.npy` and the vocabulary as `<name>.terms`."""
-    (directory / f"{name}.terms").write_bytes(bytes(postings.vocabulary))
-    for array in _ARRAYS:
-        np.save(directory / f"{name}.{array}.npy", getattr(postings, array))
+def pack_postings(postings: Postings, name: str) -> dict[str, NDArray[Any] | bytes]:
+    """Return posting lists as named arrays for a file of arrays."""
+    arrays: dict[str, NDArray[Any] | bytes] = {
+        f"{name}.{array}": getattr(postings, array) for array in _ARRAYS
+    }
+    arrays[f"{name}.terms"] = bytes(postings.vocabulary)
+    return arrays
 
 
-def load_postings(directory: Path, name: str) -> Postings:
-    """Open what `save_postings` wrote, memory-mapped. Raises OSError or ValueError if it is damaged."""
-    arrays = {array: load_array(directory / f"{name}.{array}.npy") for array in _ARRAYS}
-    postings = Postings(vocabulary=(directory / f"{name}.terms").read_bytes(), **arrays)
+def unpack_postings(arrays: Mapping[str, NDArray[Any]], name: str) -> Postings:
+    """Undo `pack_postings`. Raises KeyError or ValueError if they are damaged."""
+    found = {array: arrays[f"{name}.{array}"] for array in _ARRAYS}
+    postings = Postings(vocabulary=arrays[f"{name}.terms"].tobytes(), **found)
     whole = (
         len(postings.offsets) == len(postings.starts) > 0
         and postings.offsets[-1] == len(postings.vocabulary)
@@ -168,15 +169,6 @@ def load_postings(directory: Path, name: str) -> Postings:
     if not whole:
         raise ValueError(f"the posting lists {name} do not add up")
     return postings
-
-
-def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
-    """Open an array that `numpy.save` wrote. Raises OSError or ValueError if it is damaged."""
-    try:
-        found: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except EOFError as error:
-        raise ValueError(f"{path.name} is empty") from error
-    return found
 
 
 def inverse_document_frequency(frequency: int, size: int) -> float:

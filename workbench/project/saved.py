@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.project.arrays import open_arrays, write_arrays
 from workbench.project.index import FIELDS, ProjectIndex, Segment, compact
-from workbench.project.postings import load_array, load_postings, save_postings
+from workbench.project.postings import pack_postings, unpack_postings
 from workbench.records.project import Role
 
-FORMAT = 1
+FORMAT = 2
+FILE = "index.arrays"
 
 _COLUMNS = ("size", "lines", "edges", "tests")
 
@@ -31,6 +33,11 @@ class MappedRecords(Sequence[bytes]):
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
+
+    @property
+    def total(self) -> int:
+        """How many bytes all records have together."""
+        return int(self._offsets[-1])
 
     @overload
     def __getitem__(self, position: int) -> bytes: ...
@@ -51,35 +58,37 @@ def save_index(index: ProjectIndex, directory: Path) -> None:
     """Write an index, compacted to one segment, into an existing directory."""
     whole = index if len(index.segments) == 1 and bool(index.alive.all()) else compact(index)
     segment = whole.segments[0]
+    arrays: dict[str, NDArray[Any] | bytes] = {name: getattr(whole, name) for name in _COLUMNS}
     for name in FIELDS:
-        save_postings(segment.fields[name], directory, name)
-    for column in _COLUMNS:
-        np.save(directory / f"{column}.npy", getattr(whole, column))
+        arrays |= pack_postings(segment.fields[name], name)
     offsets = np.zeros(len(segment.records) + 1, dtype=np.int64)
     np.cumsum([len(record) for record in segment.records], out=offsets[1:])
-    np.save(directory / "records.offsets.npy", offsets)
-    (directory / "records.bin").write_bytes(b"".join(segment.records))
+    arrays["records.offsets"] = offsets
+    arrays["records"] = b"".join(segment.records)
     document = {
         "format": FORMAT,
         "paths": [path.encode("utf-8", "surrogateescape") for path in whole.paths],
         "languages": whole.languages,
         "roles": [role.value for role in whole.roles],
     }
-    (directory / "files.msgpack").write_bytes(msgspec.msgpack.encode(document))
+    arrays["files"] = msgspec.msgpack.encode(document)
+    write_arrays(directory / FILE, arrays)
 
 
 def load_index(directory: Path) -> ProjectIndex:
-    """Open what `save_index` wrote. Raises OSError, ValueError or KeyError if it is damaged."""
-    document = msgspec.msgpack.decode((directory / "files.msgpack").read_bytes())
+    """Open what `save_index` wrote.
+
+    Raises: OSError, ValueError, KeyError or MsgspecError if it is damaged.
+    """
+    arrays = open_arrays(directory / FILE)
+    document = msgspec.msgpack.decode(arrays["files"].data)
     if document["format"] != FORMAT:
         raise ValueError(f"index format {document['format']}, expected {FORMAT}")
     paths = tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"])
-    columns = {name: load_array(directory / f"{name}.npy", mapped=False) for name in _COLUMNS}
-    data = directory / "records.bin"
-    mapped = np.memmap(data, dtype=np.uint8, mode="r") if data.stat().st_size else np.zeros(0, dtype=np.uint8)
-    offsets = load_array(directory / "records.offsets.npy", mapped=False)
-    records = MappedRecords(mapped, offsets)
-    if not len(paths) == len(records) == len(columns["size"]) or offsets[-1] != len(mapped):
+    columns = {name: arrays[name] for name in _COLUMNS}
+    records = MappedRecords(arrays["records"], arrays["records.offsets"])
+    same = len(paths) == len(records) == len(columns["size"]) == len(columns["lines"])
+    if not same or records.total != len(arrays["records"]):
         raise ValueError("the index's columns do not have the same length")
     roles = {role.value: role for role in Role}
     return ProjectIndex(
@@ -87,7 +96,7 @@ def load_index(directory: Path) -> ProjectIndex:
         languages=tuple(document["languages"]),
         roles=tuple(roles[role] for role in document["roles"]),
         alive=np.ones(len(paths), dtype=np.bool_),
-        segments=(Segment(0, {name: load_postings(directory, name) for name in FIELDS}, records),),
+        segments=(Segment(0, {name: unpack_postings(arrays, name) for name in FIELDS}, records),),
         positions={path: position for position, path in enumerate(paths)},
         **columns,
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from workbench.errors import ParseError
+from workbench.errors import ParseError, StoreError
 from workbench.ports import Journal
 from workbench.records.rules import Rule
 from workbench.rules.bodies import from_body, to_body
@@ -24,7 +26,7 @@ PUT = "rule.put"
 REMOVED = "rule.removed"
 SOURCE = "import:rule-files"
 GENERATION = "rules"
-_FILE = "rules.msgpack"
+_FILE = "rules.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,17 @@ class RuleStore:
     home_journal: Journal
     latest: Callable[[str], Path | None]
     publish: Callable[[str, Callable[[Path], None]], Path]
+    lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
     count_tokens: Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """Rules sorted by id with their words indexed. `signature` changes with rule files and journals."""
+    """Rules sorted by id with their words indexed. `signature` changes with rule files and journals.
+
+    `warnings` are about rule files; `notes` say what could not be kept for the next run.
+    """
 
     rules: tuple[Rule, ...]
     words: RuleWords
@@ -52,6 +58,7 @@ class Rulebook:
     warnings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     changed: int = field(default=0, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
 
 def rule_candidates(paths: Iterable[str]) -> tuple[str, ...]:
@@ -76,6 +83,14 @@ def load_rulebook(
         saved = _open(store, signature)
         if saved is not None:
             return saved
+    with store.lock(GENERATION):
+        # Another process may have imported the same changes while this one waited.
+        return (None if rebuild else _open(store, _signature(store, sources))) or _import(store, sources)
+
+
+def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
+    home = store.home is not None
+    before = _signature(store, sources)
     imported = import_rules(
         sources,
         read_source,
@@ -85,20 +100,25 @@ def load_rulebook(
         now=datetime.fromtimestamp(store.now(), UTC).isoformat(timespec="seconds"),
     )
     known = _fold(store.journal, store.home_journal)
-    put, removed = diff_rules(known.values(), imported, project_id=store.project_id, home=home is not None)
-    _journal(store, known, put, removed)
+    put, removed = diff_rules(known.values(), imported, project_id=store.project_id, home=home)
+    notes: list[str] = []
+    signature = before
+    try:
+        _journal(store, known, put, removed)
+        if put or removed:
+            signature = _signature(store, sources)
+    except StoreError as error:
+        notes.append(f"changed rules are not recorded: {error.message}")
     for rule in put:
         known[rule.id] = rule
     for identifier in removed:
         known.pop(identifier, None)
-    book = _book(
-        _visible(known.values(), home is not None),
-        _signature(store, sources),
-        imported,
-        len(put) + len(removed),
-    )
-    _save(store, book)
-    return book
+    book = _book(_visible(known.values(), home), signature, imported, len(put) + len(removed))
+    try:
+        _save(store, book)
+    except StoreError as error:
+        notes.append(f"rules are not kept for the next run: {error.message}")
+    return replace(book, notes=tuple(notes))
 
 
 def _visible(rules: Iterable[Rule], home: bool) -> list[Rule]:
@@ -115,10 +135,10 @@ def _signature(store: RuleStore, sources: Sequence[RuleSource]) -> str:
     digest = hashlib.sha256(f"1\0{store.project_id}\0{store.home}".encode("utf-8", "surrogateescape"))
     for source in sources:
         try:
-            found = Path(source.location).stat()
-            stamp = f"{found.st_size}\0{found.st_mtime_ns}"
-        except OSError:
-            stamp = "unreadable"
+            # By content: an edit within the clock's granularity leaves size and time as they were.
+            stamp = hashlib.blake2b(read_source(source), digest_size=16).hexdigest()
+        except (OSError, ParseError) as error:
+            stamp = f"unreadable: {error}"
         digest.update(f"{source.path}\0{stamp}\0".encode("utf-8", "surrogateescape"))
     digest.update(f"{store.journal.size(STREAM)}\0{store.home_journal.size(STREAM)}".encode())
     return digest.hexdigest()[:32]
@@ -173,12 +193,12 @@ def _open(store: RuleStore, signature: str | None) -> Rulebook | None:
     if directory is None:
         return None
     try:
-        document = msgspec.msgpack.decode((directory / _FILE).read_bytes())
+        document = json.loads((directory / _FILE).read_bytes())
         if signature is not None and document["signature"] != signature:
             return None
         rules = msgspec.convert(document["rules"], tuple[Rule, ...])
         warnings, files = tuple(document["warnings"]), tuple(document["files"])
-    except (OSError, KeyError, TypeError, msgspec.MsgspecError):
+    except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
     return Rulebook(rules, index_words(rules), str(document["signature"]), warnings, files)
 
@@ -190,7 +210,8 @@ def _save(store: RuleStore, book: Rulebook) -> None:
         "warnings": list(book.warnings),
         "files": list(book.files),
     }
-    payload = msgspec.msgpack.encode(document)
+    # The standard library's JSON, for names that are not UTF-8 are lone surrogates, which it alone can write.
+    payload = json.dumps(document).encode("ascii")
     store.publish(GENERATION, lambda directory: _write(directory / _FILE, payload))
 
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.postings import Postings, build_postings, load_array, load_postings, save_postings
+from workbench.project.arrays import open_arrays, write_arrays
+from workbench.project.postings import Postings, build_postings, pack_postings, unpack_postings
 from workbench.records.episodes import FileChange
 
 MAX_FILES_PER_TASK = 60  # sweeping changes (reformatting, licence years) teach nothing about tasks
 
+FILE = "history.arrays"
 _ARRAYS = ("times", "sizes", "fixes", "tasks", "files", "edits")
 
 
@@ -108,25 +111,28 @@ def _rename_back(alias: dict[str, str], changes: Sequence[FileChange], today: Se
 
 def save_history(history: History, directory: Path) -> None:
     """Write a history into a directory; `load_history` opens it memory-mapped."""
-    for name in _ARRAYS:
-        np.save(directory / f"{name}.npy", getattr(history, name))
-    save_postings(history.messages, directory, "messages")
     document = {
         "paths": [path.encode("utf-8", "surrogateescape") for path in history.paths],
         "issues": history.issues,
     }
-    (directory / "history.msgpack").write_bytes(msgspec.msgpack.encode(document))
+    arrays: dict[str, NDArray[Any] | bytes] = {name: getattr(history, name) for name in _ARRAYS}
+    arrays |= pack_postings(history.messages, "messages")
+    arrays["document"] = msgspec.msgpack.encode(document)
+    write_arrays(directory / FILE, arrays)
 
 
 def load_history(directory: Path) -> History:
-    """Open what `save_history` wrote. Raises OSError, ValueError or KeyError if it is damaged."""
-    document = msgspec.msgpack.decode((directory / "history.msgpack").read_bytes())
-    arrays = {name: load_array(directory / f"{name}.npy") for name in _ARRAYS}
+    """Open what `save_history` wrote.
+
+    Raises: OSError, ValueError, KeyError or MsgspecError if it is damaged.
+    """
+    arrays = open_arrays(directory / FILE)
+    document = msgspec.msgpack.decode(arrays["document"].data)
     return History(
         paths=tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"]),
-        messages=load_postings(directory, "messages"),
+        messages=unpack_postings(arrays, "messages"),
         issues={reference: tuple(found) for reference, found in document["issues"].items()},
-        **arrays,
+        **{name: arrays[name] for name in _ARRAYS},
     )
 
 

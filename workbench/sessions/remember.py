@@ -83,8 +83,11 @@ def _changes(rows: Iterable[Any]) -> Iterator[FileChange]:
     for path, kind, added, removed, old in rows:
         for name in (path, old):
             name.encode("utf-8", "surrogateescape")  # a name that no file can have is malformed
-        lines = [min(max(int(count), 0), _MOST_LINES) for count in (added, removed)]
-        yield FileChange(path, ChangeKind(kind), *lines, old)
+        yield FileChange(path, ChangeKind(kind), _lines(added), _lines(removed), old)
+
+
+def _lines(count: Any) -> int:
+    return min(max(int(count), 0), _MOST_LINES)
 
 
 def _printable(text: str) -> str:
