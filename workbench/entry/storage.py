@@ -18,13 +18,13 @@ from workbench.entry.bootstrap import Opened, embedding_settings
 from workbench.entry.measuring import Measured, Record
 from workbench.errors import GitError, StoreBusy
 from workbench.ports import Embedder
-from workbench.project.delta import Delta, digest
 from workbench.project.index import ProjectIndex
 from workbench.project.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from store.metrics import OperationStats
+    from store.metrics import OperationStats as OperationStats
     from store.tables import CatchUp, Tables
+    from workbench.project.delta import Delta
 
 DELTA_COMMITS = 10  # how far back a delta looks unless told otherwise
 
@@ -189,6 +189,8 @@ def prepare_embedder(config: Config) -> tuple[Embedder | None, EmbedderReport]:
 
 def delta(repository: Repository, since: str | None) -> Delta:
     """Return what changed since a revision, or within the last commits. Raises: GitError."""
+    from workbench.project.delta import digest
+
     base = since or recent_base(repository, DELTA_COMMITS)
     if base is None:
         raise GitError("there is no commit to compare with", hint="Commit something first.")

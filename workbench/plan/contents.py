@@ -17,7 +17,6 @@ from workbench.project.index import ProjectIndex
 from workbench.project.languages import language_of, role_of
 from workbench.project.scan import read_bytes
 from workbench.project.snapshot import Snapshot, content_hash
-from workbench.project.symbols import extract_symbols
 from workbench.records.project import Skipped, Symbol
 from workbench.text.tokens import TokenCounter
 
@@ -64,6 +63,8 @@ class Contents:
         if position is not None and digests.get(path) == digest:
             symbols, _ = index.record(position)
         else:
+            from workbench.project.symbols import extract_symbols  # parsers, for files that just changed
+
             symbols, _ = extract_symbols(language, data)
         text = read_file(path, language, role_of(path), data, symbols)
         content = Content(text, tuple(self._chunk_tokens(text)), symbols)

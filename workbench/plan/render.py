@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from xml.sax.saxutils import escape, quoteattr
 
 from workbench.records.plan import Representation
 from workbench.text.sanitize import visible, visible_line
@@ -168,6 +167,8 @@ def _text_paths(paths: Sequence[str]) -> str:
 
 
 def _xml_section(section: str, passages: Sequence[Passage]) -> str:
+    from xml.sax.saxutils import escape, quoteattr  # it imports a web client
+
     tag = re.sub(r"[^a-z]+", "_", section.lower()).strip("_") or "passages"
     out = [f"<{tag}>\n"]
     for passage in passages:
@@ -179,6 +180,8 @@ def _xml_section(section: str, passages: Sequence[Passage]) -> str:
 
 
 def _xml_file(view: FileView) -> str:
+    from xml.sax.saxutils import quoteattr
+
     tag = "outline" if view.representation is Representation.OUTLINE else "file"
     lines = (
         f" lines={quoteattr(span_text(view.spans))}" if view.representation is Representation.SNIPPETS else ""
@@ -188,6 +191,8 @@ def _xml_file(view: FileView) -> str:
 
 
 def _xml_paths(paths: Sequence[str]) -> str:
+    from xml.sax.saxutils import escape
+
     return "<also>\n" + "".join(f"{escape(visible_line(path))}\n" for path in paths) + "</also>\n"
 
 

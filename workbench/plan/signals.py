@@ -416,7 +416,8 @@ def _by_role(view: ProjectView, weights: Float32) -> Float32:
     shares = np.zeros(len(ROLES), dtype=np.float32)
     roles = view.roles[view.pairs_file]
     for number in range(len(ROLES)):
-        touched = np.unique(view.pairs_task[roles == number])
+        touched = np.zeros(len(weights), dtype=np.bool_)
+        touched[view.pairs_task[roles == number]] = True
         shares[number] = weights[touched].sum() / total
     return shares[view.roles]
 

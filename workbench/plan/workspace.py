@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,7 +25,6 @@ from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
 from workbench.project.freshness import FreshnessLimits, FreshnessReport
 from workbench.project.index import ProjectIndex, build_index, update_index
-from workbench.project.indexing import Extraction, extract_all
 from workbench.project.saved import load_index, save_index
 from workbench.project.scan import Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
@@ -39,6 +39,9 @@ from workbench.rules.rulebook import (
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import GENERATION as HISTORY
 from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
+
+if TYPE_CHECKING:
+    from workbench.project.indexing import Extraction
 
 __all__ = ["Adapters", "Limits", "Progress", "Stored", "Synced", "VersionControl", "Workspace"]
 
@@ -309,6 +312,8 @@ class Workspace:
         return [__version__, limits.max_files, limits.max_bytes, list(limits.excluded)]
 
     def _build(self, head: str | None, progress: Progress | None) -> None:
+        from workbench.project.indexing import extract_all  # parsers, for those who read files
+
         scanned = self._scan(progress)
         paths = [found.path for found in scanned.files]
         extraction = extract_all(
@@ -340,6 +345,8 @@ class Workspace:
         return scan(self.adapters.root, self.adapters.lister, limits, _stage(progress, "listing files"))
 
     def _mend(self, report: FreshnessReport, head: str | None, progress: Progress | None) -> None:
+        from workbench.project.indexing import extract_all
+
         wanted = sorted({*report.changed, *report.added})
         extraction = extract_all(
             self.adapters.root,

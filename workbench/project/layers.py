@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.project.sections import SECTIONS
 from workbench.project.view import (
     TITLES,
     Change,
@@ -69,6 +68,8 @@ def route(query_type: QueryType) -> tuple[Layer, ...]:
 
 def explore(view: ProjectView, query_type: QueryType, detail: Detail = Detail.COMPACT) -> LayerView:
     """Return the layers of the route, cut to the limits of the detail."""
+    from workbench.project.sections import SECTIONS  # only for those who show layers
+
     limits = LIMITS[detail]
     degrees = in_degrees(view)
     order = _by_degree(view, degrees)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.manifests import Manifest
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Role, Symbol
+
+if TYPE_CHECKING:
+    from workbench.project.manifests import Manifest
 
 Int32 = NDArray[np.int32]
 

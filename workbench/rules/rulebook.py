@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,8 +19,10 @@ from workbench.records.rules import Rule
 from workbench.rules.bodies import from_body, to_body
 from workbench.rules.discover import RuleSource, discover, read_source
 from workbench.rules.formats.families import family_of
-from workbench.rules.importing import RuleImport, diff_rules, import_rules
 from workbench.rules.lexical import RuleWords, index_words
+
+if TYPE_CHECKING:
+    from workbench.rules.importing import RuleImport
 
 STREAM = "rules"
 PUT = "rule.put"
@@ -91,6 +94,8 @@ def load_rulebook(
 def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
     home = store.home is not None
     before = _signature(store, sources)
+    from workbench.rules.importing import diff_rules, import_rules  # only when rule files changed
+
     imported = import_rules(
         sources,
         read_source,

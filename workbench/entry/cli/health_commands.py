@@ -17,8 +17,8 @@ from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.workspace import Stored
 
 if TYPE_CHECKING:
-    from store.metrics import OperationStats
     from workbench.config import Config
+    from workbench.entry.storage import OperationStats
 
 _SPAN = re.compile(r"(\d+)\s*(m|h|d|w)")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
