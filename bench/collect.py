@@ -62,11 +62,11 @@ def _row(
     moment: Moment, task: Task, truth: frozenset[str], seeds: Mapping[str, float], embed: Embed | None
 ) -> Row:
     intent = parse_intent(task.text)
-    semantic: dict[str, NDArray[np.float32]] = {}
+    tasks: NDArray[np.float32] | None = None
     if embed is not None and moment.past:
         heads = head_texts([split_head(clean_task(commit.subject))[0] for commit in moment.past])
-        semantic["tasks"] = cosines(embed(heads), embed([task_text(task.text)])[0])
-    found = candidates_for(moment.view, prepare_query(intent), seeds, semantic)
+        tasks = cosines(embed(heads), embed([task_text(task.text)])[0])
+    found = candidates_for(moment.view, prepare_query(intent), seeds, lambda: tasks)
     paths = tuple(moment.view.index.paths[position] for position in found.positions.tolist())
     return Row(
         task, found.names, paths, found.values, found.best, truth, _peers(moment.view, found, paths, intent)

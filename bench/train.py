@@ -20,14 +20,14 @@ from bench.fit import Float64, Group, calibrate, evaluate, fit
 from bench.ranking import Say
 from workbench.plan.ranking import load_model
 
-SEMANTIC = ("semantic", "affinity_semantic", "affinity_semantic_best")
+SEMANTIC = ("affinity_semantic", "affinity_semantic_best")
 
 
 def train(
     rows: Sequence[tuple[str, Row]], model_id: str, *, semantic: bool, folder: Path, say: Say
 ) -> dict[str, object]:
     """Fit a model on (repository, row) pairs and write it. Returns the document written."""
-    without = ("semantic",) if semantic else SEMANTIC
+    without = () if semantic else SEMANTIC
     names: tuple[str, ...] = ()
     groups: list[Group] = []
     for repository, row in rows:

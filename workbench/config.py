@@ -55,11 +55,15 @@ class IndexConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelsConfig:
-    """Which models are used; with `download` false nothing is ever fetched."""
+    """Which models are used; with `download` false nothing is ever fetched.
+
+    `background` lets a plan start a process that embeds the project's past at low priority, and ends.
+    """
 
     embedding: str = "sentence-transformers/all-MiniLM-L6-v2"
     embedding_path: str = ""
     download: bool = False
+    background: bool = True
     ranking: str = ""
 
 

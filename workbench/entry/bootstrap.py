@@ -16,7 +16,6 @@ from store.embedding import (
     DOWNLOAD,
     OFF,
     PACKAGED,
-    EmbedderReport,
     EmbeddingSettings,
     resolve_embedder,
     survey,
@@ -185,15 +184,12 @@ def embedding_settings(config: Config) -> EmbeddingSettings:
     )
 
 
-def made_embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, EmbedderReport]:
-    """Return the embedder in use, its model built or fetched first where that is needed and allowed."""
-    embedder, report = resolve_embedder(embedding_settings(config))
-    return (None if embedder is None else cached(embedder, home / "embeddings")), report
-
-
-def alone(location: Location, name: str) -> AbstractContextManager[None]:
-    """Hold a lock of the project that nobody waits for. Raises: StoreBusy if another process holds it."""
-    return locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=0)
+def alone(
+    start: Path, name: str, environment: Mapping[str, str] = os.environ
+) -> AbstractContextManager[None]:
+    """Hold a lock of a project that nobody waits for. Raises: StoreBusy if another process holds it."""
+    root = locate(project_root(start), environment).root
+    return locks.exclusive(root / "locks" / f"{name}.lock", timeout=0)
 
 
 def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:

@@ -7,7 +7,7 @@ A signal enters a linear model in up to three forms: `name`, divided by its best
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
         "same_folder",
         "fan_in",
     ),
-    "semantic": ("semantic", "affinity_semantic"),
+    "semantic": ("affinity_semantic",),
     "episodic": (
         "affinity",
         "affinity_head",
@@ -90,14 +90,16 @@ class Candidates:
 
 
 def first_look(
-    view: ProjectView, query: Query, semantic: Mapping[str, Float32] | None = None
+    view: ProjectView, query: Query, semantic: Callable[[], Float32 | None] | None = None
 ) -> dict[str, Float32]:
-    """Every signal that needs no idea yet of which files are likely."""
-    known = semantic or {}
+    """Every signal that needs no idea yet of which files are likely.
+
+    semantic: gives float32 [tasks], cosines of the task to past ones, or None; it is asked late, because an
+    embedding may still be on its way.
+    """
     signals = lexical_signals(view, query)
     signals.update(mention_signals(view, query))
-    signals.update(history_signals(view, query, known.get("tasks")))
-    signals["semantic"] = known.get("files", np.zeros(view.index.count, dtype=np.float32))
+    signals.update(history_signals(view, query, semantic() if semantic is not None else None))
     signals.update(role_signals(view, query))
     signals.update(structure_signals(view, query))
     return signals
@@ -161,7 +163,7 @@ def candidates_for(
     view: ProjectView,
     query: Query,
     seed_weights: Mapping[str, float],
-    semantic: Mapping[str, Float32] | None = None,
+    semantic: Callable[[], Float32 | None] | None = None,
 ) -> Candidates:
     """Return the candidates of a task with all their signals."""
     signals = first_look(view, query, semantic)

@@ -17,7 +17,7 @@ from workbench.plan.ranking import LinearModel, rank_files, relevance
 from workbench.plan.render import STYLES, Passage, Style
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.response import plan_response
-from workbench.plan.semantics import CachingEmbedder, Semantics, TaskVector, cosines, past_cosines
+from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, cosines, known_past
 from workbench.plan.snippets import ChunkModel, chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
@@ -60,6 +60,7 @@ class Plan:
     """A finished plan: the response [img 8.1] and what it was made of."""
 
     response: dict[str, object]
+    ranking: Ranking
     pack: Pack
     intent: Intent
     ranked: tuple[RankedFile, ...]
@@ -75,7 +76,7 @@ class Ranking:
     files: tuple[RankedFile, ...]
     synced: Synced
     model: LinearModel
-    semantics: Semantics
+    past: KnownPast
     vector: TaskVector
 
 
@@ -89,17 +90,14 @@ def rank(
     progress: Progress | None = None,
 ) -> Ranking:
     """Rank the project's files for a task, best first."""
-    # A first index starts processes, which must happen before there are threads.
-    vector = TaskVector(planner.embedder, task) if workspace.indexed else None
     synced = workspace.sync(strict=strict, progress=progress)
-    vector = vector or TaskVector(planner.embedder, task)
+    past = known_past(planner.embedder, workspace.task_heads)
+    needed = past.vectors is not None or bool(workspace.rulebook.rules)
+    vector = TaskVector(planner.embedder if needed else None, task)
     intent = parse_intent(task, project_id=workspace.adapters.project_id, query_type=query_type)
-    semantics = past_cosines(planner.embedder, vector, workspace.task_heads)
-    if semantics.tasks is None:
-        model = planner.plain_ranking or planner.ranking
-        return Ranking(intent, rank_files(workspace.view, intent, model), synced, model, semantics, vector)
-    ranked = rank_files(workspace.view, intent, planner.ranking, semantic={"tasks": semantics.tasks})
-    return Ranking(intent, ranked, synced, planner.ranking, semantics, vector)
+    model = planner.ranking if past.vectors is not None else planner.plain_ranking or planner.ranking
+    ranked = rank_files(workspace.view, intent, model, semantic=lambda: past.compared(vector))
+    return Ranking(intent, ranked, synced, model, past, vector)
 
 
 def plan(
@@ -163,7 +161,7 @@ def plan(
         notes=_notes(workspace, planner, ranking),
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
-    return Plan(response, pack, intent, ranked, synced, stages)
+    return Plan(response, ranking, pack, intent, ranked, synced, stages)
 
 
 def _rules(workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking) -> RuleSelection:
@@ -274,14 +272,19 @@ def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
     return (*workspace.adapters.degraded, *missing)
 
 
+def unprepared(planner: Planner, ranking: Ranking) -> bool:
+    """Whether a plan would be better informed after `workbench model prepare`."""
+    return bool(planner.embedder_note or ranking.past.missing)
+
+
 def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str]:
     notes = [*workspace.adapters.notes, *ranking.synced.notes]
     if planner.embedder_note:
         notes.append(planner.embedder_note)
     if ranking.synced.cache == "partial":
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
-    if ranking.semantics.total and ranking.semantics.missing:
-        notes.append(f"past tasks were not compared by meaning: {ranking.semantics.missing}")
+    if ranking.past.missing:
+        notes.append(f"past tasks were not compared by meaning: {ranking.past.missing}")
     if workspace.scan_report.get("capped"):
         notes.append("the project has more files than are indexed; see `workbench status`")
     return notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -76,12 +76,12 @@ def rank_files(
     intent: Intent,
     model: LinearModel,
     *,
-    semantic: Mapping[str, Float32] | None = None,
+    semantic: Callable[[], Float32 | None] | None = None,
     limit: int | None = None,
 ) -> tuple[RankedFile, ...]:
     """Rank the files of a project for a task, best first; ties by path.
 
-    semantic: optional {"files": float32 [n], "tasks": float32 [tasks]} cosines of the task, 0 where unknown.
+    semantic: gives float32 [tasks], cosines of the task to past ones, or None.
     """
     candidates = candidates_for(view, prepare_query(intent), model.seeds, semantic)
     return score_candidates(view, candidates, model)[:limit]

@@ -43,13 +43,16 @@ class CachingEmbedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Semantics:
-    """Cosines float32 [tasks] of a task to past tasks, or None and the reason in a sentence."""
+class KnownPast:
+    """Vectors float32 [tasks, d] of past tasks; or None and why, empty where nothing is missing."""
 
-    tasks: Float32 | None
-    known: int = 0
-    total: int = 0
+    vectors: Float32 | None
     missing: str = ""
+
+    def compared(self, vector: TaskVector) -> Float32 | None:
+        """Return the task's cosines to the past ones, float32 [tasks], or None."""
+        query = vector.get() if self.vectors is not None else None
+        return None if query is None or self.vectors is None else cosines(self.vectors, query)
 
 
 def head_texts(heads: Sequence[str]) -> list[str]:
@@ -58,9 +61,10 @@ def head_texts(heads: Sequence[str]) -> list[str]:
 
 
 class TaskVector:
-    """The embedding of a task, computed in a thread while the project is brought in step.
+    """The embedding of a task, computed in a thread beside everything that does not need it.
 
-    Loading a model takes longer than everything else in a cold plan and needs little of the interpreter.
+    Loading a model takes longer than everything else in a cold plan and needs little of the interpreter. The
+    thread is not a daemon: the interpreter must not end while the model's own threads are at work.
     """
 
     def __init__(self, embedder: CachingEmbedder | None, task: str) -> None:
@@ -68,7 +72,7 @@ class TaskVector:
         self._vector: Float32 | None = None
         self._thread: threading.Thread | None = None
         if embedder is not None:
-            self._thread = threading.Thread(target=self._embed, args=(embedder, task_text(task)), daemon=True)
+            self._thread = threading.Thread(target=self._embed, args=(embedder, task_text(task)))
             self._thread.start()
 
     def _embed(self, embedder: CachingEmbedder, text: str) -> None:
@@ -90,18 +94,15 @@ def task_text(task: str) -> str:
     return f"{head}\n{body}".strip()[:MAX_TASK] or "."
 
 
-def past_cosines(embedder: CachingEmbedder | None, vector: TaskVector, heads: Sequence[str]) -> Semantics:
-    """Compare a task with past tasks, newest first as the history has them."""
+def known_past(embedder: CachingEmbedder | None, heads: Sequence[str]) -> KnownPast:
+    """Look up the vectors of past tasks, newest first as the history has them; nothing is embedded."""
     if embedder is None or not heads:
-        return Semantics(None, missing=vector.reason)
+        return KnownPast(None)
     vectors, known = embedder.known(head_texts(heads))
     count = int(known.sum())
     if count < ENOUGH * len(heads):
-        return Semantics(None, count, len(heads), f"{count} of {len(heads)} are embedded so far")
-    query = vector.get()
-    if query is None:
-        return Semantics(None, count, len(heads), vector.reason)
-    return Semantics(cosines(vectors, query), count, len(heads))
+        return KnownPast(None, f"{count:,} of {len(heads):,} are embedded so far")
+    return KnownPast(vectors)
 
 
 def cosines(vectors: Float32, query: Float32) -> Float32:

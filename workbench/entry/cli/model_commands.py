@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
-from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.bootstrap import alone
+from workbench.entry.cli.frame import Group, Invocation, command, current
 from workbench.entry.cli.index_commands import embed_past
 from workbench.entry.cli.session import session
+from workbench.entry.preparing import give_way, in_background
 from workbench.entry.storage import embedding_options, prepare_embedder
 from workbench.errors import ModelError
 from workbench.plan.ranking import DEFAULT_MODEL
@@ -88,6 +90,13 @@ def prepare() -> None:
     it. It takes seconds, once for all projects.
     """
     here = current()
+    if in_background():
+        give_way()
+    with alone(here.project, "prepare"):
+        _prepare(here)
+
+
+def _prepare(here: Invocation) -> None:
     started = time.perf_counter()
     with here.out.progress("Preparing the embedding model") as line:
         line(0)

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.cli.session import session
+from workbench.entry.cli.session import Session, session
+from workbench.entry.preparing import in_background, prepare_in_background
 from workbench.errors import UsageError
-from workbench.plan.pipeline import missing_parts
+from workbench.plan.pipeline import missing_parts, unprepared
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.pipeline import rank as rank_files
 from workbench.plan.response import rank_response, why_text
@@ -108,6 +109,7 @@ def plan(
         work.told.tokens = made.pack.report.estimated_used
         work.told.candidates = len(made.ranked)
         work.told.degraded = tuple(response["degraded"])
+    prepare_if(work, unprepared(planner, made.ranking))
     context = str(response["context"]["text"])
     if whole:
         here.out.json(response)
@@ -151,6 +153,7 @@ def rank(
         work.told.synced(made.synced)
         work.told.candidates = len(made.files)
         work.told.degraded = missing_parts(work.opened.workspace, work.opened.planner)
+    prepare_if(work, unprepared(work.opened.planner, made))
     if here.flags.json:
         here.out.json(rank_response(made.files[:top]))
         return
@@ -159,6 +162,12 @@ def rank(
     if not made.files:
         here.out.say("no file has anything to do with this task")
     work.tell_notes()
+
+
+def prepare_if(work: Session, wanted: bool) -> None:
+    """Start preparing what later plans profit from, where something is missing and the settings allow it."""
+    if wanted and work.opened.config.models.background and not in_background():
+        prepare_in_background(work.opened.root)
 
 
 def read_task(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
