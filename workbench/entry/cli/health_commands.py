@@ -11,6 +11,7 @@ import click
 
 from workbench.entry.bootstrap import Opened, open_project
 from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.layout import fold
 from workbench.errors import ConfigError, UsageError, WorkbenchError
 from workbench.plan.pipeline import missing_parts
 from workbench.plan.ranking import DEFAULT_MODEL
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.entry.storage import OperationStats
 
+_TEXT_COLUMN = 19
 _SPAN = re.compile(r"(\d+)\s*(m|h|d|w)")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -38,7 +40,8 @@ def status() -> None:
         here.out.json(facts)
         return
     for name, text in _status_lines(facts):
-        here.out.painted(f"{here.out.style(f'{name:<12}', '1')} {here.out.style(text, '0')}")
+        shown = fold(f"{name:<12} {text}", 13)
+        here.out.painted(here.out.style(shown[:12], "1") + here.out.style(shown[12:], "0"))
 
 
 def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
@@ -131,11 +134,10 @@ def doctor() -> int:
         if here.flags.json:
             return
         mark, color = marks[finding.state]
-        here.out.painted(
-            f"{here.out.style(mark, color)} {finding.name:<15} {here.out.style(finding.text, '0')}"
-        )
+        text = fold(f"{mark} {finding.name:<15} {finding.text}", _TEXT_COLUMN)
+        here.out.painted(here.out.style(text[:2], color) + here.out.style(text[2:], "0"))
         if finding.step and finding.state is not State.OK:
-            here.out.painted(f"{'':<19}{here.out.style(finding.step, '2')}")
+            here.out.painted(here.out.style(fold(" " * _TEXT_COLUMN + finding.step, _TEXT_COLUMN), "2"))
 
     for finding in findings:
         show(finding)
@@ -171,7 +173,7 @@ def stats(since: str) -> None:
         here.out.say(f"nothing was measured in the last {since}{off}")
         return
     for line in stats_lines(found):
-        here.out.data(line)
+        here.out.data(fold(line, 2))
 
 
 def parse_span(text: str) -> int:
@@ -184,7 +186,7 @@ def parse_span(text: str) -> int:
 
 def stats_lines(found: Sequence[OperationStats]) -> list[str]:
     """Return an aligned table of operations, then their cache levels, stages and missing parts."""
-    head = ("operation", "calls", "failed", "p50", "p95", "p99", "tokens", "candidates", "degraded")
+    head = ("operation", "calls", "failed", "p50", "p95", "p99", "tokens", "files", "degraded")
     rows = [
         (
             one.operation,
