@@ -37,7 +37,7 @@ from store.git import (
 from store.journal import FileJournal
 from store.location import Location, locate
 from workbench.config import Config, user_cache
-from workbench.errors import GitError
+from workbench.errors import GitError, ProjectError
 from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.contents import Contents
 from workbench.plan.pipeline import Planner
@@ -100,9 +100,9 @@ def open_workspace(
 ) -> OpenedWorkspace:
     """Open the index, history and rules of the project around `start`. Raises as `open_project`."""
     repository, note = _repository(start)
-    root = start.absolute() if repository is None or repository.bare else repository.root
+    root = start.absolute() if repository is None else repository.root
     if repository is not None and repository.bare:
-        repository, note = None, "the repository is bare: there are no files to plan from"
+        raise ProjectError(f"{root} is a bare repository: there are no files to plan from", hint="Clone it.")
     location = locate(root, environment)
     clock = SystemClock()
     journal = FileJournal(location.root, clock)

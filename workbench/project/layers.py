@@ -25,6 +25,7 @@ from workbench.project.view import (
 )
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Role
+from workbench.text.sanitize import visible_line
 
 __all__ = [
     "Change",
@@ -121,8 +122,8 @@ def render(view: LayerView) -> str:
 
 def _entry_lines(entries: Iterable[LayerEntry]) -> Iterable[str]:
     for entry in entries:
-        yield "  " + "  ".join(part for part in (entry.path, entry.text) if part)
-        yield from (f"    {detail}" for detail in entry.details)
+        yield "  " + "  ".join(visible_line(part) for part in (entry.path, entry.text) if part)
+        yield from (f"    {visible_line(detail)}" for detail in entry.details)
 
 
 def to_dict(view: LayerView) -> dict[str, Any]:

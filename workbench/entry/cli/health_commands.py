@@ -11,7 +11,7 @@ import click
 
 from workbench.entry.bootstrap import Opened, open_project
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.layout import fold
+from workbench.entry.cli.layout import counted, fold
 from workbench.errors import ConfigError, UsageError, WorkbenchError
 from workbench.plan.pipeline import missing_parts
 from workbench.plan.ranking import DEFAULT_MODEL
@@ -88,13 +88,13 @@ def _status_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("index", "none yet: the first plan makes it, or `workbench index`"))
     else:
         fresh = facts["freshness"] + (f": {facts['reason']}" if facts["reason"] else "")
-        lines.append(("index", f"{facts['files']:,} files, {fresh}"))
+        lines.append(("index", f"{counted(facts['files'], 'file')}, {fresh}"))
         if facts["capped"]:
             lines.append(("", f"capped at index.max_files = {facts['max_files']:,}; there are more files"))
         skipped = sorted(facts["skipped"].items(), key=lambda pair: (-pair[1], pair[0]))
         if skipped:
             lines.append(("skipped", ", ".join(f"{count:,} {reason}" for reason, count in skipped)))
-    lines.append(("history", f"{facts['episodes']:,} past tasks"))
+    lines.append(("history", counted(facts["episodes"], "past task")))
     files = facts["rule_files"]
     lines.append(("rules", f"{facts['rules']:,}" + (f" from {', '.join(files[:6])}" if files else "")))
     embedding = facts["embedding_model"] or "none: by words alone"

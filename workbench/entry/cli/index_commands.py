@@ -9,11 +9,13 @@ import click
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.cli.frame import Group, command
+from workbench.entry.cli.layout import counted
 from workbench.entry.cli.session import Session, session
 from workbench.entry.storage import rebuild_tables, replace_artifacts
 from workbench.errors import ModelError, ProjectError, StoreError, UsageError
 from workbench.plan.semantics import head_texts
 from workbench.plan.workspace import Synced
+from workbench.text.sanitize import visible_line
 
 _SHOWN = 10
 
@@ -68,20 +70,19 @@ def _report(work: Session, synced: Synced, seconds: float, embedded: int) -> Non
         )
         return
     how = {"hit": "nothing had changed", "partial": synced.reason, "miss": synced.reason or "built"}
-    out.data(
-        f"{files:,} files, {workspace.history.size:,} past tasks, {len(workspace.rulebook.rules):,} rules"
-    )
+    counts = ((files, "file"), (workspace.history.size, "past task"), (len(workspace.rulebook.rules), "rule"))
+    out.data(", ".join(counted(*one) for one in counts))
     out.data(f"index: {how[synced.cache]} ({seconds:.1f} s)")
     for sign, paths in (("~", synced.changed), ("+", synced.added), ("-", synced.removed)):
         for path in paths[:_SHOWN]:
-            out.data(f"  {sign} {path}")
+            out.data(f"  {sign} {visible_line(path)}")
         if len(paths) > _SHOWN:
             out.data(f"  {sign} and {len(paths) - _SHOWN:,} more")
     if synced.episodes or synced.forgotten:
         gone = f", {synced.forgotten:,} forgotten" if synced.forgotten else ""
-        out.data(f"history: {synced.episodes:,} commits imported{gone}")
+        out.data(f"history: {counted(synced.episodes, 'commit')} imported{gone}")
     if embedded:
-        out.data(f"embeddings: {embedded:,} past tasks embedded")
+        out.data(f"embeddings: {counted(embedded, 'past task')} embedded")
     work.tell_notes()
     for note in synced.notes:
         out.say(note)
@@ -144,8 +145,9 @@ def import_git(limit: int | None, everything: bool) -> None:
             }
         )
         return
-    out.data(f"{found.imported:,} commits imported, {found.forgotten:,} forgotten ({seconds:.1f} s)")
-    out.data(f"plans weigh the newest {found.past.history.size:,} past tasks (index.history_commits)")
+    out.data(f"{counted(found.imported, 'commit')} imported, {found.forgotten:,} forgotten ({seconds:.1f} s)")
+    weighed = counted(found.past.history.size, "past task")
+    out.data(f"plans weigh {weighed}, the newest; index.history_commits says how many at most")
     for note in found.notes:
         out.say(note)
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.layout import fold
 from workbench.entry.cli.session import Session, session
 from workbench.entry.preparing import in_background, prepare_in_background
 from workbench.errors import UsageError
@@ -17,10 +18,13 @@ from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.pipeline import rank as rank_files
 from workbench.plan.response import rank_response, why_text
 from workbench.records.plan import Detail, PlanRequest, QueryType, RankedFile
+from workbench.text.sanitize import visible_line
 
 MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
 QUERY_TYPES = [str(kind) for kind in QueryType if kind is not QueryType.UNKNOWN]
 _SHOWN_REASONS = 3
+_REASON_INDENT = 6
+_PATH_COLUMN = 14
 
 _TASK = click.argument("task", nargs=-1)
 _BASELINE = click.option(
@@ -114,7 +118,8 @@ def plan(
     if whole:
         here.out.json(response)
     else:
-        here.out.data(context)
+        if context:
+            here.out.data(context)
         tell_why(here, why_text(response), why)
     if copy:
         config = work.opened.config.clipboard
@@ -158,7 +163,7 @@ def rank(
         here.out.json(rank_response(made.files[:top]))
         return
     for line in ranking_lines(made.files[:top]):
-        here.out.data(line)
+        here.out.data(fold(line, _PATH_COLUMN))
     if not made.files:
         here.out.say("no file has anything to do with this task")
     work.tell_notes()
@@ -191,7 +196,8 @@ def read_task(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
 def tell_why(here: Invocation, reasons: str, wanted: bool | None) -> None:
     """Print the reasons where they belong: under the context for a person, beside it in a pipe."""
     if wanted or (wanted is None and sys.stdout.isatty()):
-        here.out.painted("\n" + "\n".join(here.out.style(line, "2") for line in reasons.splitlines()))
+        lines = fold(reasons, _REASON_INDENT).splitlines()
+        here.out.painted("\n" + "\n".join(here.out.style(line, "2") for line in lines))
     elif wanted is None:
         here.out.say(reasons.rstrip("\n"))
 
@@ -209,10 +215,11 @@ def copy_text(text: str, mode: str, file: str) -> str:
 
 def ranking_lines(files: Sequence[RankedFile]) -> list[str]:
     """Return an aligned table: place, score, path, and what contributed most."""
-    width = max((len(found.path) for found in files), default=0)
+    paths = [visible_line(found.path) for found in files]
+    width = max(map(len, paths), default=0)
     lines = []
-    for place, found in enumerate(files, 1):
+    for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
         order = sorted(found.contributions.items(), key=lambda pair: (-pair[1], pair[0]))
         reasons = ", ".join(f"{name} {value:+.2f}" for name, value in order[:_SHOWN_REASONS] if value > 0)
-        lines.append(f"{place:>3}  {found.score:>7.3f}  {found.path:<{width}}  {reasons}".rstrip())
+        lines.append(f"{place:>3}  {found.score:>7.3f}  {path:<{width}}  {reasons}".rstrip())
     return lines

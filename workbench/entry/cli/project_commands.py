@@ -9,12 +9,14 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.layout import counted
 from workbench.entry.cli.plan_commands import QUERY_TYPES
 from workbench.entry.cli.session import session
 from workbench.entry.storage import delta as delta_since
 from workbench.errors import ProjectError
 from workbench.project.delta import Delta
 from workbench.records.plan import Detail, QueryType
+from workbench.text.sanitize import visible_line
 
 _SHOWN_COMMITS = 20
 _SHOWN_FILES = 50
@@ -84,22 +86,23 @@ def delta(since: str | None) -> None:
 def delta_lines(found: Delta) -> list[str]:
     """Return the digest for a person: totals, commits newest first, files most recent first."""
     lines = [
-        f"since {found.since[:12]}: {found.total_commits:,} commits, {found.total_files:,} files, "
+        f"since {found.since[:12]}: {counted(found.total_commits, 'commit')}, "
+        f"{counted(found.total_files, 'file')}, "
         f"+{found.total_added:,} -{found.total_removed:,} lines"
     ]
     for commit in found.commits[:_SHOWN_COMMITS]:
         day = time.strftime("%Y-%m-%d", time.gmtime(commit.at))
-        lines.append(f"  {commit.sha[:12]} {day} {commit.subject}")
+        lines.append(f"  {commit.sha[:12]} {day} {visible_line(commit.subject)}")
     if len(found.commits) > _SHOWN_COMMITS:
         lines.append(f"  and {len(found.commits) - _SHOWN_COMMITS:,} more commits")
     if found.files:
         lines.append("files")
     for file in found.files[:_SHOWN_FILES]:
-        origin = f" (was {file.old_path})" if file.old_path else ""
+        origin = f" (was {visible_line(file.old_path)})" if file.old_path else ""
         state = ", uncommitted" if file.uncommitted else ""
         lines.append(
-            f"  {_SIGNS[str(file.kind)]} {file.path}{origin}  +{file.added:,} -{file.removed:,}"
-            f", {file.commits} commit{'' if file.commits == 1 else 's'}{state}"
+            f"  {_SIGNS[str(file.kind)]} {visible_line(file.path)}{origin}  +{file.added:,} -{file.removed:,}"
+            f", {counted(file.commits, 'commit')}{state}"
         )
     if len(found.files) > _SHOWN_FILES:
         lines.append(f"  and {len(found.files) - _SHOWN_FILES:,} more files (all of them with --json)")
@@ -122,7 +125,9 @@ def watch() -> None:
     work.tell_notes()
 
     def ready() -> None:
-        here.out.say(f"watching {adapters.root} ({int(workspace.index.alive.sum()):,} files); Ctrl-C ends it")
+        here.out.say(
+            f"watching {adapters.root} ({counted(int(workspace.index.alive.sum()), 'file')}); Ctrl-C ends it"
+        )
 
     try:
         for batch in watch_project(adapters.root, adapters.lister, watching=ready):
@@ -151,12 +156,12 @@ def watch() -> None:
 def _batch_lines(report: dict[str, Any]) -> list[str]:
     clock = time.strftime("%H:%M:%S")
     lines = [
-        f"{clock} {sign} {path}"
+        f"{clock} {sign} {visible_line(path)}"
         for sign, key in (("~", "changed"), ("+", "added"), ("-", "removed"))
         for path in report[key]
     ]
     if report["imported"]:
-        lines.append(f"{clock} {report['imported']:,} commits imported")
+        lines.append(f"{clock} {counted(report['imported'], 'commit')} imported")
     if lines:
         lines[-1] += f"  ({report['milliseconds']:,.0f} ms)"
     return lines
