@@ -68,7 +68,7 @@ def test_the_specified_fields_are_there_by_name() -> None:
     assert answer["context"]["text"].startswith("## Rules\n")
     assert answer["decision_trace"] == [
         "CLAUDE.md:3: absolute rules, always applies",
-        "src/auth.rs:12-13: snippets, score 0.800, bm25_body +0.90, refresh",
+        "src/auth.rs:12-13: snippets, score 0.800, words of the task in its text +0.90, refresh",
     ]
     assert answer["dropped_candidates"] == [
         {"file": "docs/auth.md", "reason": "over budget: needs 500 tokens"},
@@ -138,7 +138,7 @@ def test_a_person_reads_why_and_why_not() -> None:
         text.splitlines()[0],
         "  without: embeddings",
         "  + CLAUDE.md:3: absolute rules, always applies",
-        "  + src/auth.rs:12-13: snippets, score 0.800, bm25_body +0.90, refresh",
+        "  + src/auth.rs:12-13: snippets, score 0.800, words of the task in its text +0.90, refresh",
         "  - docs/auth.md: over budget: needs 500 tokens",
         "  - and 1 more (all of them with --format json)",
     ]

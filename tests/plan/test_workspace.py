@@ -511,6 +511,7 @@ def test_a_file_that_stops_being_text_leaves_the_index(project: Any, opened: Ope
     workspace = opened(project.root)
     synced(workspace)
     path = project.root / "pkg/auth.py"
+
     def binary() -> None:
         path.write_bytes(b"\0\1\2" * 500)
 

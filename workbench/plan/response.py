@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
+from workbench.plan.reasons import top_reasons
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.plan import Intent, RankedFile, Representation
 from workbench.text.sanitize import visible_line
@@ -135,11 +136,12 @@ def _trace(pack: Pack, features: Mapping[str, RankedFile]) -> list[str]:
 
 
 def _contributions(ranked: RankedFile | None) -> list[str]:
-    """Return the features that moved a file up most, `bm25_body +0.41`."""
+    """Return what moved a file up most, `changed often +0.41`."""
     if ranked is None:
         return []
-    order = sorted(ranked.contributions.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [f"{name} {value:+.2f}" for name, value in order[:_SHOWN_CONTRIBUTIONS] if value > 0]
+    return [
+        f"{words} {value:+.2f}" for words, value in top_reasons(ranked.contributions, _SHOWN_CONTRIBUTIONS)
+    ]
 
 
 def _selected(

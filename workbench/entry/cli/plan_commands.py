@@ -16,6 +16,7 @@ from workbench.errors import UsageError
 from workbench.plan.pipeline import missing_parts, unprepared
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.pipeline import rank as rank_files
+from workbench.plan.reasons import top_reasons
 from workbench.plan.response import rank_response, why_text
 from workbench.records.plan import Detail, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
@@ -219,7 +220,7 @@ def ranking_lines(files: Sequence[RankedFile]) -> list[str]:
     width = max(map(len, paths), default=0)
     lines = []
     for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
-        order = sorted(found.contributions.items(), key=lambda pair: (-pair[1], pair[0]))
-        reasons = ", ".join(f"{name} {value:+.2f}" for name, value in order[:_SHOWN_REASONS] if value > 0)
+        moved = top_reasons(found.contributions, _SHOWN_REASONS)
+        reasons = ", ".join(f"{words} {value:+.2f}" for words, value in moved)
         lines.append(f"{place:>3}  {found.score:>7.3f}  {path:<{width}}  {reasons}".rstrip())
     return lines

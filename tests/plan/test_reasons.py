@@ -1,0 +1,27 @@
+"""Reasons are words, and their numbers add up."""
+
+from __future__ import annotations
+
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+from workbench.plan.reasons import phrase, top_reasons
+
+
+def test_every_weight_of_a_shipped_model_can_be_said_in_words() -> None:
+    """No feature that moves a file is shown to a person under its internal name."""
+    for model_id in (DEFAULT_MODEL, LEXICAL_MODEL):
+        for feature in load_model(model_id).weights:
+            assert "_" not in phrase(feature), feature
+
+
+def test_forms_of_one_signal_are_summed() -> None:
+    """The relative, the absolute and the rank form of a signal are one reason with one number."""
+    contributions = {"frequency": -0.5, "frequency.raw": 2.0, "bm25_body_head": 1.0, "bm25_body.rank": 0.75}
+    assert top_reasons(contributions) == [("words of the task in its text", 1.75), ("changed often", 1.5)]
+
+
+def test_what_pulls_a_file_down_is_no_reason_for_it() -> None:
+    """Negative sums are left out, ties stand in alphabetical order."""
+    assert top_reasons({"frequency": -1.0, "risk": 0.5, "changelog": 0.5}, 2) == [
+        ("a changelog", 0.5),
+        ("critical code", 0.5),
+    ]
