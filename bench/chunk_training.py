@@ -151,7 +151,7 @@ def main(arguments: list[str] | None = None) -> int:
         "model_kind": "linear",
         "trained_on": list(split.TRAIN),
         "weights": {name: weights[name] for name in FEATURES},
-        "worth": {"path": worth.path, "outline": worth.outline},
+        "worth": {"path": worth.path, "outline": worth.outline, "depth": worth.depth},
     }
     target = Path(__file__).parent.parent / "workbench" / "models" / "data" / f"{DEFAULT_MODEL}.json"
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

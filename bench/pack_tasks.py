@@ -27,8 +27,8 @@ from workbench.records.project import Symbol
 from workbench.records.worktree import Hunk
 from workbench.text.tokens import TokenCounter
 
-READ = 40
-NAMED = 60
+READ = 20
+NAMED = 80
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,11 +134,14 @@ def test_the_shipped_model_is_complete() -> None:
         ("{", "malformed"),
         ("[]", "malformed"),
         (
-            '{"model_id": "x", "weights": {"odd": 1}, "worth": {"path": 0, "outline": 0}}',
+            '{"model_id": "x", "weights": {"odd": 1}, "worth": {"path": 0, "outline": 0, "depth": 1}}',
             "unknown features: odd",
         ),
-        ('{"model_id": "x", "weights": {"size": NaN}, "worth": {"path": 0, "outline": 0}}', "not a number"),
-        ('{"model_id": "x", "weights": {}, "worth": {"path": 0.5, "outline": 0.1}}', "outside"),
+        (
+            '{"model_id": "x", "weights": {"size": NaN}, "worth": {"path": 0, "outline": 0, "depth": 1}}',
+            "not a number",
+        ),
+        ('{"model_id": "x", "weights": {}, "worth": {"path": 0.5, "outline": 0.1, "depth": 1}}', "outside"),
     ],
 )
 def test_a_damaged_model_is_refused(text: str, message: str) -> None:

@@ -39,7 +39,7 @@ def parse_chunk_model(text: str, *, source: str) -> tuple[ChunkModel, Shares]:
             model_id=str(document["model_id"]),
             trained_on=tuple(map(str, document.get("trained_on", ()))),
         )
-        worth = Shares(path=float(document["worth"]["path"]), outline=float(document["worth"]["outline"]))
+        worth = Shares(**{name: float(document["worth"][name]) for name in ("path", "outline", "depth")})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"the chunk model {source!r} is malformed: {error}", hint=hint) from error
     unknown = sorted(model.weights.keys() - FEATURES.keys())
@@ -49,8 +49,9 @@ def parse_chunk_model(text: str, *, source: str) -> tuple[ChunkModel, Shares]:
         )
     if not all(math.isfinite(value) for value in model.weights.values()):
         raise ModelError(f"the chunk model {source!r} holds a weight that is not a number", hint=hint)
-    if not 0.0 <= worth.path <= worth.outline <= 1.0:
+    if not (0.0 <= worth.path <= worth.outline <= 1.0 and 0.0 < worth.depth <= 1.0):
         raise ModelError(
-            f"the chunk model {source!r} has worths outside 0 <= path <= outline <= 1", hint=hint
+            f"the chunk model {source!r} has worths outside 0 <= path <= outline <= 1, 0 < depth <= 1",
+            hint=hint,
         )
     return model, worth

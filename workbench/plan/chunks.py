@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 
 from workbench.records.project import Symbol
 
@@ -66,12 +67,15 @@ class _Piece:
 def cut(
     language: str, lines: Sequence[str], symbols: Sequence[Symbol], *, longest: int = MAX_LINES
 ) -> tuple[Chunk, ...]:
-    """Cut a file into chunks of about 3 to `longest` lines that cover every line exactly once."""
+    """Cut a file into chunks of about 3 to `longest` lines, blank ones at their ends not counted.
+
+    Together they cover every line exactly once.
+    """
     if not lines:
         return ()
     pieces = _sections(lines) if language in _PROSE else _definitions(lines, symbols)
     chunks: list[Chunk] = []
-    for piece in _joined(pieces, longest):
+    for piece in _joined(lines, pieces, longest):
         for part, (start, end) in enumerate(_split(lines, piece.start, piece.end, longest)):
             chunks.append(Chunk(start, end, piece.kind, piece.name, piece.parent, part))
     return tuple(chunks)
@@ -176,17 +180,18 @@ def _piece(start: int, end: int, symbol: Symbol | None, top: bool) -> _Piece:
     return _Piece(start, end, kind, symbol.name, symbol.parent)
 
 
-def _joined(pieces: Sequence[_Piece], longest: int) -> list[_Piece]:
-    """Join pieces that are too short to stand alone with a neighbour of the same parent."""
+def _joined(lines: Sequence[str], pieces: Sequence[_Piece], longest: int) -> list[_Piece]:
+    """Join pieces that are too short to stand alone with the kin before them; blank lines with anything."""
+    full = list(accumulate((bool(line.strip()) for line in lines), initial=0))
     joined: list[_Piece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
-        length = piece.end - piece.start + 1
         if before is not None:
-            size = before.end - before.start + 1
-            kin = _kin(before, piece)
-            if kin and min(size, length) < MIN_LINES and size + length <= longest:
-                main = before if size >= length or piece.kind is ChunkKind.CODE else piece
+            size = full[before.end] - full[before.start - 1]
+            more = full[piece.end] - full[piece.start - 1]
+            small = min(size, more) < MIN_LINES and size + more <= longest and _kin(before, piece)
+            if small or more == 0:
+                main = before if size >= more or piece.kind is ChunkKind.CODE else piece
                 joined[-1] = _Piece(before.start, piece.end, main.kind, main.name, main.parent)
                 continue
         joined.append(piece)
@@ -202,12 +207,15 @@ def _kin(before: _Piece, piece: _Piece) -> bool:
 
 def _split(lines: Sequence[str], start: int, end: int, longest: int) -> list[tuple[int, int]]:
     """Split a range that is too long where it reads best: after blank lines, at little indentation."""
+    last = end
+    while last > start and not lines[last - 1].strip():
+        last -= 1
     ranges = []
-    while end - start + 1 > longest:
-        pieces = -(-(end - start + 1) // longest)
-        ideal = (end - start + 1) / pieces
+    while last - start + 1 > longest:
+        pieces = -(-(last - start + 1) // longest)
+        ideal = (last - start + 1) / pieces
         best = min(
-            range(start + MIN_LINES, min(start + longest, end - MIN_LINES + 1) + 1),
+            range(start + MIN_LINES, min(start + longest, last - MIN_LINES + 1) + 1),
             key=lambda line: (_cut_cost(lines, line) + 1.5 * abs(line - start - ideal) / ideal, line),
         )
         ranges.append((start, best - 1))

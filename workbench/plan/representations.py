@@ -28,10 +28,15 @@ _WHY_NAMES = 4
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares of a file's worth, 0 <= path <= outline <= 1: knowing its path, seeing its outline as well."""
+    """Shares of a file's worth, 0 <= path <= outline <= 1: knowing its path, seeing its outline as well.
+
+    Chunks that hold the share p of the change are worth p ** `depth` of the rest: below 1, the first lines
+    shown of a file are worth more than the later ones, and packs become broader.
+    """
 
     path: float = 0.12
     outline: float = 0.17
+    depth: float = 0.75
 
 
 def file_offers(
@@ -77,7 +82,7 @@ def file_offers(
             break
         view = FileView(file.path, Representation.SNIPPETS, spans, lines_of(file, spans))
         cost = tokens + _GAP_TOKENS * (len(spans) - 1)
-        utility = relevance * (worth.path + (1.0 - worth.path) * held)
+        utility = relevance * (worth.path + (1.0 - worth.path) * min(held, 1.0) ** worth.depth)
         offers.append(ViewOffer(view, cost, utility, ", ".join(names)))
     whole = FileView(file.path, Representation.FULL, ((1, len(file.lines)),), file.lines)
     offers.append(ViewOffer(whole, frame + sum(chunk_tokens), relevance))
