@@ -58,10 +58,9 @@ def utf8_bound(text: str) -> int:
     """Estimate tokens from above without any table.
 
     A word costs one token and one more for every three letters after the first, three digits one, punctuation
-    one each, blanks one a run, and text outside ASCII one for every byte, which is the strict bound of any
-    byte-level BPE; runs that mix letters and digits like a hash cost four tokens for five characters, runs of
-    letters longer than words three for four.
-    Measured on source code and documentation this is about 1.8 times the o200k count and not below it for any
+    one each, blanks one a run. Text outside ASCII and long runs that mix letters and digits like a hash cost
+    one for every byte, the strict bound of any byte-level BPE; letters in runs longer than words three for
+    four. Measured on source code and documentation this is about 1.8 times the o200k count and not below it for any
     file; single short lines can fall below.
     """
     total = 0
@@ -71,7 +70,7 @@ def utf8_bound(text: str) -> int:
         if kind == "letters":
             total += 1 + (length - 1) // 3 if length <= _LONGEST_WORD else length * 3 // 4
         elif kind == "hash":
-            total += length * 4 // 5
+            total += length
         elif kind == "blank":
             total += 1 + length // 8
         elif kind == "wide":
