@@ -19,7 +19,7 @@ from workbench.text.tasks import clean_task, split_head
 from workbench.text.terms import count_terms, is_identifier, stem
 
 _PATH = re.compile(
-    r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@.+-]+|(?<![\w/.@-])[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"
+    r"(?<![\w/.@+-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@.+-]+|(?<![\w/.@+-])[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"
 )
 _QUOTED = re.compile(r"`([^`\n]{2,120})`")
 _DOTTED = re.compile(r"(?<![\w/.])[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)+(?:\(\))?")
@@ -30,7 +30,7 @@ _ERROR = re.compile(
 _FRAMES = (
     re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>[\w<>.]+))?'),
     re.compile(
-        r"at (?:(?P<function>[\w$.<>\[\] ]+) )?\(?(?:file://)?(?P<path>[^\s():]+\.\w+):(?P<line>\d+)(?::\d+)?\)?"
+        r"at (?:(?P<function>[\w$.<>\[\] ]{1,200}) )?\(?(?:file://)?(?P<path>[^\s():]{1,400}\.\w+):(?P<line>\d+)(?::\d+)?\)?"
     ),
     re.compile(r"at (?P<function>[\w$.<>]+)\((?P<path>\w+\.(?:java|kt|scala)):(?P<line>\d+)\)"),
     re.compile(r"(?:^|\s|panicked at )(?P<path>[\w./@+-]+\.\w{1,5}):(?P<line>\d+)(?::\d+)?(?P<function>)"),

@@ -24,7 +24,7 @@ from workbench.plan.signals import ProjectView, view_project
 from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
 from workbench.project.freshness import FreshnessLimits, FreshnessReport
-from workbench.project.index import ProjectIndex, build_index, update_index
+from workbench.project.index import IndexBuilder, ProjectIndex, update_index
 from workbench.project.saved import load_index, save_index
 from workbench.project.scan import Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
@@ -96,7 +96,7 @@ class Workspace:
         self.scan_report: Mapping[str, object] = {}
         self._index: ProjectIndex | None = None
         self._snapshot: Snapshot | None = None
-        self._past = PastKeeper(_past_store(adapters))
+        self._past = PastKeeper(_past_store(adapters), limits.workers)
         self._rulebook: Rulebook | None = None
         self._view: ProjectView | None = None
         self._touched: tuple[str, ...] = ()
@@ -147,9 +147,17 @@ class Workspace:
         return self._view
 
     def sync(
-        self, *, strict: bool = False, progress: Progress | None = None, rebuild: bool = False
+        self,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
+        rebuild: bool = False,
+        settle: bool = False,
     ) -> Synced:
         """Bring everything in step with the disk.
+
+        A few changed files are mended in memory alone, which is cheaper than writing an index; with `settle`
+        the index on disk holds them, too, so that the next process finds it fresh.
 
         Raises: StaleProject if `strict` and the index on disk was not up to date. Ctrl-C leaves the last
         generation.
@@ -158,7 +166,7 @@ class Workspace:
         stages: dict[str, float] = {}
         head = self._head()
         started = time.perf_counter()
-        synced = self._sync_index(head, strict, progress, rebuild)
+        synced = self._sync_index(head, strict, progress, rebuild, settle)
         stages["index"] = _since(started)
         started = time.perf_counter()
         before = self._past.past
@@ -251,7 +259,9 @@ class Workspace:
             count_tokens=adapters.count_tokens,
         )
 
-    def _sync_index(self, head: str | None, strict: bool, progress: Progress | None, rebuild: bool) -> Synced:
+    def _sync_index(
+        self, head: str | None, strict: bool, progress: Progress | None, rebuild: bool, settle: bool
+    ) -> Synced:
         if rebuild or (self._index is None and not self._open_index()):
             if strict and not rebuild:
                 raise StaleProject(
@@ -280,7 +290,7 @@ class Workspace:
             with self.adapters.lock("index"):
                 self._build(head, progress)
             return Synced(report.state, "miss", reason=report.reason)
-        self._mend(report, head, progress)
+        self._mend(report, head, progress, settle)
         return Synced(
             report.state, "partial", report.changed, report.added, report.removed, reason=report.reason
         )
@@ -315,20 +325,16 @@ class Workspace:
         from workbench.project.indexing import extract_all  # parsers, for those who read files
 
         scanned = self._scan(progress)
-        paths = [found.path for found in scanned.files]
+        builder = IndexBuilder()
         extraction = extract_all(
             self.adapters.root,
-            paths,
+            [found.path for found in scanned.files],
             cap=self.limits.max_bytes,
+            take=builder.add,
             progress=_stage(progress, "reading files"),
             workers=self.limits.workers,
         )
-        readable = [path for path in paths if path in extraction.facts]
-        self._index = build_index(
-            readable,
-            [extraction.facts[path] for path in readable],
-            [extraction.stats[path].size for path in readable],
-        )
+        self._index = builder.finish()
         control = self.adapters.control
         self._snapshot = take_snapshot(
             self.adapters.root,
@@ -337,14 +343,17 @@ class Workspace:
             head=head,
             inputs=() if control is None else control.inputs(),
         )
-        self.scan_report = {**_scan_report(scanned, extraction), "made_for": self._made_for()}
+        report = _scan_report(scanned, extraction, self._index.count)
+        self.scan_report = {**report, "made_for": self._made_for()}
         self._publish_index()
 
     def _scan(self, progress: Progress | None) -> Scan:
         limits = ScanLimits(max_files=self.limits.max_files, max_bytes=self.limits.max_bytes)
         return scan(self.adapters.root, self.adapters.lister, limits, _stage(progress, "listing files"))
 
-    def _mend(self, report: FreshnessReport, head: str | None, progress: Progress | None) -> None:
+    def _mend(
+        self, report: FreshnessReport, head: str | None, progress: Progress | None, settle: bool
+    ) -> None:
         from workbench.project.indexing import extract_all
 
         wanted = sorted({*report.changed, *report.added})
@@ -366,7 +375,7 @@ class Workspace:
             head=head,
         )
         self._view = None
-        if len(wanted) + len(gone) >= _PUBLISH_FROM or report.state is Freshness.STALE:
+        if settle or len(wanted) + len(gone) >= _PUBLISH_FROM or report.state is Freshness.STALE:
             with self.adapters.lock("index"):
                 self._publish_index()
 
@@ -404,13 +413,13 @@ def _usable(adapters: Adapters, kind: str) -> Path | None:
     return None if isinstance(found, Damaged) else found
 
 
-def _scan_report(scanned: Scan, extraction: Extraction) -> dict[str, object]:
+def _scan_report(scanned: Scan, extraction: Extraction, files: int) -> dict[str, object]:
     counts = dict(scanned.skipped_counts)
     for skipped in extraction.skipped:
         counts[skipped.reason] = counts.get(skipped.reason, 0) + 1
     listed: list[Skipped] = [*scanned.skipped, *extraction.skipped]
     return {
-        "files": len(extraction.facts),
+        "files": files,
         "capped": scanned.capped,
         "skipped": dict(sorted(counts.items())),
         "examples": [

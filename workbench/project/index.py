@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.project.imports import resolve_imports
 from workbench.project.postings import (
     Postings,
-    build_postings,
+    PostingsBuilder,
     inverse_document_frequency,
     merge_postings,
 )
@@ -150,36 +150,62 @@ def path_terms(path: str) -> dict[str, int]:
     return counts
 
 
+class IndexBuilder:
+    """Collects files one by one, in path order; their words are let go at once, so memory stays small."""
+
+    def __init__(self) -> None:
+        self._fields = {name: PostingsBuilder() for name in FIELDS}
+        self._records: list[bytes] = []
+        self._facts: list[tuple[str, str, Role, int, int, tuple[str, ...]]] = []
+
+    def add(self, path: str, facts: FileFacts, size: int) -> None:
+        """Take the next file; `size` is in bytes."""
+        for name, terms in zip(FIELDS, (path_terms(path), facts.name_terms, facts.body_terms), strict=True):
+            self._fields[name].add(terms)
+        self._records.append(encode_record(facts))
+        self._facts.append((path, facts.language, facts.role, size, facts.lines, facts.imports))
+
+    def segment(self, start: int = 0) -> Segment:
+        """Return the files as a segment that begins at position `start`."""
+        fields = {name: builder.finish() for name, builder in self._fields.items()}
+        return Segment(start, fields, self._records)
+
+    def finish(self) -> ProjectIndex:
+        """Return the index of all files."""
+        segment = self.segment()
+        self._fields.clear()
+        paths = tuple(facts[0] for facts in self._facts)
+        languages = tuple(facts[1] for facts in self._facts)
+        roles = tuple(facts[2] for facts in self._facts)
+        edges = resolve_imports(paths, languages, [facts[5] for facts in self._facts])
+        return ProjectIndex(
+            paths=paths,
+            languages=languages,
+            roles=roles,
+            size=np.asarray([facts[3] for facts in self._facts], dtype=np.int64),
+            lines=np.asarray([facts[4] for facts in self._facts], dtype=np.int32),
+            alive=np.ones(len(paths), dtype=np.bool_),
+            segments=(segment,),
+            edges=edges,
+            tests=map_tests(paths, roles, edges),
+            positions={path: position for position, path in enumerate(paths)},
+        )
+
+
 def build_segment(paths: Sequence[str], facts: Sequence[FileFacts], start: int = 0) -> Segment:
     """Build the posting lists of some files."""
-    return Segment(
-        start=start,
-        fields={
-            "path": build_postings([path_terms(path) for path in paths]),
-            "name": build_postings([fact.name_terms for fact in facts]),
-            "body": build_postings([fact.body_terms for fact in facts]),
-        },
-        records=[encode_record(fact) for fact in facts],
-    )
+    builder = IndexBuilder()
+    for path, fact in zip(paths, facts, strict=True):
+        builder.add(path, fact, 0)
+    return builder.segment(start)
 
 
-def build_index(paths: Sequence[str], facts: Sequence[FileFacts], sizes: Sequence[int]) -> ProjectIndex:
+def build_index(paths: Sequence[str], facts: Iterable[FileFacts], sizes: Sequence[int]) -> ProjectIndex:
     """Build an index of all files of a project."""
-    languages = tuple(fact.language for fact in facts)
-    roles = tuple(fact.role for fact in facts)
-    edges = resolve_imports(paths, languages, [fact.imports for fact in facts])
-    return ProjectIndex(
-        paths=tuple(paths),
-        languages=languages,
-        roles=roles,
-        size=np.asarray(sizes, dtype=np.int64),
-        lines=np.asarray([fact.lines for fact in facts], dtype=np.int32),
-        alive=np.ones(len(paths), dtype=np.bool_),
-        segments=(build_segment(paths, facts),),
-        edges=edges,
-        tests=map_tests(paths, roles, edges),
-        positions={path: position for position, path in enumerate(paths)},
-    )
+    builder = IndexBuilder()
+    for path, fact, size in zip(paths, facts, sizes, strict=True):
+        builder.add(path, fact, size)
+    return builder.finish()
 
 
 def update_index(

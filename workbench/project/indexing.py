@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from workbench.project.admission import content_refusal
-from workbench.project.facts import extract_facts
 from workbench.project.scan import read_bytes, stat_file
 from workbench.project.snapshot import content_hash
 from workbench.records.project import FileFacts, FileStat, Skipped
 
 Progress = Callable[[int, int], None]
+Take = Callable[[str, FileFacts, int], None]
 
-_CHUNK = 24
+_BATCH = 24
 _PARALLEL_FROM = 150  # below this, starting processes costs more than they save
 
 
@@ -35,7 +33,7 @@ class Extracted:
 
 @dataclass(slots=True)
 class Extraction:
-    """Files read: facts by path in path order, hashes of every content read, and what was refused."""
+    """Files read: facts by path in the order asked, hashes of every content read, and what was refused."""
 
     facts: dict[str, FileFacts] = field(default_factory=dict)
     stats: dict[str, FileStat] = field(default_factory=dict)
@@ -43,8 +41,10 @@ class Extraction:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-def extract_file(root: str, path: str, cap: int) -> Extracted | Skipped:
+def extract_file(root: str, cap: int, path: str) -> Extracted | Skipped:
     """Read one file and extract its facts."""
+    from workbench.project.facts import extract_facts
+
     found = stat_file(root, path)
     if isinstance(found, str):
         return Skipped(path, found)
@@ -63,52 +63,61 @@ def extract_all(
     paths: Sequence[str],
     *,
     cap: int,
+    take: Take | None = None,
     progress: Progress | None = None,
     workers: int | None = None,
 ) -> Extraction:
-    """Read files and extract their facts. Ctrl-C stops the workers and is raised on."""
+    """Read files and extract their facts. Ctrl-C stops the workers and is raised on.
+
+    With `take` the facts of each file are handed over, with its path and size, instead of being kept.
+    """
     result = Extraction()
+    top = os.fspath(root)
     done = 0
-    for batch in _batches(os.fspath(root), paths, cap, workers):
-        for path, item in batch:
-            if isinstance(item, Skipped):
-                result.skipped.append(item)
-                continue
-            result.stats[path] = item.stat
-            result.hashes[path] = item.digest
-            if item.facts is not None:
-                result.facts[path] = item.facts
-            elif item.skipped is not None:
-                result.skipped.append(item.skipped)
-        done += len(batch)
-        if progress is not None:
-            progress(done, len(paths))
+    with closing(_batches(partial(extract_file, top, cap), partial(_killed, top), paths, workers)) as batches:
+        for batch in batches:
+            for path, item in zip(paths[done : done + len(batch)], batch, strict=True):
+                _sort_in(result, path, item, take)
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(paths))
     return result
 
 
-_Batch = list[tuple[str, Extracted | Skipped]]
-
-
-def _batches(root: str, paths: Sequence[str], cap: int, workers: int | None) -> Iterator[_Batch]:
-    chunks = [(root, list(paths[at : at + _CHUNK]), cap) for at in range(0, len(paths), _CHUNK)]
-    count = workers if workers is not None else min(os.cpu_count() or 1, 8)
-    if count < 2 or len(paths) < _PARALLEL_FROM:
-        yield from map(_extract_chunk, chunks)
+def _sort_in(result: Extraction, path: str, item: Extracted | Skipped, take: Take | None) -> None:
+    if isinstance(item, Skipped):
+        result.skipped.append(item)
         return
-    context = multiprocessing.get_context(_start_method())
-    with context.Pool(count, initializer=_ignore_interrupts) as pool:
-        yield from pool.imap(_extract_chunk, chunks)
+    result.stats[path] = item.stat
+    result.hashes[path] = item.digest
+    if item.facts is None:
+        result.skipped += [item.skipped] if item.skipped is not None else []
+    elif take is None:
+        result.facts[path] = item.facts
+    else:
+        take(path, item.facts, item.stat.size)
 
 
-def _start_method() -> str:
-    # A fork with other threads alive can inherit their locks; without any it is the fastest start.
-    return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
+_Extract = Callable[[str], Extracted | Skipped]
 
 
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _batches(
+    extract: _Extract, killed: _Extract, paths: Sequence[str], workers: int | None
+) -> Generator[list[Extracted | Skipped], None, None]:
+    if len(paths) < _PARALLEL_FROM:
+        yield from (
+            [extract(path) for path in paths[at : at + _BATCH]] for at in range(0, len(paths), _BATCH)
+        )
+        return
+    from workbench.project.facts import extract_facts  # before there are processes: each would load it
+    from workbench.project.workers import spread, worker_count
+
+    del extract_facts
+    yield from spread(extract, paths, workers=worker_count(workers), batch=_BATCH, failed=killed)
 
 
-def _extract_chunk(chunk: tuple[str, Iterable[str], int]) -> _Batch:
-    root, paths, cap = chunk
-    return [(path, extract_file(root, path, cap)) for path in paths]
+def _killed(root: str, path: str) -> Extracted | Skipped:
+    """Return what to say of a file that ended the process reading it."""
+    found = stat_file(root, path)
+    reason = Skipped(path, "its parser died")
+    return Skipped(path, found) if isinstance(found, str) else Extracted(found, "", None, reason)

@@ -6,7 +6,8 @@ touches only the lists of its own terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -75,41 +76,57 @@ class Postings:
         return [raw[start:stop].decode("utf-8", "surrogateescape") for start, stop in pairwise(bounds)]
 
 
-def build_postings(documents: Sequence[Mapping[str, int]]) -> Postings:
+class PostingsBuilder:
+    """Collects documents one by one in little memory; `finish` makes the posting lists."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._terms = array("i")
+        self._counts = array("i")
+        self._sizes = array("i")
+
+    def add(self, document: Mapping[str, int]) -> None:
+        """Take the next document, {term: count}."""
+        numbers = self._numbers
+        self._terms.extend([numbers.setdefault(term, len(numbers)) for term in document])
+        self._counts.extend(document.values())
+        self._sizes.append(len(document))
+
+    def finish(self) -> Postings:
+        """Return the posting lists of all documents."""
+        count = len(self._sizes)
+        docs = np.repeat(np.arange(count, dtype=np.int32), np.frombuffer(self._sizes, dtype=np.intc))
+        terms = np.frombuffer(self._terms, dtype=np.intc).astype(np.int32, copy=False)
+        counts = np.frombuffer(self._counts, dtype=np.intc).astype(np.int32, copy=False)
+        return _assemble(list(self._numbers), terms, docs, counts, count)
+
+
+def build_postings(documents: Iterable[Mapping[str, int]]) -> Postings:
     """Build posting lists from one {term: count} per document."""
-    numbers: dict[str, int] = {}
-    term_ids: list[int] = []
-    counts: list[int] = []
-    sizes: list[int] = []
+    builder = PostingsBuilder()
     for document in documents:
-        term_ids.extend([numbers.setdefault(term, len(numbers)) for term in document])
-        counts.extend(document.values())
-        sizes.append(len(document))
-    docs = np.repeat(np.arange(len(documents), dtype=np.int32), np.asarray(sizes, dtype=np.int64))
-    return _assemble(list(numbers), np.asarray(term_ids, dtype=np.int64), docs, counts, len(documents))
+        builder.add(document)
+    return builder.finish()
 
 
-def _assemble(
-    terms: list[str], term_ids: Int64, docs: Int32, counts: Sequence[int] | Int32, size: int
-) -> Postings:
+def _assemble(terms: list[str], term_ids: Int32, docs: Int32, counts: Int32, size: int) -> Postings:
     encoded = [term.encode("utf-8", "surrogateescape") for term in terms]
     order = sorted(range(len(encoded)), key=encoded.__getitem__)
-    rank = np.empty(len(encoded), dtype=np.int64)
-    rank[np.asarray(order, dtype=np.int64)] = np.arange(len(encoded))
+    rank = np.empty(len(encoded), dtype=np.int32)
+    rank[np.asarray(order, dtype=np.int64)] = np.arange(len(encoded), dtype=np.int32)
     ranked = rank[term_ids] if len(term_ids) else term_ids
     by_term = np.argsort(ranked, kind="stable")
-    counted = np.asarray(counts, dtype=np.int32)
     starts = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum(np.bincount(ranked, minlength=len(encoded)), out=starts[1:])
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(encoded[position]) for position in order], out=offsets[1:])
-    lengths = np.bincount(docs, weights=counted, minlength=size).astype(np.int32)
+    lengths = np.bincount(docs, weights=counts, minlength=size).astype(np.int32)
     return Postings(
         vocabulary=b"".join(encoded[position] for position in order),
         offsets=offsets,
         starts=starts,
         docs=np.ascontiguousarray(docs[by_term]),
-        counts=np.ascontiguousarray(counted[by_term]),
+        counts=np.ascontiguousarray(counts[by_term]),
         lengths=lengths,
     )
 
@@ -120,11 +137,11 @@ def merge_postings(pieces: Iterable[tuple[Postings, Int32]], size: int) -> Posti
     Each piece comes with an int32 map from its documents to the new ones; -1 drops a document.
     """
     numbers: dict[str, int] = {}
-    term_ids: list[Int64] = []
+    term_ids: list[Int32] = []
     docs: list[Int32] = []
     counts: list[Int32] = []
     for piece, mapping in pieces:
-        local = np.asarray([numbers.setdefault(term, len(numbers)) for term in piece.terms()], dtype=np.int64)
+        local = np.asarray([numbers.setdefault(term, len(numbers)) for term in piece.terms()], dtype=np.int32)
         mapped = mapping[piece.docs]
         keep = mapped >= 0
         term_ids.append(np.repeat(local, np.diff(piece.starts))[keep])
@@ -134,8 +151,8 @@ def merge_postings(pieces: Iterable[tuple[Postings, Int32]], size: int) -> Posti
         return build_postings([])
     all_terms = np.concatenate(term_ids)
     used = np.unique(all_terms)
-    renumber = np.full(len(numbers), -1, dtype=np.int64)
-    renumber[used] = np.arange(len(used))
+    renumber = np.full(len(numbers), -1, dtype=np.int32)
+    renumber[used] = np.arange(len(used), dtype=np.int32)
     names = list(numbers)
     all_docs = np.concatenate(docs)
     by_doc = np.argsort(all_docs, kind="stable")

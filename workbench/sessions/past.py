@@ -7,7 +7,7 @@ commits that no reference holds any more are forgotten, by an entry like any oth
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -109,8 +109,9 @@ class PastSync:
 class PastKeeper:
     """Keeps one project's past; not thread-safe. The ledger is read when something is new, not before."""
 
-    def __init__(self, store: PastStore) -> None:
+    def __init__(self, store: PastStore, workers: int | None = None) -> None:
         self.store = store
+        self.workers = workers
         self.past: Past | None = None
         self._ledger: Ledger | None = None
         self._kept = 0  # the journal's offset in the generation on disk
@@ -184,10 +185,11 @@ class PastKeeper:
                 total = min(total, depth)
             found = _seen(commits.newest(depth, since), total, progress)
             new = (commit for commit in found if commit_session(commit.sha) not in ledger.alive)
-            bodies = commit_episodes(new, store.project_id, store.understand)
+            bodies = commit_episodes(new, store.project_id, store.understand, workers=self.workers)
             imported = 0
-            while batch := list(islice(bodies, _BATCH)):
-                imported += len(store.journal.append(STREAM, KIND, batch, by=SOURCE))
+            with closing(bodies):
+                while batch := list(islice(bodies, _BATCH)):
+                    imported += len(store.journal.append(STREAM, KIND, batch, by=SOURCE))
         return imported, forgotten
 
     def _caught_up(self, limit: int) -> Ledger:

@@ -10,13 +10,22 @@ _TRAILER = re.compile(
     r"entire-[\w-]+|reviewed-on|tested-by|helped-by|generated with|🤖)\b.*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_CONTROLS = {code: None for code in range(32) if chr(code) not in "\n\t"}
+
+MAX_HEAD = 24_000  # characters
+MAX_TAIL = 8_000
+
 _URL = re.compile(r"https?://\S+")
 
 
 def clean_task(task: str) -> str:
-    """Return the task without trailers, URLs and control characters; line structure is kept."""
-    text = task.replace("\r\n", "\n").replace("\r", "\n")
-    text = "".join(char for char in text if char in "\n\t" or ord(char) >= 32)
+    """Return the task without trailers, URLs and control characters; line structure is kept.
+
+    Of a text that is longer than any task, such as a pasted log, the beginning and the end count.
+    """
+    if len(task) > MAX_HEAD + MAX_TAIL:
+        task = f"{task[:MAX_HEAD]}\n{task[-MAX_TAIL:]}"
+    text = task.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
     return _URL.sub(" ", _TRAILER.sub("", text)).strip()
 
 

@@ -74,11 +74,12 @@ def count_terms(text: str) -> dict[str, int]:
 
     Words are counted before they are split, so the cost follows the number of distinct words.
     """
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
+    known = counts.get
     for word, times in Counter(_WORD.findall(text)).items():
         for term in word_terms(word):
-            counts[term] += times
-    return dict(counts)
+            counts[term] = known(term, 0) + times
+    return counts
 
 
 def is_identifier(word: str) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 from workbench.records.episodes import Commit, Outcome
@@ -15,6 +18,8 @@ SOURCE = "import:git"
 KIND = "episode.imported"
 
 _PREFIX = "git:"
+_BATCH = 50
+_PARALLEL_FROM = 300  # fewer are understood before a process is started
 
 Understand = Callable[[str], Intent]
 
@@ -55,10 +60,24 @@ def commit_episode(commit: Commit, project_id: str, understand: Understand) -> d
 
 
 def commit_episodes(
-    commits: Iterable[Commit], project_id: str, understand: Understand
-) -> Iterator[dict[str, Any]]:
-    """Return the journal bodies of commits, in their order."""
-    for commit in commits:
-        body = commit_episode(commit, project_id, understand)
-        if body is not None:
-            yield body
+    commits: Iterable[Commit], project_id: str, understand: Understand, *, workers: int | None = 1
+) -> Generator[dict[str, Any], None, None]:
+    """Yield the journal bodies of commits, in their order; of many commits, by several processes."""
+    source = iter(commits)
+    first = list(islice(source, _PARALLEL_FROM))
+    episode = partial(commit_episode, project_id=project_id, understand=understand)
+    yield from (body for commit in first if (body := episode(commit)) is not None)
+    following = next(source, None)
+    if following is None:
+        return
+    from workbench.project.workers import spread, worker_count
+
+    rest = chain([following], source)
+    spreading = spread(episode, rest, workers=worker_count(workers), batch=_BATCH, failed=_no_episode)
+    with closing(spreading):
+        for bodies in spreading:
+            yield from (body for body in bodies if body is not None)
+
+
+def _no_episode(commit: Commit) -> None:
+    """Return what is left of a commit whose message ended the process that read it."""

@@ -1,0 +1,142 @@
+"""Work spread over processes gives the same results in the same order, and leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from workbench.project.workers import spread, worker_count
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def double(item: int) -> int:
+    """Return twice the item."""
+    return item * 2
+
+
+def deadly(item: int) -> int:
+    """End the process that is asked about 13."""
+    if item == 13:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item * 2
+
+
+def failing(item: int) -> int:
+    """Refuse 13."""
+    if item == 13:
+        raise ValueError("thirteen")
+    return item * 2
+
+
+def given_up(item: int) -> int:
+    """Stand for an item without a result."""
+    return -item
+
+
+def flat(batches: Iterator[list[int]]) -> list[int]:
+    """Return all results."""
+    return [result for batch in batches for result in batch]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 7, 100])
+def test_results_come_in_order(workers: int, count: int) -> None:
+    """However many workers, results are those of a loop, in batches of the size asked for."""
+    batches = list(spread(double, range(count), workers=workers, batch=8, failed=given_up))
+    assert flat(iter(batches)) == [item * 2 for item in range(count)]
+    assert all(len(batch) == 8 for batch in batches[:-1])
+    assert active_children() == []
+
+
+def test_a_worker_that_dies_costs_one_item() -> None:
+    """The item that ends its process is given up; all others have their results, in order."""
+    found = flat(spread(deadly, range(40), workers=2, batch=8, failed=given_up))
+    assert found == [-13 if item == 13 else item * 2 for item in range(40)]
+    assert active_children() == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_is_raised_here(workers: int) -> None:
+    """An exception in a worker is the caller's, and the workers are gone."""
+    with pytest.raises(ValueError, match="thirteen"):
+        flat(spread(failing, range(40), workers=workers, batch=8, failed=given_up))
+    assert active_children() == []
+
+
+def test_leaving_early_ends_the_workers() -> None:
+    """A caller that has enough leaves no process behind, and nothing was read far ahead of it."""
+    taken: list[int] = []
+
+    def source() -> Iterator[int]:
+        for item in range(100_000):
+            taken.append(item)
+            yield item
+
+    batches = spread(double, source(), workers=2, batch=10, failed=given_up)
+    assert next(batches) == [item * 2 for item in range(10)]
+    batches.close()
+    assert active_children() == []
+    assert len(taken) <= 10 * 2 * 4
+
+
+def test_a_caller_with_threads_is_served() -> None:
+    """Beside other threads processes start without a fork."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert flat(spread(abs, [-1, -2, -3], workers=2, batch=1, failed=abs)) == [1, 2, 3]
+    finally:
+        done.set()
+        thread.join()
+
+
+_WAITING = """
+import os, sys, time
+from workbench.project.workers import spread
+
+def slow(item):
+    print(os.getpid(), flush=True)
+    time.sleep(0.02 if item < 4 else 60)
+    return item
+
+for batch in spread(slow, range(100), workers=2, batch=1, failed=abs):
+    pass
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("ending", ["SIGINT", "SIGKILL", "SIGTERM"])
+def test_workers_end_with_their_caller(ending: str, tmp_path: Path) -> None:
+    """Ctrl-C, kill and kill -9 of the caller alone end the workers, also those in the middle of an item."""
+    script = tmp_path / "waiting.py"
+    script.write_text(_WAITING.replace("60", "0.2"), encoding="utf-8")
+    caller = subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert caller.stdout is not None
+    for _ in range(6):
+        caller.stdout.readline()
+    caller.send_signal(getattr(signal, ending))
+    _, errors = caller.communicate(timeout=100)  # the pipes end when the last process that holds them has
+    assert caller.returncode != 0
+    assert errors.count("Traceback") == (ending == "SIGINT")
+
+
+def test_the_number_of_workers_follows_the_machine() -> None:
+    """An explicit number counts; else it is bounded by the processors this process may use."""
+    assert worker_count(3) == 3
+    assert 1 <= worker_count(None) <= 8

@@ -1,0 +1,231 @@
+"""A function applied to many items by several processes, results in order; nothing outlives the caller.
+
+Each worker has a pipe of its own and ends when its other end closes, so killing the caller in any way ends
+them, too. No threads are started, so that starting processes stays safe. A worker that dies takes one item
+with it, which is found by trying the items of its batch one by one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MOST = 8  # more processes than this wait for the disk and for the caller
+_PATIENCE = 5.0  # seconds a worker has to end before it is killed
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+
+
+@dataclass(slots=True)
+class _Job(Generic[Item]):
+    """Items to do, as part of the batch `number`, to which they stand in `position`."""
+
+    number: int
+    items: Sequence[Item]
+    position: int = 0
+
+
+@dataclass(slots=True)
+class _State(Generic[Item, Result]):
+    waiting: deque[_Job[Item]] = field(default_factory=deque)
+    given: dict[int, tuple[_Worker, _Job[Item]]] = field(default_factory=dict)  # by the pipe's descriptor
+    results: dict[int, dict[int, Result]] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+
+
+def worker_count(wanted: int | None) -> int:
+    """Return how many workers to use: `wanted`, or as many as there are processors for this process."""
+    if wanted is not None:
+        return wanted
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, MOST)
+
+
+def spread(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    workers: int,
+    batch: int,
+    failed: Callable[[Item], Result],
+) -> Generator[list[Result], None, None]:
+    """Yield the results of `function` for all items, in order, as lists of up to `batch`.
+
+    With under two workers everything happens in this process. `function` must be importable by name;
+    `failed` gives the result of an item that ended its worker. At most a few batches are ahead of the
+    caller. Errors of `function` are raised here.
+    """
+    source = iter(items)
+    batches = iter(lambda: list(islice(source, batch)), [])
+    if workers < 2:
+        for chunk in batches:
+            yield [function(item) for item in chunk]
+        return
+    pool: list[_Worker] = []
+    try:
+        with _interrupts_later():
+            for _ in range(workers):
+                pool.append(_start(function, pool))
+        yield from _run(function, batches, pool, failed)
+    finally:
+        _stop(pool)
+
+
+def _run(
+    function: Callable[[Item], Result],
+    batches: Iterator[list[Item]],
+    pool: list[_Worker],
+    failed: Callable[[Item], Result],
+) -> Iterator[list[Result]]:
+    state: _State[Item, Result] = _State()
+    started = due = 0
+    exhausted = False
+    while True:
+        while not exhausted and len(state.waiting) < len(pool) and started - due < 3 * len(pool):
+            chunk = next(batches, None)
+            if chunk is None:
+                exhausted = True
+                break
+            state.sizes[started], state.results[started] = len(chunk), {}
+            state.waiting.append(_Job(started, chunk))
+            started += 1
+        for worker in pool:
+            if state.waiting and worker.pipe.fileno() not in state.given:
+                _give(worker, state)
+        while due < started and len(state.results[due]) == state.sizes[due]:
+            found = state.results.pop(due)
+            yield [found[position] for position in range(state.sizes.pop(due))]
+            due += 1
+        if exhausted and due == started:
+            return
+        if state.given and len(state.results[due]) < state.sizes[due]:
+            _collect(function, pool, state, failed)
+
+
+def _give(worker: _Worker, state: _State[Item, Result]) -> None:
+    job = state.waiting.popleft()
+    state.given[worker.pipe.fileno()] = (worker, job)
+    try:
+        worker.pipe.send(job.items)
+    except OSError:
+        return  # it has died: that shows when its answer is waited for
+
+
+def _collect(
+    function: Callable[[Item], Result],
+    pool: list[_Worker],
+    state: _State[Item, Result],
+    failed: Callable[[Item], Result],
+) -> None:
+    """Take in what workers have finished, waiting for the first of them."""
+    for pipe in connection.wait([worker.pipe for worker, _ in state.given.values()]):
+        assert isinstance(pipe, Connection)
+        worker, job = state.given.pop(pipe.fileno())
+        try:
+            error, found = pipe.recv()
+        except (EOFError, OSError):
+            _replace(function, pool, worker)
+            _divide(job, state, failed)
+            continue
+        if error is not None:
+            raise error
+        for offset, result in enumerate(found):
+            state.results[job.number][job.position + offset] = result
+
+
+def _divide(job: _Job[Item], state: _State[Item, Result], failed: Callable[[Item], Result]) -> None:
+    """Try the items of a job whose worker died one by one; give up on a single one."""
+    if len(job.items) == 1:
+        state.results[job.number][job.position] = failed(job.items[0])
+        return
+    singles = [_Job(job.number, [item], job.position + offset) for offset, item in enumerate(job.items)]
+    state.waiting.extendleft(reversed(singles))
+
+
+def _replace(function: Callable[[Item], Result], pool: list[_Worker], dead: _Worker) -> None:
+    pool.remove(dead)
+    _stop([dead])
+    with _interrupts_later():
+        pool.append(_start(function, pool))
+
+
+def _start(function: Callable[[Any], Any], others: Sequence[_Worker]) -> _Worker:
+    # A fork with other threads alive can inherit their locks; without any it is the fastest start.
+    forking = sys.platform == "linux" and threading.active_count() == 1
+    context = multiprocessing.get_context("fork" if forking else "spawn")
+    ours, theirs = context.Pipe()
+    closing = [worker.pipe for worker in others] + [ours] if forking else []
+    process = context.Process(target=_serve, args=(function, theirs, closing), daemon=True)
+    with warnings.catch_warnings():
+        # Newer Pythons warn of forks beside the idle threads of numerical libraries, which workers never use.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _serve(function: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Connection]) -> None:
+    """Answer batches until the caller closes the pipe or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's to handle
+    for other in inherited:
+        other.close()
+    while True:
+        try:
+            items = pipe.recv()
+        except (EOFError, OSError):
+            return
+        error: Exception | None = None
+        found: list[Any] = []
+        try:
+            found = [function(item) for item in items]
+        except Exception as raised:
+            error = raised
+        try:
+            pipe.send((error, found))
+        except OSError:
+            return
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back while processes start, so that it reaches the caller and not a half-made child."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _stop(pool: Sequence[_Worker]) -> None:
+    for worker in pool:
+        worker.pipe.close()
+        worker.process.terminate()
+    for worker in pool:
+        worker.process.join(_PATIENCE)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+        worker.process.close()
