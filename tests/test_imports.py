@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -56,3 +57,29 @@ def test_help_imports_no_command() -> None:
         "\nimport sys; found = [n for n in sys.modules if n.endswith('_commands')]; assert not found, found"
     )
     assert "click" in imported(code)
+
+
+# What a plan has no use for once a project is indexed. numpy is what it computes with.
+UNUSED_BY_PLANS = HEAVY - {"numpy", "onnxruntime"} | {
+    "pathspec",
+    "asyncio",
+    "multiprocessing",
+    "http",
+}
+
+
+def test_a_plan_on_an_indexed_project_imports_what_it_uses(
+    work: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No database, no parsers, no model libraries without a model: the cold call stays fast."""
+    monkeypatch.setenv("WORKBENCH_MODELS_BACKGROUND", "false")
+    work.write("pkg/auth.py", "def refresh_token(): pass\n")
+    work.write("CLAUDE.md", "- Never log a token.\n")
+    work.commit("Add tokens")
+    monkeypatch.chdir(work.root)
+    code = RUN_CLI.format(arguments=["plan", "refresh the token"])
+    imported(code)
+    second = imported(code)
+    assert second & UNUSED_BY_PLANS == set()
+    assert "onnxruntime" not in second
+    assert "numpy" in second

@@ -56,8 +56,8 @@ def examine(config: Config, opened: Opened | WorkbenchError) -> Iterator[Finding
         ("clipboard", lambda: _clipboard(config)),
     ]
     if isinstance(opened, WorkbenchError):
-        error = opened
-        questions.append(("project", lambda: iter([_broken("project", error)])))
+        refused = opened
+        questions.append(("project", lambda: iter([_broken("project", refused)])))
     else:
         project = opened
         questions += [

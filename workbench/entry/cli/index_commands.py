@@ -29,7 +29,7 @@ def index(full: bool) -> None:
     """
     with session("index") as work:
         started = time.perf_counter()
-        synced = work.opened.workspace.sync(progress=work.progress, rebuild=full)
+        synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
         work.told.synced(synced)
         if full:
             replace_artifacts(work.opened, work.opened.workspace.index, work.opened.workspace.snapshot)
@@ -42,7 +42,7 @@ def refresh() -> None:
     """Bring the index in step with files that changed, and say which those were."""
     with session("refresh") as work:
         started = time.perf_counter()
-        synced = work.opened.workspace.sync(progress=work.progress)
+        synced = work.opened.workspace.sync(progress=work.progress, settle=True)
         work.told.synced(synced)
     _report(work, synced, time.perf_counter() - started, 0)
 

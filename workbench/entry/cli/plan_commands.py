@@ -83,9 +83,11 @@ def plan(
     """
     here = current()
     text = read_task(here, task, from_stdin)
-    with session("plan", plan__budget=budget, plan__format=shape, plan__strict=strict) as work:
+    # json is the answer around a text, and the text has a format of its own: the configured one.
+    style = None if shape == "json" else shape
+    with session("plan", plan__budget=budget, plan__format=style, plan__strict=strict) as work:
         settings = work.opened.config.plan
-        whole = settings.format == "json" or here.flags.json
+        whole = here.flags.json or "json" in (shape, settings.format)
         request = PlanRequest(
             project_root=str(work.opened.root),
             task=text,
@@ -100,7 +102,7 @@ def plan(
             work.opened.workspace,
             planner,
             request,
-            style="markdown" if settings.format == "json" else settings.format,
+            style="text" if settings.format == "json" else settings.format,
             baseline=baseline,
             progress=work.progress,
         )

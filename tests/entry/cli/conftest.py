@@ -1,0 +1,96 @@
+"""A small project with a past and rules, and the program run in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.entry.cli import main
+
+AUTH = '''"""Tokens."""
+
+from pkg import store
+
+
+def refresh_token(token):
+    """Refresh the jwt token after a 401."""
+    return store.read(token)
+'''
+
+RULES = """# Rules
+
+- Never log the jwt token of a user.
+- Always run the tests of pkg/auth.py after changing how tokens are refreshed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run of the program gave."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Return stdout as JSON."""
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process outlives a test."""
+    monkeypatch.setenv("WORKBENCH_MODELS_BACKGROUND", "false")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the program with arguments and, optionally, bytes on stdin."""
+
+    def run(*arguments: str, given: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
+        capsys.readouterr()
+        code = main.run(list(arguments))
+        streams = capsys.readouterr()
+        return Ran(code, streams.out, streams.err)
+
+    return run
+
+
+@pytest.fixture
+def project(work: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A repository with four files and three commits, and the current directory in it."""
+    work.write("pkg/__init__.py", "")
+    work.write("pkg/auth.py", AUTH)
+    work.write("pkg/store.py", "def read(token):\n    return token\n")
+    work.write("pyproject.toml", '[project]\nname = "pkg"\ndependencies = ["httpx>=0.2"]\n')
+    work.write("CLAUDE.md", RULES)
+    work.commit("Add the package")
+    work.write("tests/test_auth.py", "from pkg import auth\n\n\ndef test_refresh():\n    assert auth\n")
+    work.commit("Test the refresh of tokens")
+    work.write("pkg/auth.py", AUTH + "\n\ndef login(user):\n    return user\n")
+    work.commit("fix: login keeps the jwt token (#7)")
+    monkeypatch.chdir(work.root)
+    return work
+
+
+@pytest.fixture
+def entries(project: Any) -> Callable[[str], list[dict[str, Any]]]:
+    """Read the bodies of a stream of the project's journal."""
+
+    def read(stream: str) -> list[dict[str, Any]]:
+        path: Path = project.root / ".workbench" / "journal" / f"{stream}.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [json.loads(line)["body"] for line in lines]
+
+    return read

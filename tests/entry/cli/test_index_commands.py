@@ -1,0 +1,89 @@
+"""`index`, `refresh`, `import git` and `rebuild`: what they say is what they did."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from workbench.entry.cli import exits
+
+
+def test_index_says_what_is_known(project: Any, run: Any) -> None:
+    """Files, past tasks and rules are counted; a second run finds nothing to do, --full reads all again."""
+    first = run("index", "--json").json()
+    assert (first["files"], first["episodes"], first["imported"], first["rules"]) == (6, 3, 3, 2)
+    assert first["cache_status"] == "miss"
+    assert run("index", "--json").json()["cache_status"] == "hit"
+    assert run("index", "--full", "--json").json()["cache_status"] == "miss"
+    assert run("index").out.startswith("6 files, 3 past tasks, 2 rules\n")
+
+
+def test_refresh_names_the_files_that_changed(project: Any, run: Any) -> None:
+    """Changed, added and removed files are told apart, for people and programs."""
+    run("index")
+    project.write("pkg/store.py", "def read(token):\n    return None\n")
+    project.write("pkg/new.py", "x = 1\n")
+    (project.root / "tests/test_auth.py").unlink()
+    done = run("refresh")
+    assert done.out.splitlines()[2:] == ["  ~ pkg/store.py", "  + pkg/new.py", "  - tests/test_auth.py"]
+    again = run("refresh", "--json").json()
+    assert (again["was"], again["changed"]) == ("fresh", [])
+    assert run("plan", "read the token", "--strict").code == exits.OK
+
+
+def test_import_takes_commits_once(project: Any, run: Any) -> None:
+    """--limit bounds, --all completes, repeating imports nothing; both at once are a mistake."""
+    assert run("import", "git", "--limit", "1", "--json").json()["imported"] == 1
+    assert run("import", "git", "--all", "--json").json()["imported"] == 2
+    assert run("import", "git", "--all").out.startswith("0 commits imported, 0 forgotten")
+    assert run("import", "git", "--all", "--limit", "1").code == exits.USAGE
+
+
+def test_import_needs_a_repository(tmp_path: Any, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of one it says so; in one without commits there is nothing to import."""
+    monkeypatch.chdir(tmp_path)
+    done = run("import", "git")
+    assert (done.code, "is no git repository" in done.err) == (exits.ERROR, True)
+
+
+def test_rebuild_gives_what_was_there(project: Any, run: Any) -> None:
+    """Tables and indexes made anew have the contents they had; the journals are untouched."""
+    run("index")
+    run("stats")
+    journal = project.root / ".workbench" / "journal" / "sessions.jsonl"
+    before = journal.read_bytes()
+    answer = run("rebuild", "--json").json()
+    assert {name: part["equal"] for name, part in answer["parts"].items() if not part["equal"]} == {}
+    assert {"table episodes", "table rules", "index project", "index history"} <= answer["parts"].keys()
+    assert journal.read_bytes() == before
+    assert run("rank", "jwt token", "--strict").code == exits.OK
+
+
+def test_rebuild_mends_a_damaged_index_and_damaged_tables(project: Any, run: Any) -> None:
+    """Whatever was in the files, afterwards doctor finds nothing broken."""
+    run("index")
+    run("stats")
+    state = project.root / ".workbench"
+    (state / "tables.duckdb").write_bytes(b"no database" * 1000)
+    for path in (state / "index").glob("project-*/*"):
+        path.write_bytes(os.urandom(64))
+    assert run("doctor").code == exits.ERROR
+    assert run("rebuild").code == exits.OK
+    assert run("doctor").code == exits.OK
+
+
+def test_a_killed_writer_loses_nothing_acknowledged(
+    project: Any, run: Any, entries: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    """An unfinished line at the end of a journal is skipped, and the next import adds what is missing."""
+    run("import", "git", "--limit", "2")
+    journal = project.root / ".workbench" / "journal" / "sessions.jsonl"
+    with journal.open("ab") as file:
+        file.write(b'{"v":1,"id":"01')
+    assert run("import", "git", "--all", "--json").json()["imported"] == 1
+    lines = journal.read_bytes().splitlines()
+    assert sum(json.loads(line)["kind"] == "episode.imported" for line in lines if line.endswith(b"}")) == 3
