@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -14,6 +15,7 @@ from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
 from workbench.entry.cli.output import Output
 from workbench.errors import ParseError, WorkbenchError
 
+_YOUNG_OBJECTS = 70_000
 _PLACE = "workbench.entry.cli"
 
 COMMANDS = {
@@ -95,6 +97,8 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program and exit with its code."""
+    # A command lives for moments: looking for cycles a hundred times less often saves a tenth of a plan.
+    gc.set_threshold(_YOUNG_OBJECTS)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
