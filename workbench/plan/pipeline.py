@@ -33,9 +33,12 @@ from workbench.text.tokens import TokenCounter
 
 Float32 = NDArray[np.float32]
 
-READ = 40  # candidates whose content is looked at
-NAMED = 60  # further candidates that may at least be named
+READ = 20  # candidates whose content is looked at
+NAMED = 80  # further candidates that may at least be named
 RULE_SHARE = 0.35
+LEAST_SHOWN = 0.01  # a less likely file is named at most: its lines would only fill the budget
+LEAST_NAMED = 0.004
+_LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class Planner:
     embedder_note: str = ""
     read: int = READ
     named: int = NAMED
+    least_shown: float = LEAST_SHOWN
+    least_named: float = LEAST_NAMED
 
 
 @dataclass(slots=True)
@@ -129,6 +134,7 @@ def plan(
 
         ordered = baseline_files(workspace, ranking.intent.predicted, ranking.model)
         ranking = replace(ranking, files=ordered)
+        planner = replace(planner, least_shown=0.0, least_named=0.0)  # its order says nothing of chances
     intent, ranked, synced = ranking.intent, ranking.files, ranking.synced
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - stages["sync"], 3)
@@ -227,8 +233,21 @@ def _candidates(
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     digests = digests_of(workspace.snapshot)
     read: list[tuple[RankedFile, Content]] = []
+    named: list[RankedFile] = []
     unread: list[Skipped] = []
-    for found in ranking.files[: planner.read]:
+    considered = ranking.files[: planner.read + planner.named]
+    best = relevance(ranking.model, considered[0].score) if considered else 0.0
+    # Where nothing is likely, as in a project without a past, the best of what there is still counts.
+    least_shown = min(planner.least_shown, best * _LEAST_SHARE)
+    least_named = min(planner.least_named, best * _LEAST_SHARE)
+    for place, found in enumerate(considered):
+        chance = relevance(ranking.model, found.score)
+        if chance < least_named:
+            unread.append(Skipped(found.path, f"a chance of {chance:.1%} of being needed is too small"))
+            continue
+        if place >= planner.read or chance < least_shown:
+            named.append(found)
+            continue
         content = planner.contents.read(found.path, workspace.index, digests)
         if isinstance(content, Skipped):
             unread.append(content)
@@ -252,7 +271,7 @@ def _candidates(
         )
         for (found, content), chunk_rows in zip(read, rows, strict=True)
     ]
-    for found in ranking.files[planner.read : planner.read + planner.named]:
+    for found in named:
         offer = named_only(
             found.path, relevance(ranking.model, found.score), style, planner.counter, planner.worth
         )
