@@ -119,8 +119,10 @@ def make_project(root: Path, files: int, commits: int) -> None:
     names = sorted({word for text in texts for word in text.split() if word.isidentifier() and len(word) > 3})
     root.mkdir(parents=True)
     paths: list[str] = []
+    folder = ""
     for number in range(files):
-        folder = f"area_{number % 17}/{chance.choice(names).lower()}_{number % 101}"
+        if number % 10 == 0:
+            folder = f"area_{number // 10 % 17}/{chance.choice(names).lower()}_{number // 10}"
         name = f"{chance.choice(names).lower()}_{number}"
         text = texts[number % len(texts)] if number % 3 == 0 else _module(chance, names, paths)
         path = f"{folder}/{'test_' if number % 9 == 0 else ''}{name}.py"

@@ -210,6 +210,9 @@ class CachedEmbedder:
         self.hits = 0
         self.misses = 0
         self.write_error = ""
+        self._asked: tuple[str, ...] = ()
+        self._answer: tuple[Float32, NDArray[np.bool_]] | None = None
+        self._size = 0
 
     @property
     def model(self) -> str:
@@ -248,8 +251,19 @@ class CachedEmbedder:
         return result
 
     def known(self, texts: Sequence[str]) -> tuple[Float32, NDArray[np.bool_]]:
-        """Return (float32 [n, dimensions], known bool [n]) without embedding anything."""
-        return self.cache.get([text_key(text) for text in texts])
+        """Return (float32 [n, dimensions], known bool [n]), both read-only; nothing is embedded."""
+        asked = tuple(texts)
+        if self._answer is not None and asked == self._asked:  # plan after plan asks for the same past tasks
+            vectors, known = self._answer
+            if known.all():
+                return self._answer
+            self.cache.refresh()
+            if len(self.cache) == self._size:
+                return self._answer
+        vectors, known = self.cache.get([text_key(text) for text in asked])
+        vectors.flags.writeable = known.flags.writeable = False
+        self._asked, self._answer, self._size = asked, (vectors, known), len(self.cache)
+        return self._answer
 
     def _keep(self, keys: Sequence[bytes], vectors: Float32) -> None:
         try:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,22 +98,27 @@ def score_candidates(view: ProjectView, candidates: Candidates, model: LinearMod
     rounded = np.round(scores, 6).tolist()
     order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
     shares = specified(view, candidates)
-    values = np.round(matrix.astype(np.float64), 4).tolist()
-    parts = np.round(matrix * weights, 4).tolist()
+    values = _nonzero(names, np.round(matrix.astype(np.float64), 4))
+    parts = _nonzero(names, np.round(matrix * weights, 4))
     return tuple(
         RankedFile(
             path=paths[row],
             score=rounded[row],
-            features={**shares[row], **_nonzero(names, values[row])},
-            contributions=_nonzero(names, parts[row]),
+            features={**shares[row], **values[row]},
+            contributions=parts[row],
             sources=candidates.sources[row],
         )
         for row in order
     )
 
 
-def _nonzero(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
-    return {name: value for name, value in zip(names, values, strict=True) if value}
+def _nonzero(names: Sequence[str], matrix: NDArray[np.float64]) -> list[dict[str, float]]:
+    """Return what is not zero in each row, by the names of the columns."""
+    rows, columns = np.nonzero(matrix)
+    found = [names[column] for column in columns.tolist()]
+    values = matrix[rows, columns].tolist()
+    bounds = np.searchsorted(rows, np.arange(len(matrix) + 1)).tolist()
+    return [dict(zip(found[start:stop], values[start:stop], strict=True)) for start, stop in pairwise(bounds)]
 
 
 def specified(view: ProjectView, candidates: Candidates) -> list[dict[str, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 PHRASES: dict[str, str] = {
     "bm25_body": "words of the task in its text",
@@ -53,6 +54,7 @@ PHRASES: dict[str, str] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def phrase(feature: str) -> str:
     """Return a feature in words; one without words of its own keeps its name."""
     signal = feature.split(".", 1)[0]

@@ -58,14 +58,14 @@ _K1, _B = 1.2, 0.4
 class FileText:
     """A file read and cut, before any task is considered: a pure function of (path, bytes, symbols).
 
-    words: {word: ((chunk position, times), …)}; lengths: words of each chunk; traits: the features of each
+    terms: {term: ((chunk position, times), …)}; lengths: words of each chunk; traits: the features of each
     chunk that no task changes.
     """
 
     path: str
     lines: tuple[str, ...]
     chunks: tuple[Chunk, ...]
-    words: Mapping[str, Sequence[tuple[int, int]]]
+    terms: Mapping[str, Sequence[tuple[int, int]]]
     lengths: tuple[int, ...]
     traits: tuple[Mapping[str, float], ...]
 
@@ -97,22 +97,30 @@ class _Query:
 
 
 def read_file(path: str, language: str, role: Role, data: bytes, symbols: Sequence[Symbol]) -> FileText:
-    """Cut a file's bytes, count the words of its chunks, note what no task changes.
+    """Cut a file's bytes, count the terms of its chunks, note what no task changes.
 
     Costs a few milliseconds for a few hundred lines, so keep the result while the content stays the same.
     """
     lines = safe_lines(decode(data))
     chunks = cut(language, lines, symbols)
-    words: dict[str, list[tuple[int, int]]] = {}
+    terms: dict[str, list[tuple[int, int]]] = {}
     lengths = []
     for index, chunk in enumerate(chunks):
         text = "\n".join(lines[chunk.start - 1 : chunk.end])
         found = _WORD.findall(text)
         lengths.append(len(found))
-        for word, times in Counter(found).items():
-            words.setdefault(word, []).append((index, times))
+        for term, times in _counted(found).items():
+            terms.setdefault(term, []).append((index, times))
     traits = tuple(_traits(path, role, chunks, len(lines)))
-    return FileText(path, tuple(lines), chunks, words, tuple(lengths), traits)
+    return FileText(path, tuple(lines), chunks, terms, tuple(lengths), traits)
+
+
+def _counted(words: Sequence[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for word, times in Counter(words).items():
+        for term in word_terms(word):
+            counts[term] = counts.get(term, 0) + times
+    return counts
 
 
 def chunk_features(
@@ -180,15 +188,9 @@ def _prepare(intent: Intent) -> _Query:
 def _count(query: _Query, file: FileText) -> dict[int, dict[str, int]]:
     """Return {chunk position: {query term: times}} for the chunks that have any."""
     counts: dict[int, dict[str, int]] = {}
-    known = query.matches
-    for word, places in file.words.items():
-        terms = known.get(word)
-        if terms is None:
-            terms = query.match(word)
-        for term in terms:
-            for index, times in places:
-                held = counts.setdefault(index, {})
-                held[term] = held.get(term, 0) + times
+    for term in query.weights:
+        for index, times in file.terms.get(term, ()):
+            counts.setdefault(index, {})[term] = times
     return counts
 
 
