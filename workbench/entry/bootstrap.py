@@ -121,7 +121,7 @@ def open_workspace(
         lock=lambda name: locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=600.0),
         now=clock.now,
         lister=_excluding(_lister(root, repository), excluded),
-        notes=tuple(found for found in (note, location.fallback_reason) if found),
+        notes=tuple(found for found in (note, _elsewhere(location)) if found),
         degraded=() if repository is not None else ("history",),
         control=None if repository is None else _version_control(repository),
     )
@@ -214,6 +214,12 @@ def _repository(start: Path) -> tuple[Repository | None, str]:
     except GitError as error:
         return None, f"git cannot be used here: {error.message}"
     return repository, "" if repository is not None else "not a git repository: planning without history"
+
+
+def _elsewhere(location: Location) -> str:
+    """Say where the state is when it is not in the project."""
+    reason = location.fallback_reason
+    return f"state is kept in {location.root}, because {reason}" if reason else ""
 
 
 def _lister(root: Path, repository: Repository | None) -> Lister:

@@ -6,6 +6,7 @@ come with the next step. Asking changes nothing, except that tables catch up wit
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -184,10 +185,13 @@ def _project(opened: Opened) -> Iterator[Finding]:
     step = "" if opened.repository is not None else "Run `git init` to let history count."
     yield Finding("project", state, f"{opened.root} ({kind})", step)
     if place.fallback_reason:
-        text = f"state is in {place.root}, because {place.fallback_reason}"
+        text = f"kept in {place.root}, because {place.fallback_reason}"
         yield Finding("state", State.NOTE, text, "Make the project directory writable to keep it there.")
     else:
         yield Finding("state", State.OK, str(place.root))
+    if not os.access(place.root, os.W_OK | os.X_OK):
+        step = "Make it writable, or set WORKBENCH_HOME to a directory you can write."
+        yield Finding("state", State.BROKEN, f"{place.root} cannot be written: nothing is kept", step)
     for note in opened.workspace.look().notes:
         yield Finding("state", State.NOTE, note, "The next plan mends it.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 
 import click
 
@@ -32,7 +33,7 @@ def index(full: bool) -> None:
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
         work.told.synced(synced)
         if full:
-            replace_artifacts(work.opened, work.opened.workspace.index, work.opened.workspace.snapshot)
+            synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
         embedded = embed_past(work)
     _report(work, synced, time.perf_counter() - started, embedded)
 
@@ -45,6 +46,15 @@ def refresh() -> None:
         synced = work.opened.workspace.sync(progress=work.progress, settle=True)
         work.told.synced(synced)
     _report(work, synced, time.perf_counter() - started, 0)
+
+
+def _project_tables(opened: Opened) -> tuple[str, ...]:
+    """Put the index into the tables; return why that failed, as plans do without them."""
+    try:
+        replace_artifacts(opened, opened.workspace.index, opened.workspace.snapshot)
+    except StoreError as error:
+        return (f"the tables do not hold the index: {error.message}",)
+    return ()
 
 
 def _report(work: Session, synced: Synced, seconds: float, embedded: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import Any
 
@@ -20,6 +21,7 @@ from workbench.text.sanitize import visible_line
 
 _SHOWN_COMMITS = 20
 _SHOWN_FILES = 50
+_SHOWN_CHANGES = 20
 _SIGNS = {"added": "+", "modified": "~", "removed": "-"}
 
 
@@ -150,7 +152,7 @@ def watch() -> None:
                 here.out.say(note)
     except KeyboardInterrupt:
         pass  # the way to end it: whatever was published stays, the rest is found by the next sync
-    here.out.say("stopped watching")
+    here.out.say(("\n" if sys.stderr.isatty() else "") + "stopped watching")
 
 
 def _batch_lines(report: dict[str, Any]) -> list[str]:
@@ -158,8 +160,11 @@ def _batch_lines(report: dict[str, Any]) -> list[str]:
     lines = [
         f"{clock} {sign} {visible_line(path)}"
         for sign, key in (("~", "changed"), ("+", "added"), ("-", "removed"))
-        for path in report[key]
+        for path in report[key][:_SHOWN_CHANGES]
     ]
+    more = sum(max(0, len(report[key]) - _SHOWN_CHANGES) for key in ("changed", "added", "removed"))
+    if more:
+        lines.append(f"{clock} and {counted(more, 'file')} more")
     if report["imported"]:
         lines.append(f"{clock} {counted(report['imported'], 'commit')} imported")
     if lines:
