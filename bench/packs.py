@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from bench.ranking import Say, rows_of
 from bench.timeline import Timeline, repositories
 from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
+from workbench.plan.pipeline import least_chances
 from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model
 from workbench.plan.render import MARKDOWN
 from workbench.plan.representations import Shares, file_offers, named_only
@@ -55,8 +56,12 @@ def measure(
     """Make the pack for one task and compare it with what was changed."""
     started = time.perf_counter()
     candidates = []
-    for place, (path, chance) in enumerate(task.ranked[: read + named]):
-        file = task.files.get(path) if place < read else None
+    considered = task.ranked[: read + named]
+    least_shown, least_named = least_chances(max((chance for _, chance in considered), default=0.0))
+    for place, (path, chance) in enumerate(considered):
+        if chance < least_named:
+            continue
+        file = task.files.get(path) if place < read and chance >= least_shown else None
         offers: tuple[ViewOffer, ...]
         if file is None:
             offers = (named_only(path, chance, MARKDOWN, counter, worth),)
@@ -151,7 +156,10 @@ def report(
     """Print the tables for every budget. Without any of the named repositories, `folder` itself is used."""
     if not repositories(folder, names):
         folder, names = folder.parent, (folder.name,)
-    model, worth = load_chunk_model()
+    learned, worth = load_chunk_model()
+    # Plans do not yet read which lines past commits changed: the features that need it are left out here too.
+    weights = {name: value for name, value in learned.weights.items() if not name.startswith("touched")}
+    model = replace(learned, weights=weights)
     ranking, counter = load_model(LEXICAL_MODEL), token_counter()
     outcomes: dict[int, dict[str, list[Outcome]]] = {budget: {} for budget in budgets}
     for name in names:

@@ -237,9 +237,7 @@ def _candidates(
     unread: list[Skipped] = []
     considered = ranking.files[: planner.read + planner.named]
     best = relevance(ranking.model, considered[0].score) if considered else 0.0
-    # Where nothing is likely, as in a project without a past, the best of what there is still counts.
-    least_shown = min(planner.least_shown, best * _LEAST_SHARE)
-    least_named = min(planner.least_named, best * _LEAST_SHARE)
+    least_shown, least_named = least_chances(best, planner.least_shown, planner.least_named)
     for place, found in enumerate(considered):
         chance = relevance(ranking.model, found.score)
         if chance < least_named:
@@ -277,6 +275,14 @@ def _candidates(
         )
         candidates.append(FileCandidate(found.path, found.score, (offer,)))
     return candidates, unread
+
+
+def least_chances(best: float, shown: float = LEAST_SHOWN, named: float = LEAST_NAMED) -> tuple[float, float]:
+    """Return the least chances of being needed for a file to be shown and to be named.
+
+    Where nothing is likely, as in a project without a past, the best of what there is still counts.
+    """
+    return min(shown, best * _LEAST_SHARE), min(named, best * _LEAST_SHARE)
 
 
 def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[str]:
