@@ -76,14 +76,17 @@ def test_ctrl_c_ends_a_watch_quietly(
     assert list(watch_project(tmp_path, stop=stop)) == []
 
 
+def _limit_reached() -> Iterator[set[Any]]:
+    raise OSError("OS file watch limit reached.")
+
+
 def test_a_system_that_cannot_watch_is_an_error_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Too many watches is told, with the setting that allows more."""
 
     def refuse(*_: Any, **__: Any) -> Iterator[set[Any]]:
-        raise OSError("OS file watch limit reached.")
-        yield set()
+        yield from _limit_reached()
 
     monkeypatch.setattr("watchfiles.watch", refuse)
     with pytest.raises(ProjectError, match="cannot be watched") as caught:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def imported() -> Import:
     """Return an importer of texts by file name: `imported({"CLAUDE.md": "- Use tabs."})`."""
 
     def run(
-        files: dict[str, str | bytes], formats: dict[str, str] | None = None, **options: str
+        files: dict[str, str | bytes], formats: dict[str, str] | None = None, **options: Any
     ) -> RuleImport:
         from workbench.rules.formats.families import family_of
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +113,7 @@ def score_candidates(view: ProjectView, candidates: Candidates, model: LinearMod
     )
 
 
-def _nonzero(names: Sequence[str], matrix: NDArray[np.float64]) -> list[dict[str, float]]:
+def _nonzero(names: Sequence[str], matrix: NDArray[np.floating[Any]]) -> list[dict[str, float]]:
     """Return what is not zero in each row, by the names of the columns."""
     rows, columns = np.nonzero(matrix)
     found = [names[column] for column in columns.tolist()]

@@ -172,7 +172,7 @@ def _replace(function: Callable[[Item], Result], pool: list[_Worker], dead: _Wor
 def _start(function: Callable[[Any], Any], others: Sequence[_Worker]) -> _Worker:
     # A fork with other threads alive can inherit their locks; without any it is the fastest start.
     forking = sys.platform == "linux" and threading.active_count() == 1
-    context = multiprocessing.get_context("fork" if forking else "spawn")
+    context: Any = multiprocessing.get_context("fork" if forking else "spawn")
     ours, theirs = context.Pipe()
     closing = [worker.pipe for worker in others] + [ours] if forking else []
     process = context.Process(target=_serve, args=(function, theirs, closing), daemon=True)
