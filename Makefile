@@ -41,6 +41,8 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(PYTHON_)
 	@touch $(VENV)/.run $@
 
 run: $(VENV)/.run ## set up, then plan a task in this very repository
+	@echo "Making the embedding model ready (seconds, once for all projects):" >&2
+	@$(WORKBENCH) model prepare
 	@echo "Planning in this repository, from its files, its history and its rule files:" >&2
 	@echo "  workbench plan \"$(TASK)\" --budget $(BUDGET)" >&2
 	@$(WORKBENCH) plan "$(TASK)" --budget $(BUDGET)

@@ -57,13 +57,13 @@ class IndexConfig:
 class ModelsConfig:
     """Which models are used; with `download` false nothing is ever fetched.
 
-    `background` lets a plan start a process that embeds the project's past at low priority, and ends.
+    With `background` a plan starts a process that embeds the project's past at low priority, and ends.
     """
 
     embedding: str = "sentence-transformers/all-MiniLM-L6-v2"
     embedding_path: str = ""
     download: bool = False
-    background: bool = True
+    background: bool = False
     ranking: str = ""
 
 

@@ -1,7 +1,7 @@
 """What a plan does not wait for, done by a process of its own: the embedding model and the past's embeddings.
 
 It is `workbench model prepare` at low priority. It ends when the work is done, only one runs per project, and
-`models.background = false` turns it off.
+`models.background = true` turns it on: off, nothing runs that nobody started.
 """
 
 from __future__ import annotations

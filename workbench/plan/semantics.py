@@ -101,7 +101,7 @@ def known_past(embedder: CachingEmbedder | None, heads: Sequence[str]) -> KnownP
     vectors, known = embedder.known(head_texts(heads))
     count = int(known.sum())
     if count < ENOUGH * len(heads):
-        return KnownPast(None, f"{count:,} of {len(heads):,} are embedded so far")
+        return KnownPast(None, "run `workbench model prepare` to embed them")
     return KnownPast(vectors)
 
 

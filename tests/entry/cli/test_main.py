@@ -167,12 +167,14 @@ def test_odd_characters_print_in_any_locale() -> None:
 
 
 def test_the_project_is_found_upwards(tmp_path: Path) -> None:
-    """The nearest directory with .git or .workbench is the root; without one it is the start itself."""
+    """The nearest .git is the root, else the nearest .workbench; without either it is the start itself."""
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)
     (tmp_path / "a" / ".git").write_text("gitdir: elsewhere\n")
     assert find_project(start=deep) == tmp_path / "a"
     (deep / ".workbench").mkdir()
+    assert find_project(start=deep) == tmp_path / "a"
+    (tmp_path / "a" / ".git").unlink()
     assert find_project(start=deep) == deep
     assert find_project(str(tmp_path), start=deep) == tmp_path
     with pytest.raises(ProjectError, match="is not a directory"):

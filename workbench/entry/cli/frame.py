@@ -66,7 +66,7 @@ class Invocation:
 
 
 def find_project(given: str = "", start: Path | None = None) -> Path:
-    """Return the directory given, else the nearest one upwards with `.git` or `.workbench`, else the start.
+    """Return the directory given, else the nearest upwards with `.git`, else with `.workbench`, else here.
 
     Raises: ProjectError if the given directory does not exist.
     """
@@ -81,9 +81,10 @@ def find_project(given: str = "", start: Path | None = None) -> Path:
         raise ProjectError(
             "The current directory no longer exists", hint="Change to one that does, or pass --project."
         ) from None
-    for directory in (here, *here.parents):
-        if any((directory / mark).exists() for mark in _MARKS):
-            return directory
+    for mark in _MARKS:  # a repository counts before any state, which may lie in a directory far above
+        for directory in (here, *here.parents):
+            if (directory / mark).exists():
+                return directory
     return here
 
 

@@ -13,8 +13,7 @@ from workbench.entry.cli.frame import Group, command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.session import Session, session
 from workbench.entry.storage import rebuild_tables, replace_artifacts
-from workbench.errors import ModelError, ProjectError, StoreError, UsageError
-from workbench.plan.semantics import head_texts
+from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
 from workbench.text.sanitize import visible_line
 
@@ -26,7 +25,8 @@ _SHOWN = 10
 def index(full: bool) -> None:
     """Index the project: its files, its history and its rules.
 
-    A plan does this by itself; here it happens with nothing else, and past tasks are embedded as well.
+    A plan does this by itself; here it happens with nothing else. Past tasks are embedded by
+    `workbench model prepare`.
     """
     with session("index") as work:
         started = time.perf_counter()
@@ -34,8 +34,7 @@ def index(full: bool) -> None:
         work.told.synced(synced)
         if full:
             synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
-        embedded = embed_past(work)
-    _report(work, synced, time.perf_counter() - started, embedded)
+    _report(work, synced, time.perf_counter() - started)
 
 
 @command(examples=("workbench refresh", "workbench refresh --json"))
@@ -45,7 +44,7 @@ def refresh() -> None:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, settle=True)
         work.told.synced(synced)
-    _report(work, synced, time.perf_counter() - started, 0)
+    _report(work, synced, time.perf_counter() - started)
 
 
 def _project_tables(opened: Opened) -> tuple[str, ...]:
@@ -57,7 +56,7 @@ def _project_tables(opened: Opened) -> tuple[str, ...]:
     return ()
 
 
-def _report(work: Session, synced: Synced, seconds: float, embedded: int) -> None:
+def _report(work: Session, synced: Synced, seconds: float) -> None:
     workspace, out = work.opened.workspace, work.here.out
     files = int(workspace.index.alive.sum())
     if work.here.flags.json:
@@ -73,7 +72,6 @@ def _report(work: Session, synced: Synced, seconds: float, embedded: int) -> Non
                 "imported": synced.episodes,
                 "forgotten": synced.forgotten,
                 "rules": len(workspace.rulebook.rules),
-                "embedded": embedded,
                 "notes": [*workspace.adapters.notes, *synced.notes],
                 "timing": {**synced.stages, "total": round(seconds * 1000, 3)},
             }
@@ -91,29 +89,9 @@ def _report(work: Session, synced: Synced, seconds: float, embedded: int) -> Non
     if synced.episodes or synced.forgotten:
         gone = f", {synced.forgotten:,} forgotten" if synced.forgotten else ""
         out.data(f"history: {counted(synced.episodes, 'commit')} imported{gone}")
-    if embedded:
-        out.data(f"embeddings: {counted(embedded, 'past task')} embedded")
     work.tell_notes()
     for note in synced.notes:
         out.say(note)
-
-
-def embed_past(work: Session) -> int:
-    """Embed the past tasks that are not yet, so that plans can compare with them; returns how many."""
-    embedder = work.opened.planner.embedder
-    texts = list(dict.fromkeys(head_texts(work.opened.workspace.task_heads)))
-    if embedder is None or not texts:
-        return 0
-    missing = [text for text, known in zip(texts, embedder.known(texts)[1], strict=True) if not known]
-    if missing:
-        try:
-            embedder.embed(
-                missing, progress=lambda done, total: work.progress("embedding past tasks", done, total)
-            )
-        except ModelError as error:
-            work.here.out.say(f"past tasks are not embedded: {error.message}")
-            return 0
-    return len(missing)
 
 
 @click.group(name="import", cls=Group, examples=("workbench import git --all",))
@@ -141,7 +119,6 @@ def import_git(limit: int | None, everything: bool) -> None:
         found = opened.workspace.import_commits(limit=depth, progress=work.progress)
         seconds = time.perf_counter() - started
         work.told.stages["history"] = round(seconds * 1000, 3)
-        embedded = embed_past(work)
     out = work.here.out
     if work.here.flags.json:
         out.json(
@@ -149,7 +126,6 @@ def import_git(limit: int | None, everything: bool) -> None:
                 "imported": found.imported,
                 "forgotten": found.forgotten,
                 "episodes": found.past.history.size,
-                "embedded": embedded,
                 "notes": list(found.notes),
                 "timing": {"total": round(seconds * 1000, 3)},
             }

@@ -11,12 +11,12 @@ import click
 
 from workbench.entry.bootstrap import alone
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.index_commands import embed_past
-from workbench.entry.cli.session import session
+from workbench.entry.cli.session import Session, session
 from workbench.entry.preparing import give_way, in_background
 from workbench.entry.storage import embedding_options, prepare_embedder
 from workbench.errors import ModelError
 from workbench.plan.ranking import DEFAULT_MODEL
+from workbench.plan.semantics import head_texts
 
 
 @click.group(cls=Group, examples=("workbench model list", "workbench model prepare"))
@@ -94,6 +94,24 @@ def prepare() -> None:
         give_way()
     with alone(here.project, "prepare"):
         _prepare(here)
+
+
+def embed_past(work: Session) -> int:
+    """Embed the past tasks that are not yet, so that plans can compare with them; returns how many."""
+    embedder = work.opened.planner.embedder
+    texts = list(dict.fromkeys(head_texts(work.opened.workspace.task_heads)))
+    if embedder is None or not texts:
+        return 0
+    missing = [text for text, known in zip(texts, embedder.known(texts)[1], strict=True) if not known]
+    if missing:
+        try:
+            embedder.embed(
+                missing, progress=lambda done, total: work.progress("embedding past tasks", done, total)
+            )
+        except ModelError as error:
+            work.here.out.say(f"past tasks are not embedded: {error.message}")
+            return 0
+    return len(missing)
 
 
 def _prepare(here: Invocation) -> None:
