@@ -16,7 +16,8 @@ from workbench.plan.intent import classify, find_entities
 from workbench.plan.signals import ProjectView, view_project
 from workbench.project.admission import content_refusal, refusal
 from workbench.project.facts import extract_facts
-from workbench.project.index import ProjectIndex, build_index, update_index
+from workbench.project.index import ProjectIndex
+from workbench.project.updating import build_index, update_index
 from workbench.records.episodes import Commit
 from workbench.records.plan import QueryType
 from workbench.records.project import FileFacts

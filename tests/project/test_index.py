@@ -10,20 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.project.facts import extract_facts
-from workbench.project.index import (
-    FIELDS,
-    ProjectIndex,
-    build_index,
-    compact,
-    path_terms,
-    update_index,
-)
+from workbench.project.index import FIELDS, ProjectIndex
+from workbench.project.updating import build_index, compact, path_terms, update_index
 from workbench.records.project import FileFacts
 
 PATHS = (
     "pkg/__init__.py",
     "pkg/auth.py",
     "pkg/token.py",
+    "pkg/deep/__init__.py",
     "pkg/deep/util.py",
     "tests/test_auth.py",
     "tests/test_token.py",
@@ -41,6 +36,8 @@ BODIES = (
     "export const store = 1\n",
     "# Token refresh\n\nSee `pkg/auth.py`.\n",
     "from . import auth\nfrom .deep.util import now\n",
+    "from pkg import now, renew\nfrom pkg.deep import util\n",
+    "from pkg.deep.util import now\nfrom pkg.token import renew\n",
 )
 
 Tree = dict[str, str]
@@ -160,13 +157,53 @@ def test_bm25_agrees_with_bm25s(documents: list[dict[str, int]], query: list[str
     np.testing.assert_allclose(index.bm25("body", dict.fromkeys(query, 1.0)), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_positions_of_untouched_files_stay() -> None:
-    """An edit moves the edited file to the end and nothing else."""
-    tree = {"a.py": "x = 1\n", "b.py": "y = 2\n", "c.py": "z = 3\n"}
+def test_positions_stay() -> None:
+    """An edit moves no file, and what it does not touch is the same object as before."""
+    tree = {"a.py": "import b\nx = 1\n", "b.py": "y = 2\n", "c.py": "z = 3\n"}
     index = built(tree)
-    after = edited(index, tree, {**tree, "b.py": "y = 4\n"})
-    assert [after.positions[path] for path in ("a.py", "b.py", "c.py")] == [0, 3, 2]
-    assert after.alive.tolist() == [True, False, True, True]
+    after = edited(index, tree, {**tree, "a.py": "import b\nx = 4\n"})
+    assert after.paths is index.paths
+    assert after.positions is index.positions
+    assert after.edges is index.edges
+    assert after.tests is index.tests
+    assert after.frequency("body", "4") == index.frequency("body", "4")
+    assert index.frequency("body", "x") == after.frequency("body", "x")
+
+
+def test_an_index_is_not_changed_by_its_update() -> None:
+    """Whoever still holds the index of before an edit reads what it was made from."""
+    tree = {"a.py": "alpha = 1\n", "b.py": "beta = 2\n"}
+    index = built(tree)
+    edited(index, tree, {"a.py": "gamma = 1\n"})
+    assert index.frequency("body", "alpha") == index.frequency("body", "beta") == 1
+    assert index.alive.all()
+
+
+def test_what_a_package_passes_on_is_followed_after_an_edit() -> None:
+    """An `__init__` that passes on another name redirects the imports of files that did not change."""
+    tree = {
+        "pkg/__init__.py": "from pkg.one import name\n",
+        "pkg/one.py": "name = 1\n",
+        "pkg/two.py": "name = 2\n",
+        "user.py": "from pkg import name\n",
+    }
+    index = built(tree)
+    assert ("user.py", "pkg/one.py") in named(index, index.edges)
+    after = edited(index, tree, {**tree, "pkg/__init__.py": "from pkg.two import name\n"})
+    assert ("user.py", "pkg/two.py") in named(after, after.edges)
+    assert ("user.py", "pkg/one.py") not in named(after, after.edges)
+
+
+def test_a_long_tail_is_merged() -> None:
+    """However many edits one by one, a query looks into a bounded number of segments."""
+    tree = {f"f{number}.py": f"name_{number} = 1\n" for number in range(6)}
+    index = built(tree)
+    for turn in range(40):
+        after = {**tree, f"f{turn % 7}.py": f"name_{turn} = {turn}\n"}
+        index = edited(index, tree, after)
+        tree = after
+        assert len(index.segments) <= 9
+    assert_same_content(compact(index), built(tree))
 
 
 def test_a_new_file_redirects_the_imports_of_others() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.project.facts import extract_facts
-from workbench.project.index import ProjectIndex, build_index, update_index
+from workbench.project.index import ProjectIndex
 from workbench.project.saved import FILE, MappedRecords, load_index, save_index
+from workbench.project.updating import build_index, update_index
 
 TREE = {
     "a/__init__.py": "",

@@ -98,15 +98,43 @@ class ProjectView:
     stems: Mapping[str, tuple[int, ...]]
     names: Mapping[str, tuple[int, ...]]
     folders: Mapping[str, tuple[int, ...]]
+    places: Places
 
 
-def view_project(index: ProjectIndex, history: History, *, touched: Sequence[str] = ()) -> ProjectView:
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What paths alone tell. float32 or int64 [n]; the mappings lead from a word to positions."""
+
+    roles: Int64
+    risk: Float32
+    changelog: Float32
+    depth: Float32
+    top: Float32
+    parents: tuple[str, ...]
+    folder_of: Int64
+    stems: Mapping[str, tuple[int, ...]]
+    names: Mapping[str, tuple[int, ...]]
+    folders: Mapping[str, tuple[int, ...]]
+
+
+def view_project(
+    index: ProjectIndex,
+    history: History,
+    *,
+    touched: Sequence[str] = (),
+    previous: ProjectView | None = None,
+) -> ProjectView:
     """Precompute everything a task does not change.
 
-    `touched` are paths with uncommitted edits: they count as a task newer than any other.
+    `touched` are paths with uncommitted edits: they count as a task newer than any other. What a `previous`
+    view knows of the same paths is taken over.
     """
     count = index.count
-    known = path_numbers(history, dict(index.positions))
+    if previous is not None and previous.index.positions is index.positions:
+        places = previous.places
+    else:
+        places = _places(index)
+    known = path_numbers(history, index.positions)
     files = known[history.files] if len(history.files) else np.zeros(0, dtype=np.int64)
     keep = files >= 0
     pairs_file = files[keep]
@@ -124,10 +152,6 @@ def view_project(index: ProjectIndex, history: History, *, touched: Sequence[str
     frequency = _total(pairs_file, np.ones(len(pairs_file), dtype=np.float32), count)
     fixes = _total(pairs_file, history.fixes[pairs_task].astype(np.float32), count)
     edges = index.edges
-    roles = np.asarray([ROLES.index(role) for role in index.roles], dtype=np.int64)
-    stems, names, folders = _pointers(index)
-    parents = tuple(path.rpartition("/")[0] for path in index.paths)
-    numbers = {parent: number for number, parent in enumerate(dict.fromkeys(parents))}
     return ProjectView(
         index=index,
         history=history,
@@ -140,16 +164,36 @@ def view_project(index: ProjectIndex, history: History, *, touched: Sequence[str
         fix_share=(fixes / (frequency + 3.0)).astype(np.float32),
         fan_in=np.log1p(np.bincount(edges[:, 1], minlength=count)).astype(np.float32),
         fan_out=np.log1p(np.bincount(edges[:, 0], minlength=count)).astype(np.float32),
+        risk=places.risk,
+        changelog=places.changelog,
+        roles=places.roles,
+        size=(np.log1p(index.size) / 16.0).astype(np.float32),
+        depth=places.depth,
+        parents=places.parents,
+        folder_of=places.folder_of,
+        layers=_layer_membership(index, places, rows[2], edges),
+        stems=places.stems,
+        names=places.names,
+        folders=places.folders,
+        places=places,
+    )
+
+
+def _places(index: ProjectIndex) -> Places:
+    numbers = {role: number for number, role in enumerate(ROLES)}
+    stems, names, folders = _pointers(index)
+    parents = tuple(path.rpartition("/")[0] for path in index.paths)
+    places = {parent: number for number, parent in enumerate(dict.fromkeys(parents))}
+    return Places(
+        roles=np.asarray([numbers[role] for role in index.roles], dtype=np.int64),
         risk=np.asarray([_risk(path) for path in index.paths], dtype=np.float32),
         changelog=np.asarray(
             [bool(_CHANGELOG.match(path.rsplit("/", 1)[-1])) for path in index.paths], dtype=np.float32
         ),
-        roles=roles,
-        size=(np.log1p(index.size) / 16.0).astype(np.float32),
         depth=np.asarray([path.count("/") for path in index.paths], dtype=np.float32) / 8.0,
+        top=np.asarray([1.0 if "/" not in path else 0.0 for path in index.paths], dtype=np.float32),
         parents=parents,
-        folder_of=np.asarray([numbers[parent] for parent in parents], dtype=np.int64),
-        layers=_layer_membership(index, roles, rows[2], edges),
+        folder_of=np.asarray([places[parent] for parent in parents], dtype=np.int64),
         stems=stems,
         names=names,
         folders=folders,
@@ -157,17 +201,17 @@ def view_project(index: ProjectIndex, history: History, *, touched: Sequence[str
 
 
 def _layer_membership(
-    index: ProjectIndex, roles: Int64, recent: Float32, edges: NDArray[np.int32]
+    index: ProjectIndex, places: Places, recent: Float32, edges: NDArray[np.int32]
 ) -> dict[str, Float32]:
     """Each file's membership in each layer, float32 [n] in [0, 1]: by fan-in in L1-L3, by recency in L6."""
-    count = index.count
+    count, roles = index.count, places.roles
     fan_in = np.log1p(np.bincount(edges[:, 1], minlength=count))
     rank = ((1.0 + fan_in) / (1.0 + fan_in.max(initial=0.0))).astype(np.float32)
     source = (roles == ROLES.index(Role.SOURCE)).astype(np.float32)
     tested = np.zeros(count, dtype=np.float32)
     tested[index.tests.ravel()] = 1.0
     return {
-        "L0": np.asarray([1.0 if "/" not in path else 0.0 for path in index.paths], dtype=np.float32),
+        "L0": places.top,
         "L1": source * rank,
         "L2": source * rank,
         "L3": source * rank * (np.asarray(index.lines) > 0),

@@ -24,7 +24,7 @@ from workbench.plan.signals import ProjectView, view_project
 from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
 from workbench.project.freshness import FreshnessLimits, FreshnessReport
-from workbench.project.index import IndexBuilder, ProjectIndex, update_index
+from workbench.project.index import ProjectIndex
 from workbench.project.saved import load_index, save_index
 from workbench.project.scan import Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
@@ -99,8 +99,9 @@ class Workspace:
         self._past = PastKeeper(_past_store(adapters), limits.workers)
         self._rulebook: Rulebook | None = None
         self._view: ProjectView | None = None
+        self._last_view: ProjectView | None = None  # of before the last change: paths are mostly the same
         self._touched: tuple[str, ...] = ()
-        self._candidates: tuple[ProjectIndex, tuple[str, ...]] | None = None
+        self._candidates: tuple[Mapping[str, int], tuple[str, ...]] | None = None
         self._notes: list[str] = []
 
     @property
@@ -143,7 +144,10 @@ class Workspace:
     def view(self) -> ProjectView:
         """Index and history with everything about them that no task changes."""
         if self._view is None:
-            self._view = view_project(self.index, self.history, touched=self._touched)
+            self._view = view_project(
+                self.index, self.history, touched=self._touched, previous=self._last_view
+            )
+            self._last_view = self._view
         return self._view
 
     def sync(
@@ -240,8 +244,9 @@ class Workspace:
             return ()
 
     def _rule_files(self) -> tuple[str, ...]:
-        if self._candidates is None or self._candidates[0] is not self._index:
-            self._candidates = (self.index, rule_candidates(self.index.positions))
+        positions = self.index.positions
+        if self._candidates is None or self._candidates[0] is not positions:
+            self._candidates = (positions, rule_candidates(positions))
         return self._candidates[1]
 
     def _rule_store(self) -> RuleStore:
@@ -323,6 +328,7 @@ class Workspace:
 
     def _build(self, head: str | None, progress: Progress | None) -> None:
         from workbench.project.indexing import extract_all  # parsers, for those who read files
+        from workbench.project.updating import IndexBuilder
 
         scanned = self._scan(progress)
         builder = IndexBuilder()
@@ -355,6 +361,7 @@ class Workspace:
         self, report: FreshnessReport, head: str | None, progress: Progress | None, settle: bool
     ) -> None:
         from workbench.project.indexing import extract_all
+        from workbench.project.updating import update_index
 
         wanted = sorted({*report.changed, *report.added})
         extraction = extract_all(

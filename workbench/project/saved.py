@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.arrays import open_arrays, write_arrays
-from workbench.project.index import FIELDS, ProjectIndex, Segment, compact
+from workbench.project.index import FIELDS, ProjectIndex, Segment
 from workbench.project.postings import pack_postings, unpack_postings
 from workbench.records.project import Role
 
-FORMAT = 2
+FORMAT = 3
 FILE = "index.arrays"
 
 _COLUMNS = ("size", "lines", "edges", "tests")
@@ -54,9 +54,38 @@ class MappedRecords(Sequence[bytes]):
         return (self[number] for number in range(len(self)))
 
 
+class StoredImports(Sequence[tuple[str, ...]]):
+    """The specifiers of each file, read when the first one is asked for."""
+
+    def __init__(self, data: NDArray[np.uint8], count: int) -> None:
+        self._data = data
+        self._count = count
+        self._found: tuple[tuple[str, ...], ...] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, position: int) -> tuple[str, ...]: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[tuple[str, ...]]: ...
+    def __getitem__(self, position: int | slice) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
+        return self._all()[position]
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self._all())
+
+    def _all(self) -> tuple[tuple[str, ...], ...]:
+        if self._found is None:
+            self._found = msgspec.msgpack.decode(self._data.data, type=tuple[tuple[str, ...], ...])
+        return self._found
+
+
 def save_index(index: ProjectIndex, directory: Path) -> None:
     """Write an index, compacted to one segment, into an existing directory."""
-    whole = index if len(index.segments) == 1 and bool(index.alive.all()) else compact(index)
+    from workbench.project.updating import compact, is_compact  # resolvers, which no reader needs
+
+    whole = index if is_compact(index) else compact(index)
     segment = whole.segments[0]
     arrays: dict[str, NDArray[Any] | bytes] = {name: getattr(whole, name) for name in _COLUMNS}
     for name in FIELDS:
@@ -65,6 +94,7 @@ def save_index(index: ProjectIndex, directory: Path) -> None:
     np.cumsum([len(record) for record in segment.records], out=offsets[1:])
     arrays["records.offsets"] = offsets
     arrays["records"] = b"".join(segment.records)
+    arrays["imports"] = msgspec.msgpack.encode([list(found) for found in whole.imports])
     document = {
         "format": FORMAT,
         "paths": [path.encode("utf-8", "surrogateescape") for path in whole.paths],
@@ -87,6 +117,7 @@ def load_index(directory: Path) -> ProjectIndex:
     paths = tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"])
     columns = {name: arrays[name] for name in _COLUMNS}
     records = MappedRecords(arrays["records"], arrays["records.offsets"])
+    rows = np.arange(len(paths), dtype=np.int32)
     same = len(paths) == len(records) == len(columns["size"]) == len(columns["lines"])
     if not same or records.total != len(arrays["records"]):
         raise ValueError("the index's columns do not have the same length")
@@ -96,7 +127,8 @@ def load_index(directory: Path) -> ProjectIndex:
         languages=tuple(document["languages"]),
         roles=tuple(roles[role] for role in document["roles"]),
         alive=np.ones(len(paths), dtype=np.bool_),
-        segments=(Segment(0, {name: unpack_postings(arrays, name) for name in FIELDS}, records),),
+        segments=(Segment(rows, {name: unpack_postings(arrays, name) for name in FIELDS}, records),),
         positions={path: position for position, path in enumerate(paths)},
+        imports=StoredImports(arrays["imports"], len(paths)),
         **columns,
     )

@@ -5,7 +5,7 @@ Commit 0 is the newest. Renames are followed, so that a file keeps what was lear
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,7 +136,7 @@ def load_history(directory: Path) -> History:
     )
 
 
-def path_numbers(history: History, positions: dict[str, int]) -> NDArray[np.int64]:
+def path_numbers(history: History, positions: Mapping[str, int]) -> NDArray[np.int64]:
     """Map the history's paths to positions in a project index; -1 for paths that are gone."""
     return np.fromiter(
         (positions.get(path, -1) for path in history.paths), dtype=np.int64, count=len(history.paths)
