@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from store.git_diff import changes_since, diff_files, diff_hunks, recent_base
+from store.git_diff import changes_since, diff_files, diff_hunks, recent_base, touched_files
 from store.git_log import (
     commits_ancestor,
     count_commits,
@@ -48,4 +48,5 @@ __all__ = [
     "recent_base",
     "resolve",
     "shallow_edge",
+    "touched_files",
 ]

@@ -17,6 +17,7 @@ from store.git import (
     find_repository,
     read_tree,
     recent_base,
+    touched_files,
 )
 from store.git_diff import parse_hunks
 from workbench.errors import GitError
@@ -160,3 +161,20 @@ def test_recent_base(work: Any) -> None:
 
     assert shas[1] == recent_base(found(work), 2)
     assert shas[0] == recent_base(found(work), 100)
+
+
+def test_touched_files_are_those_that_differ_from_head(work: Any) -> None:
+    """Edited, staged, removed and renamed tracked files are touched; untracked and untouched ones are not."""
+    for path in ("same.py", "edited.py", "staged.py", "removed.py", "old\udcff.py"):
+        work.write(path, f"{path!a}\n")
+    work.commit()
+    repository = find_repository(work.root)
+    assert repository is not None
+    assert touched_files(repository) == ()
+    work.write("edited.py", "edited\n")
+    work.write("staged.py", "staged\n")
+    work.git("add", "staged.py")
+    work.git("rm", "-q", "removed.py")
+    work.git("mv", b"old\xff.py", "new.py")
+    work.write("untracked.py")
+    assert touched_files(repository) == ("edited.py", "new.py", "old\udcff.py", "removed.py", "staged.py")

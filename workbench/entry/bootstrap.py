@@ -24,7 +24,6 @@ from store.embedding_cache import CachedEmbedder, cached
 from store.git import (
     Repository,
     count_commits,
-    diff_files,
     find_repository,
     head_state,
     lister,
@@ -33,6 +32,7 @@ from store.git import (
     lost_commits,
     resolve,
     shallow_edge,
+    touched_files,
 )
 from store.journal import FileJournal
 from store.location import Location, locate
@@ -252,7 +252,7 @@ def _version_control(repository: Repository) -> VersionControl:
     return VersionControl(
         head=lambda: head_state(repository).sha,
         inputs=lambda: listing_inputs(repository),
-        touched=lambda: tuple(change.path for change in diff_files(repository, "HEAD")),
+        touched=partial(touched_files, repository),
         commits=Commits(
             newest=partial(_newest_commits, repository),
             count=lambda since: count_commits(repository, since_sha=_present(repository, since)),
