@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from store import git_process
-from store.git_log import log_commits, parse_differences
+from store.git_log import log_commits, parse_differences, parse_work_differences
 from store.git_process import name
 from store.git_repository import Repository, head_state, list_untracked, resolve
 from workbench.errors import GitError
@@ -36,7 +36,8 @@ def diff_files(repository: Repository, revision: str, other: str | None = None) 
         repository.root,
         [*_defused(repository, other), *arguments, *_revisions(repository, revision, other), "--"],
     )
-    return tuple(sorted(parse_differences(iter(output.split(b"\0")[:-1])), key=lambda change: change.path))
+    parse = parse_work_differences if other is None else parse_differences
+    return tuple(sorted(parse(iter(output.split(b"\0")[:-1])), key=lambda change: change.path))
 
 
 def touched_files(repository: Repository) -> tuple[str, ...]:
@@ -44,9 +45,10 @@ def touched_files(repository: Repository) -> tuple[str, ...]:
 
     Submodules are left out. Raises GitError.
     """
-    arguments = ["diff", "-z", "--name-only", "--no-renames", *PATCH_FLAGS, "--ignore-submodules=all"]
-    output = git_process.run(repository.root, [*_defused(repository, None), *arguments, "HEAD", "--"])
-    return tuple(sorted(name(token) for token in output.split(b"\0") if token))
+    arguments = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames"]
+    arguments += ["--ignore-submodules=all"]
+    output = git_process.run(repository.root, [*_defused(repository, None), *arguments, "--"])
+    return tuple(sorted(name(token[3:]) for token in output.split(b"\0") if token))
 
 
 def diff_hunks(

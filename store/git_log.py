@@ -151,6 +151,19 @@ def parse_differences(tokens: Iterable[bytes]) -> tuple[FileChange, ...]:
     return files
 
 
+def parse_work_differences(tokens: Iterable[bytes]) -> tuple[FileChange, ...]:
+    """Return the changes of a raw and numstat stream against files on disk. Raises GitError.
+
+    A file that git did not look into since its time changed is in the raw part; without a count it has not
+    changed.
+    """
+    source = iter(tokens)
+    rest, files = _differences(next(source, None), source, counted=True)
+    if rest is not None:
+        raise GitError(f"git diff gave {rest[:60]!r} where a path was due", hint="Update git.")
+    return files
+
+
 def decode_message(raw: bytes) -> str:
     """Return a message as text: UTF-8, else Windows-1252 as git's own tools wrote for years, else Latin-1."""
     for encoding in ("utf-8", "cp1252"):
@@ -177,8 +190,13 @@ def _stream(repository: Repository, arguments: list[str], edges: frozenset[str])
             yield commit
 
 
-def _differences(token: bytes | None, source: Iterator[bytes]) -> tuple[bytes | None, tuple[FileChange, ...]]:
-    """Return the first token that is not part of the differences, and the changes before it."""
+def _differences(
+    token: bytes | None, source: Iterator[bytes], *, counted: bool = False
+) -> tuple[bytes | None, tuple[FileChange, ...]]:
+    """Return the first token that is not part of the differences, and the changes before it.
+
+    With `counted`, modified files without a count are left out.
+    """
     raw: list[tuple[str, str, ChangeKind]] = []
     counts: dict[str, tuple[int, int]] = {}
     while token is not None:
@@ -190,7 +208,11 @@ def _differences(token: bytes | None, source: Iterator[bytes]) -> tuple[bytes | 
         else:
             break
         token = next(source, None)
-    files = (FileChange(path, kind, *counts.get(path, (0, 0)), old_path=old) for old, path, kind in raw)
+    files = (
+        FileChange(path, kind, *counts.get(path, (0, 0)), old_path=old)
+        for old, path, kind in raw
+        if not counted or path in counts or kind is not ChangeKind.MODIFIED
+    )
     return token, tuple(files)
 
 

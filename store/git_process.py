@@ -58,6 +58,7 @@ _CONFIG = (
     "log.showRoot=true",
     "log.mailmap=false",
     "log.follow=false",
+    "diff.autoRefreshIndex=false",  # or git diff writes to the repository's index, optional locks or not
     "diff.noprefix=false",
     "diff.mnemonicPrefix=false",
     "diff.relative=false",

@@ -380,13 +380,78 @@ def test_a_read_only_project_keeps_its_state_at_home(project: Any, opened: Open)
         project.root.chmod(0o700)
 
 
-@pytest.mark.parametrize("kind", ["project", "history", "rules"])
+def listening(workspace: Workspace) -> list[object]:
+    """Note every question to the lister of a workspace."""
+    asked: list[object] = []
+    keeper = workspace._indexed
+    inner = keeper.store.lister
+
+    def lister(only: Any) -> Any:
+        asked.append(only)
+        return inner(only)
+
+    keeper.store = replace(keeper.store, lister=lister)
+    return asked
+
+
+def test_what_one_process_verified_the_next_need_not(project: Any, opened: Open) -> None:
+    """After git wrote its index, names are listed once and not by every process."""
+    synced(opened(project.root))
+    index = project.root / ".git/index"
+    os.utime(index, ns=(0, index.stat().st_mtime_ns - 10**12))
+    first, second = opened(project.root), opened(project.root)
+    asked = listening(first)
+    assert synced(first).cache == "hit"
+    assert asked == [None]
+    asked = listening(second)
+    assert synced(second).cache == "hit"
+    assert asked == []
+
+
+def test_what_is_mended_in_memory_is_not_taken_for_stored(project: Any, opened: Open) -> None:
+    """A process that verifies names after an edit does not make the next one believe the edit is indexed."""
+    workspace = opened(project.root)
+    synced(workspace)
+    project.write("pkg/auth.py", "def entirely_new(): ...\n")
+    assert synced(workspace).cache == "partial"
+    index = project.root / ".git/index"
+    os.utime(index, ns=(0, index.stat().st_mtime_ns - 10**12))
+    assert synced(workspace).cache == "hit"
+    other = opened(project.root)
+    assert synced(other).changed == ("pkg/auth.py",)
+    assert other.index.frequency("body", "entir") == 1
+
+
+def test_a_moved_head_alone_writes_no_index(project: Any, opened: Open) -> None:
+    """A commit of what was indexed already costs a snapshot, not an index."""
+    synced(opened(project.root))
+    before = generations.latest(state_of(project.root), "project")
+    project.git("commit", "-q", "--allow-empty", "-m", "nothing")
+    result = synced(opened(project.root))
+    assert (result.cache, result.freshness) == ("partial", Freshness.STALE)
+    assert generations.latest(state_of(project.root), "project") == before
+    assert synced(opened(project.root), strict=True).cache == "hit"
+
+
+def test_settling_leaves_a_fresh_index(project: Any, opened: Open) -> None:
+    """After `settle` the next process has nothing to mend, also when this one had mended before."""
+    workspace = opened(project.root)
+    synced(workspace)
+    project.write("pkg/auth.py", "x = 1\n")
+    synced(workspace)
+    synced(workspace, settle=True)
+    assert synced(opened(project.root), strict=True).cache == "hit"
+
+
+@pytest.mark.parametrize("kind", ["project", "history", "rules", "seen"])
 @pytest.mark.parametrize("cut", ["half", "flipped", "gone"])
 def test_a_damaged_generation_is_made_anew(project: Any, opened: Open, kind: str, cut: str) -> None:
     """Any file of a generation may be cut, overwritten or missing: the answer is the same, and it is told."""
     project.write("CLAUDE.md", "# Rules\n\n- Never log tokens.\n")
     project.commit("Rules")
     workspace = opened(project.root)
+    synced(workspace)
+    project.git("commit", "-q", "--allow-empty", "-m", "nothing")
     synced(workspace)
     expected = (workspace.index.paths, heads(workspace), [rule.rule for rule in workspace.rulebook.rules])
     found = generations.latest(state_of(project.root), kind)
@@ -404,7 +469,7 @@ def test_a_damaged_generation_is_made_anew(project: Any, opened: Open, kind: str
             path.write_bytes(bytes(byte ^ 0xFF for byte in data))
         again = opened(project.root)
         result = synced(again)
-        if kind != "rules" and (cut != "flipped" or name == generations.MANIFEST) and data:
+        if kind in ("project", "history") and (cut != "flipped" or name == generations.MANIFEST) and data:
             assert result.notes, f"{name} {cut}"
         if cut != "flipped" or name == generations.MANIFEST:
             rules = [rule.rule for rule in again.rulebook.rules]
@@ -489,7 +554,8 @@ def test_a_tree_beyond_the_cap_is_capped_and_said_so(project: Any, opened: Open)
             listing, paths=(*listing.paths, *(f"deep/er/gen_{number}.py" for number in range(300_000)))
         )
 
-    workspace.adapters = replace(workspace.adapters, lister=many)
+    keeper = workspace._indexed
+    keeper.store = replace(keeper.store, lister=many)
     synced(workspace)
     assert workspace.index.count == 3
     assert workspace.scan_report["capped"] is True
@@ -502,7 +568,7 @@ def test_a_huge_file_is_passed_over(project: Any, opened: Open) -> None:
     workspace = opened(project.root)
     synced(workspace)
     assert "dump.py" not in workspace.index.positions
-    assert workspace.scan_report["skipped"]["large"] == 1  # type: ignore[index]
+    assert workspace.scan_report["skipped"] == {"large": 1}
     assert synced(opened(project.root)).cache == "hit"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -161,6 +162,23 @@ def test_recent_base(work: Any) -> None:
 
     assert shas[1] == recent_base(found(work), 2)
     assert shas[0] == recent_base(found(work), 100)
+
+
+def test_asking_git_leaves_its_index_alone(work: Any) -> None:
+    """Files whose time changed and not their content make `git diff` want to write; it may not."""
+    for number in range(3):
+        work.write(f"{number}.py", "same\n")
+    work.commit()
+    repository = find_repository(work.root)
+    assert repository is not None
+    before = (work.root / ".git/index").stat()
+    for number in range(3):
+        os.utime(work.root / f"{number}.py", (1, 1))
+    assert touched_files(repository) == ()
+    assert diff_files(repository, "HEAD") == ()
+    assert diff_hunks(repository, "HEAD") == {}
+    after = (work.root / ".git/index").stat()
+    assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
 def test_touched_files_are_those_that_differ_from_head(work: Any) -> None:

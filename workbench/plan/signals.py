@@ -38,6 +38,7 @@ _RISK = frozenset(
     stem(word)
     for word in "auth login session token password permission payment billing crypto security core".split()
 )
+_RISKY = re.compile("|".join(sorted(_RISK)))  # a stem begins every word it is the stem of
 
 ROLE_CUES: dict[Role, frozenset[str]] = {
     Role.DOCS: frozenset(
@@ -226,6 +227,8 @@ def _total(positions: Int64 | NDArray[np.int32], weights: NDArray[np.floating], 
 
 
 def _risk(path: str) -> float:
+    if not _RISKY.search(path.lower()):
+        return 0.0
     words = {stem(piece) for piece in parts(path)}
     return 1.0 if words & _RISK else 0.0
 

@@ -269,7 +269,7 @@ class PastKeeper:
             if len(meta.heads) != history.size or meta.offset > self.store.journal.size(STREAM):
                 raise ValueError("it is of another journal")
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
-            notes.append(f"the stored history could not be used ({error}); it was made anew from the journal")
+            notes.append(f"the stored history could not be used ({error}) and is made anew from the journal")
             return None
         mark = None if meta.mark is None else Mark(*meta.mark)
         self._kept = meta.offset

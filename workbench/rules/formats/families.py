@@ -38,12 +38,16 @@ FAMILIES = (
     _family("cline", r"\.clinerules(?:/.+\.(?:md|txt))?", cline.read),
     _family("kiro", r"\.kiro/steering/.+\.md", kiro.read),
 )
+# Every pattern needs one of these; most paths of a project hold none.
+_HINT = re.compile(r"CLAUDE|AGENT|GEMINI|\.(?:claude|clinerules|cursor|github|kiro|windsurf)")
 BY_NAME = {family.name: family for family in FAMILIES}
 IMPORTING = frozenset({"claude", "gemini"})  # formats in which `@path` pulls in another file
 
 
 def family_of(path: str) -> tuple[Family, str] | None:
     """Return the format of a project-relative path and the directory its rules are for, or None."""
+    if not _HINT.search(path):
+        return None
     for family in FAMILIES:
         match = family.pattern.fullmatch(path)
         if match:
