@@ -23,6 +23,7 @@ from store.git_repository import (
     lister,
     listing_inputs,
     resolve,
+    tracked_below,
 )
 
 __all__ = [
@@ -49,4 +50,5 @@ __all__ = [
     "resolve",
     "shallow_edge",
     "touched_files",
+    "tracked_below",
 ]

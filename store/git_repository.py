@@ -125,6 +125,26 @@ def list_untracked(repository: Repository) -> tuple[str, ...]:
     return tuple(sorted(name(token) for token in output.split(b"\0") if token and token[-1:] != b"/"))
 
 
+def tracked_below(repository: Repository, directory: str) -> tuple[str, ...]:
+    """Return the tracked names in a directory at the top of the work tree, sorted; case does not matter.
+
+    Mostly answered by one look at git's index, without running git. Raises GitError.
+    """
+    wanted = directory.lower()
+    index = repository.git_dir / "index"
+    try:
+        data = index.read_bytes()
+    except OSError:
+        return ()
+    # Version 4 shortens names by what they share with the one before; a split index names few of them.
+    whole = data[:4] == b"DIRC" and data[4:8] in (b"\0\0\0\2", b"\0\0\0\3") and b"link\0\0" not in data
+    if whole and wanted.encode() not in data.lower():
+        return ()
+    listed = git_process.run(repository.root, ["ls-files", "-z", "--cached"]).split(b"\0")
+    names = (name(token) for token in listed if token)
+    return tuple(sorted(found for found in names if found.split("/", 1)[0].lower() == wanted))
+
+
 def _ls_files(repository: Repository, under: str, only: Sequence[str]) -> bytes:
     arguments: list[str | bytes] = [
         "ls-files",

@@ -41,15 +41,17 @@ def user_home(environment: Mapping[str, str]) -> Path:
     return Path(platformdirs.user_data_dir("context-workbench", appauthor=False))
 
 
-def locate(project: Path, environment: Mapping[str, str]) -> Location:
+def locate(project: Path, environment: Mapping[str, str], *, distrust: str = "") -> Location:
     """Find the project's state directory and make it ready: private, and ignored by git.
+
+    `distrust` says why what the project holds must not be used: its state then goes to the user's home.
 
     Raises: StoreError if neither the project nor the user's home can hold it.
     """
     project = project.absolute()
     home = user_home(environment)
     root = project / DIRECTORY
-    reason = _refusal(root)
+    reason = distrust or _refusal(root)
     if not reason:
         try:
             _prepare(root)

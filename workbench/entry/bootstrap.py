@@ -33,9 +33,10 @@ from store.git import (
     resolve,
     shallow_edge,
     touched_files,
+    tracked_below,
 )
 from store.journal import FileJournal
-from store.location import Location, locate
+from store.location import DIRECTORY, Location, locate
 from workbench.config import Config, user_cache
 from workbench.errors import GitError, ProjectError
 from workbench.plan.chunk_model import load_chunk_model
@@ -51,6 +52,10 @@ from workbench.records.worktree import Listing
 from workbench.rules.match import MatchParams
 from workbench.sessions.past import Commits
 from workbench.text.tokens import TokenCounter, token_counter
+
+_SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
+_PATIENCE = 60.0  # seconds
+_BUILD_PATIENCE = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def open_workspace(
     root = start.absolute() if repository is None else repository.root
     if repository is not None and repository.bare:
         raise ProjectError(f"{root} is a bare repository: there are no files to plan from", hint="Clone it.")
-    location = locate(root, environment)
+    location = locate(root, environment, distrust=_foreign_state(repository))
     clock = SystemClock()
     journal = FileJournal(location.root, clock)
     home_journal = FileJournal(location.home, clock)
@@ -118,7 +123,7 @@ def open_workspace(
         count_tokens=counter.count,
         latest=partial(_latest, location.root),
         publish=lambda kind, write: generations.publish(location.root, kind, write, clock=clock).path,
-        lock=lambda name: locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=600.0),
+        lock=partial(_lock, location.root),
         now=clock.now,
         lister=_excluding(_lister(root, repository), excluded),
         notes=tuple(found for found in (note, _elsewhere(location)) if found),
@@ -188,8 +193,10 @@ def alone(
     start: Path, name: str, environment: Mapping[str, str] = os.environ
 ) -> AbstractContextManager[None]:
     """Hold a lock of a project that nobody waits for. Raises: StoreBusy if another process holds it."""
-    root = locate(project_root(start), environment).root
-    return locks.exclusive(root / "locks" / f"{name}.lock", timeout=0)
+    repository, _ = _repository(start)
+    root = start.absolute() if repository is None else repository.root
+    location = locate(root, environment, distrust=_foreign_state(repository))
+    return locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=0)
 
 
 def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
@@ -220,6 +227,30 @@ def _elsewhere(location: Location) -> str:
     """Say where the state is when it is not in the project."""
     reason = location.fallback_reason
     return f"state is kept in {location.root}, because {reason}" if reason else ""
+
+
+def _lock(root: Path, name: str) -> AbstractContextManager[None]:
+    """Return the lock of a kind of state; an index being built by another process is worth waiting for."""
+    timeout = _BUILD_PATIENCE if name == "index" else _PATIENCE
+    return locks.exclusive(root / "locks" / f"{name}.lock", timeout=timeout)
+
+
+def _foreign_state(repository: Repository | None) -> str:
+    """Return why the state directory in a work tree is not this user's own, empty if it may well be.
+
+    A repository can bring journals and indexes of its making: rules its users never wrote, a past that
+    never was. Shared settings are another matter, and meant to be tracked.
+    """
+    if repository is None or not os.path.lexists(repository.root / DIRECTORY):
+        return ""
+    try:
+        tracked = tracked_below(repository, DIRECTORY)
+    except GitError as error:
+        return f"whether git tracks files in {DIRECTORY} cannot be told: {error.message}"
+    foreign = [path for path in tracked if path not in _SHARED]
+    if not foreign:
+        return ""
+    return f"git tracks {foreign[0]}: what a repository brings as state is not used"
 
 
 def _lister(root: Path, repository: Repository | None) -> Lister:

@@ -247,14 +247,19 @@ def _pointers(
     stems: dict[str, list[int]] = {}
     names: dict[str, list[int]] = {}
     folders: dict[str, list[int]] = {}
-    for position, path in enumerate(index.paths):
-        if not index.alive[position]:
+    inside: dict[str, tuple[str, ...]] = {}
+    for position, (path, living) in enumerate(zip(index.paths, index.alive.tolist(), strict=True)):
+        if not living:
             continue
-        *parents, name = path.split("/")
-        stems.setdefault(file_stem(path), []).append(position)
+        folder, _, name = path.rpartition("/")
+        stems.setdefault(file_stem(name), []).append(position)
         names.setdefault(name.lower(), []).append(position)
-        for parent in set(parents):
-            folders.setdefault("".join(parts(parent)), []).append(position)
+        keys = inside.get(folder)
+        if keys is None:
+            above = sorted(set(folder.split("/"))) if folder else []
+            keys = inside[folder] = tuple("".join(parts(parent)) for parent in above)
+        for key in keys:
+            folders.setdefault(key, []).append(position)
     return (
         {key: tuple(found) for key, found in stems.items()},
         {key: tuple(found) for key, found in names.items()},
