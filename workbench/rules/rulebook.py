@@ -81,7 +81,7 @@ def load_rulebook(
     sources = discover(str(store.root), home, candidates)
     signature = _signature(store, sources)
     if not rebuild:
-        if previous is not None and previous.signature == signature:
+        if previous is not None and previous.signature == signature and not previous.notes:
             return previous
         saved = _open(store, signature)
         if saved is not None:

@@ -1,0 +1,106 @@
+"""Files become facts in order, by one process or by several, and what is no text is named."""
+
+from __future__ import annotations
+
+import os
+import signal
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from workbench.project import facts
+from workbench.project.indexing import extract_all, extract_file
+from workbench.project.snapshot import content_hash
+from workbench.records.project import FileFacts, Skipped
+
+CAP = 10_000
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A directory with more files than one process is asked to read."""
+    for number in range(200):
+        place = tmp_path / f"d{number % 5}" / f"file_{number}.py"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f"def name_{number}(): ...\n", encoding="utf-8")
+    return tmp_path
+
+
+def paths_of(root: Path) -> list[str]:
+    """Return the names of all files, sorted."""
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_file_is_read_once_and_in_order(tree: Path, workers: int) -> None:
+    """Facts, stats and hashes are those of the files, in the order asked, whoever reads them."""
+    paths = paths_of(tree)[::-1]
+    seen: list[tuple[int, int]] = []
+    found = extract_all(tree, paths, cap=CAP, workers=workers, progress=lambda *at: seen.append(at))
+    assert list(found.facts) == list(found.stats) == list(found.hashes) == paths
+    for path in paths:
+        data = (tree / path).read_bytes()
+        assert found.hashes[path] == content_hash(data)
+        assert found.stats[path].size == len(data)
+        assert found.facts[path] == facts.extract_facts(path, data)
+    assert found.skipped == []
+    assert seen[-1] == (200, 200)
+    assert active_children() == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_facts_can_be_handed_over_instead_of_kept(tree: Path, workers: int) -> None:
+    """With a taker nothing piles up: each file is handed over in order, with its size."""
+    taken: list[tuple[str, FileFacts, int]] = []
+    found = extract_all(tree, paths_of(tree), cap=CAP, workers=workers, take=lambda *file: taken.append(file))
+    assert found.facts == {}
+    assert [path for path, _, _ in taken] == paths_of(tree)
+    assert all(size == (tree / path).stat().st_size for path, _, size in taken)
+
+
+def test_what_is_no_text_is_named(tmp_path: Path) -> None:
+    """Binary, oversized, linked, missing and special files have a reason; the others have facts."""
+    (tmp_path / "good.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "binary.py").write_bytes(b"\0\1\2" * 100)
+    (tmp_path / "large.py").write_bytes(b"x" * (CAP + 1))
+    (tmp_path / "link.py").symlink_to("good.py")
+    os.mkfifo(tmp_path / "pipe.py")
+    found = extract_all(
+        tmp_path,
+        ["binary.py", "good.py", "large.py", "link.py", "missing.py", "pipe.py", "../outside.py"],
+        cap=CAP,
+    )
+    assert list(found.facts) == ["good.py"]
+    reasons = {skipped.path: skipped.reason for skipped in found.skipped}
+    assert set(reasons) == {"binary.py", "large.py", "link.py", "missing.py", "pipe.py", "../outside.py"}
+    assert reasons["large.py"] == "large"
+    assert reasons["missing.py"] == "missing"
+    assert set(found.hashes) >= {"good.py", "binary.py", "large.py"}
+    assert found.hashes["large.py"] == ""
+
+
+def test_a_file_that_kills_its_reader_is_passed_over(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parser that dies takes its file with it and nothing else."""
+    inner = facts.extract_facts
+
+    def deadly(path: str, data: bytes) -> FileFacts:
+        if path == "d3/file_13.py":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return inner(path, data)
+
+    monkeypatch.setattr(facts, "extract_facts", deadly)
+    found = extract_all(tree, paths_of(tree), cap=CAP, workers=2)
+    assert found.skipped == [Skipped("d3/file_13.py", "its parser died")]
+    assert len(found.facts) == 199
+    assert "d3/file_13.py" in found.stats
+
+
+def test_the_stat_is_from_before_the_read(tmp_path: Path) -> None:
+    """A file that grows while it is read is seen as older than its content, never as newer."""
+    place = tmp_path / "a.py"
+    place.write_text("x = 1\n", encoding="utf-8")
+    found = extract_file(os.fspath(tmp_path), CAP, "a.py")
+    assert not isinstance(found, Skipped)
+    assert found.stat.mtime_ns == place.stat().st_mtime_ns
+    assert found.digest == content_hash(b"x = 1\n")

@@ -1,0 +1,213 @@
+"""The rules in force follow rule files and journals, are imported once, and survive a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store import generations
+from store.journal import FileJournal
+from store.memory import ManualClock, MemoryJournal
+from workbench.errors import StoreError
+from workbench.rules.bodies import to_body
+from workbench.rules.discover import MAX_BYTES
+from workbench.rules.rulebook import (
+    REMOVED,
+    STREAM,
+    RuleStore,
+    load_rulebook,
+    rule_candidates,
+    stored_rulebook,
+)
+
+Make = Callable[..., RuleStore]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RuleStore:
+    """A project directory and a home with journals in memory and generations on disk."""
+    clock = ManualClock()
+    state = tmp_path / "state"
+    for name in ("project", "home"):
+        (tmp_path / name).mkdir()
+
+    def latest(kind: str) -> Path | None:
+        found = generations.latest(state, kind)
+        return found.path if isinstance(found, generations.Generation) else None
+
+    return RuleStore(
+        root=tmp_path / "project",
+        project_id="p",
+        home=tmp_path / "home",
+        journal=MemoryJournal(clock),
+        home_journal=MemoryJournal(clock),
+        latest=latest,
+        publish=lambda kind, write: generations.publish(state, kind, write, clock=clock).path,
+        lock=lambda name: contextlib.nullcontext(),
+        now=clock.now,
+        count_tokens=lambda text: len(text) // 4,
+    )
+
+
+def write(store: RuleStore, path: str, *rules: str) -> None:
+    """Write a rule file of the project."""
+    place = store.root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("".join(f"- {rule}\n" for rule in rules), encoding="utf-8")
+
+
+def texts(store: RuleStore, *candidates: str, **options: Any) -> list[str]:
+    """Load the rules and return their texts, sorted."""
+    return sorted(rule.rule for rule in load_rulebook(store, candidates, **options).rules)
+
+
+def kinds(store: RuleStore) -> list[str]:
+    """Return the kinds of the entries in the project's rule journal."""
+    return [entry.kind for _, entry in store.journal.read(STREAM)]
+
+
+def test_rule_files_become_rules_once(store: RuleStore) -> None:
+    """The first load imports; later ones, also of other processes, find them as they are."""
+    write(store, "CLAUDE.md", "Never log tokens.", "Prefer small functions.")
+    assert texts(store, "CLAUDE.md") == ["Never log tokens.", "Prefer small functions."]
+    assert kinds(store) == ["rule.put", "rule.put"]
+    first = load_rulebook(store, ["CLAUDE.md"])
+    assert load_rulebook(store, ["CLAUDE.md"], first) is first
+    assert kinds(store) == ["rule.put", "rule.put"]
+    assert [rule.id for rule in first.rules] == sorted(rule.id for rule in first.rules)
+
+
+def test_an_edit_puts_and_removes(store: RuleStore) -> None:
+    """A changed file changes the rules in force; what left the file is removed, not deleted."""
+    write(store, "CLAUDE.md", "Never log tokens.", "Prefer small functions.")
+    book = load_rulebook(store, ["CLAUDE.md"])
+    write(store, "CLAUDE.md", "Never log tokens.", "Always write tests.")
+    assert texts(store, "CLAUDE.md", previous=book) == ["Always write tests.", "Never log tokens."]
+    assert REMOVED in kinds(store)
+    write(store, "CLAUDE.md", "Never log tokens.", "Prefer small functions.")
+    assert texts(store, "CLAUDE.md") == ["Never log tokens.", "Prefer small functions."]
+
+
+def test_an_edit_of_equal_size_and_time_is_seen(store: RuleStore) -> None:
+    """Files are compared by content: a rewrite within the clock's granularity counts."""
+    write(store, "CLAUDE.md", "Never log tokens.")
+    place = store.root / "CLAUDE.md"
+    before = place.stat()
+    book = load_rulebook(store, ["CLAUDE.md"])
+    write(store, "CLAUDE.md", "Never sell tokens"[:-1] + ".")
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert texts(store, "CLAUDE.md", previous=book) == ["Never sell token."]
+
+
+def test_a_file_that_cannot_be_read_keeps_its_rules(store: RuleStore) -> None:
+    """What was known of a rule file holds while it is unreadable, and the file is named."""
+    write(store, "CLAUDE.md", "Never log tokens.")
+    load_rulebook(store, ["CLAUDE.md"])
+    place = store.root / "CLAUDE.md"
+    place.write_bytes(b"x" * (MAX_BYTES + 1))
+    book = load_rulebook(store, ["CLAUDE.md"])
+    assert [rule.rule for rule in book.rules] == ["Never log tokens."]
+    assert any("CLAUDE.md" in warning for warning in book.warnings)
+
+
+def test_rules_of_the_home_follow_the_user(store: RuleStore) -> None:
+    """Home rules are journalled at home, and are not read when that is not wanted."""
+    assert store.home is not None
+    (store.home / ".claude").mkdir()
+    (store.home / ".claude/CLAUDE.md").write_text("- Always write tests first.\n", encoding="utf-8")
+    write(store, "CLAUDE.md", "Never log tokens.")
+    assert texts(store, "CLAUDE.md") == ["Always write tests first.", "Never log tokens."]
+    assert [entry.kind for _, entry in store.home_journal.read(STREAM)] == ["rule.put"]
+    assert texts(replace(store, home=None), "CLAUDE.md") == ["Never log tokens."]
+    assert texts(store, "CLAUDE.md") == ["Always write tests first.", "Never log tokens."]
+
+
+def test_a_rule_put_by_hand_is_in_force(store: RuleStore) -> None:
+    """Entries of others in the journal count as soon as they are there; nonsense among them does not."""
+    write(store, "CLAUDE.md", "Never log tokens.")
+    book = load_rulebook(store, ["CLAUDE.md"])
+    mine = replace(book.rules[0], id="mine", rule="Use tabs.", provenance=None, source="user")
+    store.journal.append(STREAM, "rule.put", [to_body(mine), {"id": 7}, {}], by="tui")
+    store.journal.append(STREAM, REMOVED, [{}, {"id": ["x"]}], by="tui")
+    assert texts(store, "CLAUDE.md", previous=book) == ["Never log tokens.", "Use tabs."]
+    store.journal.append(STREAM, REMOVED, [{"id": "mine"}], by="tui")
+    assert texts(store, "CLAUDE.md") == ["Never log tokens."]
+
+
+def test_names_that_are_not_utf8_are_kept(store: RuleStore) -> None:
+    """A rule file in a directory with an odd name has rules like any other."""
+    write(store, "lat\udce9in/CLAUDE.md", "Never log tokens.")
+    assert texts(store, "lat\udce9in/CLAUDE.md") == ["Never log tokens."]
+    again = load_rulebook(store, ["lat\udce9in/CLAUDE.md"])
+    assert again.rules[0].provenance is not None
+    assert again.rules[0].provenance.file == "lat\udce9in/CLAUDE.md"
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"7", b'{"signature": 1}', b"\xff\xfe", b"null"])
+def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes) -> None:
+    """Whatever stands in the stored book, the rules are those of files and journals."""
+    write(store, "CLAUDE.md", "Never log tokens.")
+    load_rulebook(store, ["CLAUDE.md"])
+    directory = store.latest("rules")
+    assert directory is not None
+    (directory / "rules.json").write_bytes(damage)
+    assert stored_rulebook(replace(store, latest=lambda kind: directory)) is None
+    assert texts(replace(store, latest=lambda kind: directory), "CLAUDE.md") == ["Never log tokens."]
+    assert kinds(store) == ["rule.put"]
+
+
+def test_a_full_disk_leaves_the_rules_in_force(store: RuleStore, tmp_path: Path) -> None:
+    """Rules that cannot be recorded are used all the same, and it is said; the next load records them."""
+
+    def full(*arguments: Any, **options: Any) -> Any:
+        raise StoreError("No space left on device")
+
+    write(store, "CLAUDE.md", "Never log tokens.")
+    journal = FileJournal(tmp_path / "journals", ManualClock())
+    broken = replace(store, journal=journal, publish=full)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileJournal, "append", full)
+        book = load_rulebook(broken, ["CLAUDE.md"])
+    assert [rule.rule for rule in book.rules] == ["Never log tokens."]
+    assert len(book.notes) == 2
+    assert all("No space left" in note for note in book.notes)
+    healthy = replace(broken, publish=store.publish)
+    assert load_rulebook(healthy, ["CLAUDE.md"], book).notes == ()
+    assert journal.size(STREAM) > 0
+
+
+def test_a_rebuild_reads_everything_again(store: RuleStore) -> None:
+    """Asked to rebuild, nothing stored before is believed, and nothing is journalled twice."""
+    write(store, "CLAUDE.md", "Never log tokens.")
+    book = load_rulebook(store, ["CLAUDE.md"])
+    again = load_rulebook(store, ["CLAUDE.md"], book, rebuild=True)
+    assert again is not book
+    assert again.rules == book.rules
+    assert kinds(store) == ["rule.put"]
+
+
+def test_rule_files_are_known_by_their_path() -> None:
+    """Of a project's paths, those of known formats are candidates, sorted."""
+    paths = [
+        "src/main.py",
+        "CLAUDE.md",
+        "pkg/AGENTS.md",
+        ".cursor/rules/a.mdc",
+        ".github/workflows/ci.yml",
+        ".github/copilot-instructions.md",
+        "claude.py",
+        ".clinerules",
+    ]
+    assert rule_candidates(paths) == (
+        ".clinerules",
+        ".cursor/rules/a.mdc",
+        ".github/copilot-instructions.md",
+        "CLAUDE.md",
+        "pkg/AGENTS.md",
+    )
