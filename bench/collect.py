@@ -17,7 +17,8 @@ from bench.timeline import Moment, Timeline
 from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
 from workbench.plan.semantics import cosines, head_texts, task_text
-from workbench.plan.signals import ProjectView, prepare_query
+from workbench.plan.signals import prepare_query
+from workbench.plan.view import ProjectView
 from workbench.project.layers import route
 from workbench.text.tasks import clean_task, split_head
 

@@ -16,9 +16,10 @@ from workbench.errors import GitError
 from workbench.plan.features import Candidates, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import LinearModel, relevance
-from workbench.plan.signals import ProjectView, prepare_query, task_weights
+from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText, chunk_features, read_file
 from workbench.plan.touches import collect_edits, find_touches
+from workbench.plan.view import ProjectView
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols

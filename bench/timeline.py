@@ -13,7 +13,7 @@ from pathlib import Path
 from store.git import BlobReader, Repository, find_repository, log_commits, read_tree, resolve
 from workbench.errors import GitError
 from workbench.plan.intent import classify, find_entities
-from workbench.plan.signals import ProjectView, view_project
+from workbench.plan.view import ProjectView, view_project
 from workbench.project.admission import content_refusal, refusal
 from workbench.project.facts import extract_facts
 from workbench.project.index import ProjectIndex

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.plan.signals import (
-    ProjectView,
     Query,
     history_signals,
     lexical_signals,
@@ -23,6 +22,7 @@ from workbench.plan.signals import (
     role_signals,
     structure_signals,
 )
+from workbench.plan.view import ProjectView
 
 Float32 = NDArray[np.float32]
 Int64 = NDArray[np.int64]

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from workbench.errors import ModelError
 from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
-from workbench.plan.signals import ProjectView, prepare_query
+from workbench.plan.signals import prepare_query
+from workbench.plan.view import ProjectView
 from workbench.records.plan import Intent, RankedFile
 
 Float32 = NDArray[np.float32]

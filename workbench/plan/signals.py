@@ -1,13 +1,13 @@
 """Evidence that a file matters for a task, one array per signal.
 
 A signal is a non-negative float32 [n] over all files of the index, in the signal's own unit. Signals that do
-not depend on the task (recency, frequency, fan-in, roles) are computed once per state in a `ProjectView`.
+not depend on the task (recency, frequency, fan-in, roles) come from the `ProjectView` as they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,30 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.plan.intent import query_terms
-from workbench.project.index import ProjectIndex
+from workbench.plan.view import HALF_LIVES, ROLES, ProjectView, file_stem, total
 from workbench.project.layers import route
 from workbench.project.postings import inverse_document_frequency
 from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
-from workbench.sessions.history import History, path_numbers
 from workbench.text.tasks import clean_task, scope_of, split_head
 from workbench.text.terms import parts, stem
 
 Float32 = NDArray[np.float32]
 Int64 = NDArray[np.int64]
 
-ROLES = tuple(Role)
-HALF_LIVES = (1.0, 3.0, 12.0, 50.0, 250.0)  # in tasks, newest first
 SIMILAR_TASKS = 60
 
-_TEST_AFFIX = re.compile(r"^(?:test|spec)_?|_?(?:tests?|specs?|unittest)$")
 _WORD = re.compile(r"[A-Za-z0-9_]+")
-_CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
-_RISK = frozenset(
-    stem(word)
-    for word in "auth login session token password permission payment billing crypto security core".split()
-)
-_RISKY = re.compile("|".join(sorted(_RISK)))  # a stem begins every word it is the stem of
 
 ROLE_CUES: dict[Role, frozenset[str]] = {
     Role.DOCS: frozenset(
@@ -67,204 +57,6 @@ ROLE_CUES: dict[Role, frozenset[str]] = {
         for word in "config lint linter eslint prettier ruff settings ignore editorconfig hook".split()
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectView:
-    """An index and a history with everything about them that no task changes.
-
-    known: int64 [p] history path → file position or -1; pairs_*: the history's pairs whose file still exists
-    recency: float32 [4, n], one row per half-life; stems, names, folders: where a word points
-    """
-
-    index: ProjectIndex
-    history: History
-    pairs_task: Int64
-    pairs_file: Int64
-    pair_weight: Float32
-    recency: Float32
-    frequency: Float32
-    last_seen: Float32
-    fix_share: Float32
-    fan_in: Float32
-    fan_out: Float32
-    risk: Float32
-    changelog: Float32
-    roles: Int64
-    size: Float32
-    depth: Float32
-    parents: tuple[str, ...]
-    folder_of: Int64
-    layers: dict[str, Float32]
-    stems: Mapping[str, tuple[int, ...]]
-    names: Mapping[str, tuple[int, ...]]
-    folders: Mapping[str, tuple[int, ...]]
-    places: Places
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """What paths alone tell. float32 or int64 [n]; the mappings lead from a word to positions."""
-
-    roles: Int64
-    risk: Float32
-    changelog: Float32
-    depth: Float32
-    top: Float32
-    parents: tuple[str, ...]
-    folder_of: Int64
-    stems: Mapping[str, tuple[int, ...]]
-    names: Mapping[str, tuple[int, ...]]
-    folders: Mapping[str, tuple[int, ...]]
-
-
-def view_project(
-    index: ProjectIndex,
-    history: History,
-    *,
-    touched: Sequence[str] = (),
-    previous: ProjectView | None = None,
-) -> ProjectView:
-    """Precompute everything a task does not change.
-
-    `touched` are paths with uncommitted edits: they count as a task newer than any other. What a `previous`
-    view knows of the same paths is taken over.
-    """
-    count = index.count
-    if previous is not None and previous.index.positions is index.positions:
-        places = previous.places
-    else:
-        places = _places(index)
-    known = path_numbers(history, index.positions)
-    files = known[history.files] if len(history.files) else np.zeros(0, dtype=np.int64)
-    keep = files >= 0
-    pairs_file = files[keep]
-    pairs_task = history.tasks[keep].astype(np.int64)
-    weight = (1.0 / np.sqrt(np.maximum(history.sizes, 1))).astype(np.float32)[pairs_task]
-    rows = [_total(pairs_file, weight * np.exp2(-pairs_task / half), count) for half in HALF_LIVES]
-    last = np.full(count, np.inf, dtype=np.float64)
-    np.minimum.at(last, pairs_file, pairs_task.astype(np.float64))
-    for path in touched:
-        position = index.positions.get(path)
-        if position is not None:
-            last[position] = 0.0
-            for row in rows:
-                row[position] += 1.0
-    frequency = _total(pairs_file, np.ones(len(pairs_file), dtype=np.float32), count)
-    fixes = _total(pairs_file, history.fixes[pairs_task].astype(np.float32), count)
-    edges = index.edges
-    return ProjectView(
-        index=index,
-        history=history,
-        pairs_task=pairs_task,
-        pairs_file=pairs_file,
-        pair_weight=weight,
-        recency=np.stack(rows) if rows else np.zeros((0, count), dtype=np.float32),
-        frequency=np.log1p(frequency),
-        last_seen=(1.0 / (1.0 + last / 5.0)).astype(np.float32),
-        fix_share=(fixes / (frequency + 3.0)).astype(np.float32),
-        fan_in=np.log1p(np.bincount(edges[:, 1], minlength=count)).astype(np.float32),
-        fan_out=np.log1p(np.bincount(edges[:, 0], minlength=count)).astype(np.float32),
-        risk=places.risk,
-        changelog=places.changelog,
-        roles=places.roles,
-        size=(np.log1p(index.size) / 16.0).astype(np.float32),
-        depth=places.depth,
-        parents=places.parents,
-        folder_of=places.folder_of,
-        layers=_layer_membership(index, places, rows[2], edges),
-        stems=places.stems,
-        names=places.names,
-        folders=places.folders,
-        places=places,
-    )
-
-
-def _places(index: ProjectIndex) -> Places:
-    numbers = {role: number for number, role in enumerate(ROLES)}
-    stems, names, folders = _pointers(index)
-    parents = tuple(path.rpartition("/")[0] for path in index.paths)
-    places = {parent: number for number, parent in enumerate(dict.fromkeys(parents))}
-    return Places(
-        roles=np.asarray([numbers[role] for role in index.roles], dtype=np.int64),
-        risk=np.asarray([_risk(path) for path in index.paths], dtype=np.float32),
-        changelog=np.asarray(
-            [bool(_CHANGELOG.match(path.rsplit("/", 1)[-1])) for path in index.paths], dtype=np.float32
-        ),
-        depth=np.asarray([path.count("/") for path in index.paths], dtype=np.float32) / 8.0,
-        top=np.asarray([1.0 if "/" not in path else 0.0 for path in index.paths], dtype=np.float32),
-        parents=parents,
-        folder_of=np.asarray([places[parent] for parent in parents], dtype=np.int64),
-        stems=stems,
-        names=names,
-        folders=folders,
-    )
-
-
-def _layer_membership(
-    index: ProjectIndex, places: Places, recent: Float32, edges: NDArray[np.int32]
-) -> dict[str, Float32]:
-    """Each file's membership in each layer, float32 [n] in [0, 1]: by fan-in in L1-L3, by recency in L6."""
-    count, roles = index.count, places.roles
-    fan_in = np.log1p(np.bincount(edges[:, 1], minlength=count))
-    rank = ((1.0 + fan_in) / (1.0 + fan_in.max(initial=0.0))).astype(np.float32)
-    source = (roles == ROLES.index(Role.SOURCE)).astype(np.float32)
-    tested = np.zeros(count, dtype=np.float32)
-    tested[index.tests.ravel()] = 1.0
-    return {
-        "L0": places.top,
-        "L1": source * rank,
-        "L2": source * rank,
-        "L3": source * rank * (np.asarray(index.lines) > 0),
-        "L4": (roles == ROLES.index(Role.BUILD)).astype(np.float32),
-        "L5": tested,
-        "L6": (recent / max(float(recent.max(initial=0.0)), 1e-9)).astype(np.float32),
-    }
-
-
-def _total(positions: Int64 | NDArray[np.int32], weights: NDArray[np.floating], count: int) -> Float32:
-    return np.bincount(positions, weights=weights, minlength=count).astype(np.float32)
-
-
-def _risk(path: str) -> float:
-    if not _RISKY.search(path.lower()):
-        return 0.0
-    words = {stem(piece) for piece in parts(path)}
-    return 1.0 if words & _RISK else 0.0
-
-
-def file_stem(path: str) -> str:
-    """Return a file's bare name, lower-cased: `test_textArea.py` → textarea."""
-    name = path.rsplit("/", 1)[-1]
-    base = name.split(".", 1)[0] if not name.startswith(".") else name.lstrip(".").split(".", 1)[0]
-    lowered = "_".join(parts(base))
-    return _TEST_AFFIX.sub("", lowered).replace("_", "") or lowered.replace("_", "")
-
-
-def _pointers(
-    index: ProjectIndex,
-) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
-    stems: dict[str, list[int]] = {}
-    names: dict[str, list[int]] = {}
-    folders: dict[str, list[int]] = {}
-    inside: dict[str, tuple[str, ...]] = {}
-    for position, (path, living) in enumerate(zip(index.paths, index.alive.tolist(), strict=True)):
-        if not living:
-            continue
-        folder, _, name = path.rpartition("/")
-        stems.setdefault(file_stem(name), []).append(position)
-        names.setdefault(name.lower(), []).append(position)
-        keys = inside.get(folder)
-        if keys is None:
-            above = sorted(set(folder.split("/"))) if folder else []
-            keys = inside[folder] = tuple("".join(parts(parent)) for parent in above)
-        for key in keys:
-            folders.setdefault(key, []).append(position)
-    return (
-        {key: tuple(found) for key, found in stems.items()},
-        {key: tuple(found) for key, found in names.items()},
-        {key: tuple(found) for key, found in folders.items()},
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +242,7 @@ def _best(similarity: Float32) -> Float32:
 
 
 def _spread(view: ProjectView, weights: Float32) -> Float32:
-    return _total(view.pairs_file, weights[view.pairs_task] * view.pair_weight, view.index.count)
+    return total(view.pairs_file, weights[view.pairs_task] * view.pair_weight, view.index.count)
 
 
 def _by_folder(view: ProjectView, affinity: Float32) -> Float32:
@@ -525,8 +317,8 @@ def neighbour_signals(view: ProjectView, seeds: Float32) -> dict[str, Float32]:
         view.pairs_task, weights=seeds[view.pairs_file] * view.pair_weight, minlength=view.history.size
     )
     age = np.exp2(-np.arange(view.history.size) / 400.0)
-    together = _total(view.pairs_file, (mass * age)[view.pairs_task] * view.pair_weight, count)
-    own = _total(view.pairs_file, age[view.pairs_task] * view.pair_weight**2, count) * seeds
+    together = total(view.pairs_file, (mass * age)[view.pairs_task] * view.pair_weight, count)
+    own = total(view.pairs_file, age[view.pairs_task] * view.pair_weight**2, count) * seeds
     together = np.maximum(together - own, 0)
     usage = np.expm1(view.frequency)
     signals = {
@@ -536,13 +328,13 @@ def neighbour_signals(view: ProjectView, seeds: Float32) -> dict[str, Float32]:
     edges = index.edges
     indegree = np.maximum(np.bincount(edges[:, 1], minlength=count), 1)
     outdegree = np.maximum(np.bincount(edges[:, 0], minlength=count), 1)
-    signals["imports_seed"] = _total(edges[:, 0], seeds[edges[:, 1]] / np.sqrt(indegree[edges[:, 1]]), count)
-    signals["imported_by_seed"] = _total(
+    signals["imports_seed"] = total(edges[:, 0], seeds[edges[:, 1]] / np.sqrt(indegree[edges[:, 1]]), count)
+    signals["imported_by_seed"] = total(
         edges[:, 1], seeds[edges[:, 0]] / np.sqrt(outdegree[edges[:, 0]]), count
     )
     tests = index.tests
-    signals["tests_seed"] = _total(tests[:, 0], seeds[tests[:, 1]], count)
-    signals["tested_by_seed"] = _total(tests[:, 1], seeds[tests[:, 0]], count)
+    signals["tests_seed"] = total(tests[:, 0], seeds[tests[:, 1]], count)
+    signals["tested_by_seed"] = total(tests[:, 1], seeds[tests[:, 0]], count)
     folder = np.zeros(count, dtype=np.float32)
     stems = np.zeros(count, dtype=np.float32)
     by_folder: dict[str, float] = {}

@@ -15,7 +15,7 @@ from pathlib import Path
 from workbench.errors import GitError, StoreError
 from workbench.plan.adapters import Adapters, Limits, VersionControl
 from workbench.plan.intent import parse_intent
-from workbench.plan.signals import ProjectView, view_project
+from workbench.plan.view import ProjectView, view_project
 from workbench.ports import Damaged
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex

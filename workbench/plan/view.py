@@ -1,0 +1,231 @@
+"""A project as the signals see it: index and history with everything about them that no task changes.
+
+Computed once per state: recency, frequency, fan-in, roles, memberships in layers, and where words point.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.project.index import ProjectIndex
+from workbench.records.project import Role
+from workbench.sessions.history import History, path_numbers
+from workbench.text.terms import parts, stem
+
+Float32 = NDArray[np.float32]
+Int64 = NDArray[np.int64]
+
+ROLES = tuple(Role)
+HALF_LIVES = (1.0, 3.0, 12.0, 50.0, 250.0)  # in tasks, newest first
+
+_TEST_AFFIX = re.compile(r"^(?:test|spec)_?|_?(?:tests?|specs?|unittest)$")
+_CHANGELOG = re.compile(r"^(?:change(?:log|s)?|history|news|releases?|release[-_]notes?)\b", re.IGNORECASE)
+_RISK = frozenset(
+    stem(word)
+    for word in "auth login session token password permission payment billing crypto security core".split()
+)
+_RISKY = re.compile("|".join(sorted(_RISK)))  # a stem begins every word it is the stem of
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectView:
+    """An index and a history with everything about them that no task changes.
+
+    known: int64 [p] history path → file position or -1; pairs_*: the history's pairs whose file still exists
+    recency: float32 [4, n], one row per half-life; stems, names, folders: where a word points
+    """
+
+    index: ProjectIndex
+    history: History
+    pairs_task: Int64
+    pairs_file: Int64
+    pair_weight: Float32
+    recency: Float32
+    frequency: Float32
+    last_seen: Float32
+    fix_share: Float32
+    fan_in: Float32
+    fan_out: Float32
+    risk: Float32
+    changelog: Float32
+    roles: Int64
+    size: Float32
+    depth: Float32
+    parents: tuple[str, ...]
+    folder_of: Int64
+    layers: dict[str, Float32]
+    stems: Mapping[str, tuple[int, ...]]
+    names: Mapping[str, tuple[int, ...]]
+    folders: Mapping[str, tuple[int, ...]]
+    places: Places
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What paths alone tell. float32 or int64 [n]; the mappings lead from a word to positions."""
+
+    roles: Int64
+    risk: Float32
+    changelog: Float32
+    depth: Float32
+    top: Float32
+    parents: tuple[str, ...]
+    folder_of: Int64
+    stems: Mapping[str, tuple[int, ...]]
+    names: Mapping[str, tuple[int, ...]]
+    folders: Mapping[str, tuple[int, ...]]
+
+
+def view_project(
+    index: ProjectIndex,
+    history: History,
+    *,
+    touched: Sequence[str] = (),
+    previous: ProjectView | None = None,
+) -> ProjectView:
+    """Precompute everything a task does not change.
+
+    `touched` are paths with uncommitted edits: they count as a task newer than any other. What a `previous`
+    view knows of the same paths is taken over.
+    """
+    count = index.count
+    if previous is not None and previous.index.positions is index.positions:
+        places = previous.places
+    else:
+        places = _places(index)
+    known = path_numbers(history, index.positions)
+    files = known[history.files] if len(history.files) else np.zeros(0, dtype=np.int64)
+    keep = files >= 0
+    pairs_file = files[keep]
+    pairs_task = history.tasks[keep].astype(np.int64)
+    weight = (1.0 / np.sqrt(np.maximum(history.sizes, 1))).astype(np.float32)[pairs_task]
+    rows = [total(pairs_file, weight * np.exp2(-pairs_task / half), count) for half in HALF_LIVES]
+    last = np.full(count, np.inf, dtype=np.float64)
+    np.minimum.at(last, pairs_file, pairs_task.astype(np.float64))
+    for path in touched:
+        position = index.positions.get(path)
+        if position is not None:
+            last[position] = 0.0
+            for row in rows:
+                row[position] += 1.0
+    frequency = total(pairs_file, np.ones(len(pairs_file), dtype=np.float32), count)
+    fixes = total(pairs_file, history.fixes[pairs_task].astype(np.float32), count)
+    edges = index.edges
+    return ProjectView(
+        index=index,
+        history=history,
+        pairs_task=pairs_task,
+        pairs_file=pairs_file,
+        pair_weight=weight,
+        recency=np.stack(rows) if rows else np.zeros((0, count), dtype=np.float32),
+        frequency=np.log1p(frequency),
+        last_seen=(1.0 / (1.0 + last / 5.0)).astype(np.float32),
+        fix_share=(fixes / (frequency + 3.0)).astype(np.float32),
+        fan_in=np.log1p(np.bincount(edges[:, 1], minlength=count)).astype(np.float32),
+        fan_out=np.log1p(np.bincount(edges[:, 0], minlength=count)).astype(np.float32),
+        risk=places.risk,
+        changelog=places.changelog,
+        roles=places.roles,
+        size=(np.log1p(index.size) / 16.0).astype(np.float32),
+        depth=places.depth,
+        parents=places.parents,
+        folder_of=places.folder_of,
+        layers=_layer_membership(index, places, rows[2], edges),
+        stems=places.stems,
+        names=places.names,
+        folders=places.folders,
+        places=places,
+    )
+
+
+def _places(index: ProjectIndex) -> Places:
+    numbers = {role: number for number, role in enumerate(ROLES)}
+    stems, names, folders = _pointers(index)
+    parents = tuple(path.rpartition("/")[0] for path in index.paths)
+    places = {parent: number for number, parent in enumerate(dict.fromkeys(parents))}
+    return Places(
+        roles=np.asarray([numbers[role] for role in index.roles], dtype=np.int64),
+        risk=np.asarray([_risk(path) for path in index.paths], dtype=np.float32),
+        changelog=np.asarray(
+            [bool(_CHANGELOG.match(path.rsplit("/", 1)[-1])) for path in index.paths], dtype=np.float32
+        ),
+        depth=np.asarray([path.count("/") for path in index.paths], dtype=np.float32) / 8.0,
+        top=np.asarray([1.0 if "/" not in path else 0.0 for path in index.paths], dtype=np.float32),
+        parents=parents,
+        folder_of=np.asarray([places[parent] for parent in parents], dtype=np.int64),
+        stems=stems,
+        names=names,
+        folders=folders,
+    )
+
+
+def _layer_membership(
+    index: ProjectIndex, places: Places, recent: Float32, edges: NDArray[np.int32]
+) -> dict[str, Float32]:
+    """Each file's membership in each layer, float32 [n] in [0, 1]: by fan-in in L1-L3, by recency in L6."""
+    count, roles = index.count, places.roles
+    fan_in = np.log1p(np.bincount(edges[:, 1], minlength=count))
+    rank = ((1.0 + fan_in) / (1.0 + fan_in.max(initial=0.0))).astype(np.float32)
+    source = (roles == ROLES.index(Role.SOURCE)).astype(np.float32)
+    tested = np.zeros(count, dtype=np.float32)
+    tested[index.tests.ravel()] = 1.0
+    return {
+        "L0": places.top,
+        "L1": source * rank,
+        "L2": source * rank,
+        "L3": source * rank * (np.asarray(index.lines) > 0),
+        "L4": (roles == ROLES.index(Role.BUILD)).astype(np.float32),
+        "L5": tested,
+        "L6": (recent / max(float(recent.max(initial=0.0)), 1e-9)).astype(np.float32),
+    }
+
+
+def total(positions: Int64 | NDArray[np.int32], weights: NDArray[np.floating], count: int) -> Float32:
+    """Return float32 [count]: the sum of the weights at each position."""
+    return np.bincount(positions, weights=weights, minlength=count).astype(np.float32)
+
+
+def _risk(path: str) -> float:
+    if not _RISKY.search(path.lower()):
+        return 0.0
+    words = {stem(piece) for piece in parts(path)}
+    return 1.0 if words & _RISK else 0.0
+
+
+def file_stem(path: str) -> str:
+    """Return a file's bare name, lower-cased: `test_textArea.py` → textarea."""
+    name = path.rsplit("/", 1)[-1]
+    base = name.split(".", 1)[0] if not name.startswith(".") else name.lstrip(".").split(".", 1)[0]
+    lowered = "_".join(parts(base))
+    return _TEST_AFFIX.sub("", lowered).replace("_", "") or lowered.replace("_", "")
+
+
+def _pointers(
+    index: ProjectIndex,
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+    stems: dict[str, list[int]] = {}
+    names: dict[str, list[int]] = {}
+    folders: dict[str, list[int]] = {}
+    inside: dict[str, tuple[str, ...]] = {}
+    for position, (path, living) in enumerate(zip(index.paths, index.alive.tolist(), strict=True)):
+        if not living:
+            continue
+        folder, _, name = path.rpartition("/")
+        stems.setdefault(file_stem(name), []).append(position)
+        names.setdefault(name.lower(), []).append(position)
+        keys = inside.get(folder)
+        if keys is None:
+            above = sorted(set(folder.split("/"))) if folder else []
+            keys = inside[folder] = tuple("".join(parts(parent)) for parent in above)
+        for key in keys:
+            folders.setdefault(key, []).append(position)
+    return (
+        {key: tuple(found) for key, found in stems.items()},
+        {key: tuple(found) for key, found in names.items()},
+        {key: tuple(found) for key, found in folders.items()},
+    )
