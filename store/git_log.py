@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from store import git_process
@@ -108,15 +108,25 @@ def lost_commits(repository: Repository, ids: Collection[str]) -> frozenset[str]
     if shallow_edge(repository):
         return frozenset()
     wanted = sorted({sha for sha in ids if hexadecimal(sha)})
-    given = "".join(f"{sha}\n" for sha in wanted).encode("ascii")
-    answers = git_process.run(repository.root, ["cat-file", "--batch-check=%(objecttype)"], given=given)
-    kinds = answers.split(b"\n")
-    present = [sha for sha, kind in zip(wanted, kinds, strict=False) if kind == b"commit"]
-    given = "".join(f"{sha}\n" for sha in present).encode("ascii")
+    try:
+        return _unreached(repository, wanted)
+    except GitError:  # some were pruned: git answers for those that are left
+        given = "".join(f"{sha}\n" for sha in wanted).encode("ascii")
+        answers = git_process.run(repository.root, ["cat-file", "--batch-check=%(objecttype)"], given=given)
+        kinds = answers.split(b"\n")
+        present = [sha for sha, kind in zip(wanted, kinds, strict=False) if kind == b"commit"]
+        return frozenset(wanted).difference(present) | _unreached(repository, present)
+
+
+def _unreached(repository: Repository, present: Sequence[str]) -> frozenset[str]:
+    """Return which of some commits that are there neither HEAD nor any reference reaches."""
+    if not present:
+        return frozenset()
     arguments = ["rev-list", "--stdin", "--not", "--all"]
     arguments += ["HEAD"] if resolve(repository, "HEAD") is not None else []
-    reached = git_process.run(repository.root, arguments, given=given) if present else b""
-    return frozenset(wanted).difference(present) | frozenset(present) & set(reached.decode("ascii").split())
+    given = "".join(f"{sha}\n" for sha in present).encode("ascii")
+    reached = git_process.run(repository.root, arguments, given=given)
+    return frozenset(present) & set(reached.decode("ascii").split())
 
 
 def shallow_edge(repository: Repository) -> str:
