@@ -93,7 +93,7 @@ def test_a_file_that_kills_its_reader_is_passed_over(tree: Path, monkeypatch: py
         return inner(path, data)
 
     monkeypatch.setattr(facts, "extract_facts", deadly)
-    # Idle threads that other tests left behind would make the workers start anew, without what is patched here.
+    # Idle threads that other tests left would make the workers start anew, without what is patched here.
     monkeypatch.setattr("workbench.project.workers.threading.active_count", lambda: 1)
     found = extract_all(tree, paths_of(tree), cap=CAP, workers=2)
     assert found.skipped == [Skipped("d3/file_13.py", "its parser died")]
