@@ -422,6 +422,18 @@ def test_what_is_mended_in_memory_is_not_taken_for_stored(project: Any, opened: 
     assert other.index.frequency("body", "entir") == 1
 
 
+def test_a_file_added_while_names_are_verified_is_found_by_all(project: Any, opened: Open) -> None:
+    """A process that finds a new file and keeps it in memory does not hide it from the next one."""
+    synced(opened(project.root))
+    index = project.root / ".git/index"
+    os.utime(index, ns=(0, index.stat().st_mtime_ns - 10**12))
+    project.write("pkg/late.py", "late = 1\n")
+    for _ in range(3):
+        each = opened(project.root)
+        assert synced(each).added == ("pkg/late.py",)
+        assert synced(each).cache == "hit"
+
+
 def test_a_moved_head_alone_writes_no_index(project: Any, opened: Open) -> None:
     """A commit of what was indexed already costs a snapshot, not an index."""
     synced(opened(project.root))
@@ -605,3 +617,56 @@ def test_a_file_that_stops_being_text_leaves_the_index(project: Any, opened: Ope
         project.write("pkg/auth.py", AUTH + f"# {number}\n")
         synced(workspace)
         assert workspace.index.frequency("body", "refresh") == 1, number
+
+
+@pytest.mark.parametrize("stage", ["listing files", "reading files", "reading history"])
+@pytest.mark.parametrize("same", [True, False])
+def test_a_file_that_changes_during_the_first_index(
+    project: Any, opened: Open, stage: str, same: bool
+) -> None:
+    """What changes between listing, reading and storing is in the next answer, also at equal time."""
+    path = project.root / "pkg/auth.py"
+    before = path.stat()
+    changed = AUTH.replace("refresh", "renewal") if same else AUTH + "# renewal\n"
+    done: list[str] = []
+
+    def progress(name: str, at: int, total: int) -> None:
+        if name == stage and name not in done:
+            done.append(name)
+            path.write_text(changed, encoding="utf-8")
+            if same:
+                os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+            project.write("pkg/late.py", "late = 1\n")
+            (project.root / "tests/test_auth.py").unlink()
+
+    workspace = opened(project.root)
+    synced(workspace, progress=progress)
+    assert done
+    for each in (workspace, opened(project.root)):
+        synced(each)
+        assert each.index.frequency("body", "renew") == 1
+        assert each.index.frequency("body", "late") == 1
+        assert "tests/test_auth.py" not in each.index.positions
+
+
+def test_a_file_that_vanishes_while_it_is_mended(project: Any, opened: Open) -> None:
+    """A changed file that is gone when it is read leaves the index, and is back when it is."""
+    workspace = opened(project.root)
+    synced(workspace)
+    path = project.root / "pkg/auth.py"
+    path.write_text("vanishing = 1\n", encoding="utf-8")
+    keeper = workspace._indexed
+    inner = keeper._check
+
+    def check(*arguments: Any) -> Any:
+        report = inner(*arguments)
+        path.unlink(missing_ok=True)
+        return report
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keeper, "_check", check)
+        assert synced(workspace).changed == ("pkg/auth.py",)
+    assert "pkg/auth.py" not in workspace.index.positions
+    assert synced(workspace).cache == "hit"
+    path.write_text(AUTH, encoding="utf-8")
+    assert synced(workspace).added == ("pkg/auth.py",)

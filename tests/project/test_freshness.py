@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -470,3 +471,32 @@ def test_edits_during_checks_are_never_lost(plain: Project) -> None:
     snapshot = plain.mend(plain.check(snapshot))
 
     assert dict(zip(snapshot.paths, snapshot.hashes, strict=True))["a.py"] == content_hash(b"0299\n")
+
+
+def test_an_added_file_is_told_until_it_is_indexed(tracked: Project) -> None:
+    """A caller that does not index what was added hears of it again, also in a new directory."""
+    snapshot = asked_once(tracked)
+    (tracked.root / "fresh/er").mkdir(parents=True)
+    (tracked.root / "fresh/er/n.py").write_text("n\n")
+    (tracked.root / "src/m.py").write_text("m\n")
+    for _ in range(3):
+        report = tracked.check(snapshot)
+        assert report.added == ("fresh/er/n.py", "src/m.py")
+        snapshot = later(report.snapshot)
+    snapshot = tracked.mend(report)
+    for _ in range(3):
+        report = tracked.check(snapshot)
+        assert report.state is Freshness.FRESH
+        snapshot = later(report.snapshot)
+    assert tracked.asked == []
+
+
+def test_a_file_that_git_was_told_of_is_told_until_it_is_indexed(tracked: Project) -> None:
+    """An ignored file that was added to git by force is reported by every check until it is indexed."""
+    snapshot = asked_once(tracked)
+    subprocess.run(["git", "-C", tracked.root, "add", "-f", "ignored/deep/y"], check=True)
+    for _ in range(3):
+        report = tracked.check(snapshot)
+        assert report.added == ("ignored/deep/y",)
+        snapshot = later(report.snapshot)
+    assert tracked.check(tracked.mend(report)).state is Freshness.FRESH

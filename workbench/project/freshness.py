@@ -275,8 +275,10 @@ def _refresh(
         return snapshot
     if compared.touched:
         snapshot = touch(snapshot, compared.touched, now)
-    watched = dict(looked.watched)
-    for directory in places.ancestors((*added, *(entry.path for entry in large))) - set(snapshot.directories):
+    # Until the added files are indexed, what led to them must lead to them again.
+    unsettled = places.ancestors(added) if added else set()
+    watched = {path: mtime for path, mtime in looked.watched.items() if path not in unsettled}
+    for directory in places.ancestors(entry.path for entry in large) - set(snapshot.directories) - unsettled:
         times = places.stamp(root, directory)
         if times is not None:
             watched.setdefault(directory, times[0])
@@ -289,8 +291,8 @@ def _refresh(
     return replace(
         snapshot,
         others=others if len(others) <= _MAX_OTHERS else frozenset(),
-        inputs=inputs,
-        inputs_seen=now if relist else snapshot.inputs_seen,
+        inputs=snapshot.inputs if added else inputs,
+        inputs_seen=now if relist and not added else snapshot.inputs_seen,
     )
 
 

@@ -196,9 +196,13 @@ class IndexKeeper:
             return None  # the snapshot beside the index is as true, only older
 
     def _verified(self, held: Held, report: FreshnessReport) -> Held:
-        """Return what is held with what a check verified, and keep that for the next process if it pays."""
+        """Return what is held with what a check verified, and keep that for the next process if it pays.
+
+        Not when files came or went: their directories count as looked into from then on, which is only true
+        for whoever indexes the files as well.
+        """
         found = Held(held.index, report.snapshot, held.report, held.base)
-        if _learned(held.snapshot, report.snapshot):
+        if not report.added and not report.removed and _learned(held.snapshot, report.snapshot):
             self._keep_seen(found)
         return found
 
