@@ -34,6 +34,14 @@ class Level(StrEnum):
     STEP = "step"
 
 
+class Decision(StrEnum):
+    """What happens to a tool call."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
 class Activation(StrEnum):
     """When the agent a rule file was written for reads it."""
 
@@ -65,6 +73,24 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """What a breach of a rule looks like before a tool runs: every field that is given has to hold.
+
+    `tools` are names of the agent's tools, any case. `paths` are gitignore globs, one of which a path in the
+    call's input matches. `command` is a shell command as words, `*` for any run of characters in a word:
+    `git push --force`. `pattern` is a regular expression searched in the input's texts. `decision` is what a
+    breach gets and `reason` what the agent is told, the rule's text if empty.
+    """
+
+    tools: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    command: str = ""
+    pattern: str = ""
+    decision: Decision = Decision.ASK
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One instruction.
 
@@ -72,7 +98,8 @@ class Rule:
     prefix `path:`, globs. `priority` is 0 to 100 within its authority. `token_cost` counts tokens of `rule`.
     `cooldown` is in seconds after `last_used`. Times are ISO 8601 in UTC, empty where unknown. `conditions`
     maps a fact's name to the value, or the list of values, under which the rule holds. `examples` are
-    messages the rule answers to; each has its own embedding and the best one counts.
+    messages the rule answers to; each has its own embedding and the best one counts. `check` is what a breach
+    looks like, for rules that can be enforced.
     """
 
     id: str
@@ -102,6 +129,7 @@ class Rule:
     cooldown: int = 0
     examples: tuple[str, ...] = ()
     provenance: Provenance | None = None
+    check: Check | None = None
 
 
 PATH_SCOPE = "path:"

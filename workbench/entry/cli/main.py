@@ -35,7 +35,7 @@ COMMANDS = {
     ),
     "rules": Lazy(
         f"{_PLACE}.rules_commands:rules",
-        "Show rules: instructions in CLAUDE.md, AGENTS.md, .cursor/rules and their like.",
+        "Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like in step.",
     ),
     "index": Lazy(
         f"{_PLACE}.index_commands:index", "Index the project: its files, its history and its rules."
