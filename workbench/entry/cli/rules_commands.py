@@ -27,4 +27,4 @@ COMMANDS = {
     examples=("workbench rules list", 'workbench rules match "add a migration"'),
 )
 def rules() -> None:
-    """Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md, .cursor/rules and their like in step."""
+    """Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like in step."""
