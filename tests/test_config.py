@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -138,7 +139,20 @@ def test_privacy_only_grows(tmp_path: Path) -> None:
     settings = load(project=tmp_path, env={})
     assert settings.config.privacy.exclude == (*Config().privacy.exclude, "clients/")
     assert len(settings.warnings) == 1
-    assert frozenset({"privacy.exclude"}) == ADDING
+    assert frozenset({"privacy.exclude", "rules.tags"}) == ADDING
+
+
+def test_a_project_neither_turns_a_language_model_on_nor_points_elsewhere(tmp_path: Path) -> None:
+    """Whether, whom and how long a language model is asked is the user's to say; a project only adds tags."""
+    write(
+        project_file(tmp_path),
+        '[models]\nllm = "big"\nllm_url = "http://example.org"\n'
+        '[rules]\nrecheck = true\nrecheck_top = 30\nrecheck_timeout = 600\ntags = ["team:payments"]\n',
+    )
+    settings = load(project=tmp_path, env={"WORKBENCH_RULES_TAGS": "tool:bazel"})
+    assert settings.config.models == Config().models
+    assert settings.config.rules == replace(Config().rules, tags=("team:payments", "tool:bazel"))
+    assert len(settings.warnings) == 5
 
 
 def test_variables_of_others_are_left_alone() -> None:
@@ -222,6 +236,8 @@ def test_setting_a_key_changes_only_that_key(data: st.DataObject) -> None:
 def test_setting_keeps_the_way_the_file_is_written() -> None:
     """A dotted key stays dotted, a list over several lines goes whole, an empty file gets a section."""
     assert "plan.budget = 7\n" in set_key(FILE, "plan", "budget", 7)
+    odd = set_key(FILE, "models", "llm", "a\x85\u2028b")
+    assert set_key(odd, "plan", "budget", 7).count("a\x85\u2028b") == 1
     assert set_key(FILE, "index", "exclude", ("c/",)).count("a/") == 0
     assert set_key("", "plan", "budget", 7) == "[plan]\nbudget = 7\n"
     with pytest.raises(ConfigError, match="cannot be changed"):

@@ -22,11 +22,14 @@ import msgspec
 
 from workbench.config_file import key_line
 from workbench.errors import ConfigError
+from workbench.suggest import did_you_mean
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
+Few = Annotated[int, msgspec.Meta(ge=1, le=30)]
+Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=600)]
 Layer = Literal["default", "user", "project", "environment", "flag"]
 
 
@@ -57,6 +60,7 @@ class IndexConfig:
 class ModelsConfig:
     """Which models are used; with `download` false nothing is ever fetched.
 
+    `llm` is a language model that the Ollama server at `llm_url` runs; with either empty none is ever asked.
     With `background` a plan starts a process that embeds the project's past at low priority, and ends.
     """
 
@@ -65,11 +69,17 @@ class ModelsConfig:
     download: bool = False
     background: bool = False
     ranking: str = ""
+    llm: str = ""
+    llm_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RulesConfig:
-    """How rules are matched [adr2]: at most `max` whose score reaches `threshold`."""
+    """How rules are matched [adr2]: at most `max` whose score reaches `threshold`.
+
+    With `recheck` the language model is asked about the first `recheck_top`, `recheck_timeout` seconds in
+    all. `tags` are `category:value` tags known besides the predefined ones; every layer adds to them.
+    """
 
     threshold: Share = 0.5
     max: Count = 10
@@ -80,6 +90,10 @@ class RulesConfig:
     priority_weight: Weight = 0.3
     scope_weight: Weight = 0.1
     home: bool = True
+    recheck: bool = False
+    recheck_top: Few = 5
+    recheck_timeout: Seconds = 20.0
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +162,18 @@ USER_ONLY = frozenset(
     {
         "models.embedding_path",
         "models.download",
+        "models.llm",
+        "models.llm_url",
         "clipboard.mode",
         "clipboard.file",
         "store.metrics",
         "rules.home",
+        "rules.recheck",
+        "rules.recheck_top",
+        "rules.recheck_timeout",
     }
 )
-ADDING = frozenset({"privacy.exclude"})
+ADDING = frozenset({"privacy.exclude", "rules.tags"})
 ENVIRONMENT_PREFIX = "WORKBENCH_"
 MAX_FILE_BYTES = 1_000_000
 DIRECTORY = "context-workbench"  # in the platform's places for the user's files
@@ -250,7 +269,7 @@ def check(item: Given) -> Any:
     expected = schema().get(item.key)
     place = f"{item.origin.where}: " if item.origin.where else ""
     if expected is None:
-        raise ConfigError(f"{place}unknown setting {item.key!r}", hint=_did_you_mean(item.key))
+        raise ConfigError(f"{place}unknown setting {item.key!r}", hint=_known_settings(item.key))
     try:
         value = msgspec.convert(item.value, expected, strict=True)
         if isinstance(value, float) and not isfinite(value):
@@ -365,10 +384,5 @@ def _describe_type(expected: Any) -> str:
     return words
 
 
-def _did_you_mean(key: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(key, list(schema()), n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean {close[0]}?"
-    return "`workbench config show` lists every setting."
+def _known_settings(key: str) -> str:
+    return did_you_mean(key, schema(), "`workbench config show` lists every setting.")

@@ -14,7 +14,7 @@ _KEY = re.compile(r"\s*([A-Za-z0-9_\-\"']+(?:\s*\.\s*[A-Za-z0-9_\-\"']+)*)\s*=")
 
 def key_line(text: str, section: str, name: str) -> int:
     """Return the 1-based line where `name` of `[section]` is set, else the section's, else 1."""
-    found = _find(text.splitlines(), section, name)
+    found = _find(_lines(text), section, name)
     return found + 1 if found is not None else 1
 
 
@@ -23,7 +23,7 @@ def set_key(text: str, section: str, name: str, value: object) -> str:
 
     Raises: ConfigError if the text is written in a way that cannot be edited line by line.
     """
-    lines = text.splitlines()
+    lines = _lines(text)
     line = f"{name} = {to_toml(value)}"
     start = _find(lines, section, name)
     if start is not None and _sets(lines[start], section, name):
@@ -40,7 +40,7 @@ def set_key(text: str, section: str, name: str, value: object) -> str:
 
 def unset_key(text: str, section: str, name: str) -> str:
     """Return the text without the key; unchanged if it is not set."""
-    lines = text.splitlines()
+    lines = _lines(text)
     start = _find(lines, section, name)
     if start is None or not _sets(lines[start], section, name):
         return text
@@ -57,6 +57,12 @@ def to_toml(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(to_toml(item) for item in value) + "]"
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines as TOML has them: only a line feed ends one, a return before it aside."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _keys(line: str) -> list[str]:

@@ -18,6 +18,7 @@ import click
 
 from workbench.entry.cli.output import Output, wants_color
 from workbench.errors import ProjectError
+from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.config import Settings
@@ -161,10 +162,8 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command, suggesting the nearest name for an unknown one."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            close = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {close[0]}?" if close else ""))
+            hint = did_you_mean(args[0], self.list_commands(ctx))
+            ctx.fail(f"No such command {args[0]!r}. {hint}".rstrip())
         return super().resolve_command(ctx, args)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from workbench.entry.cli.plan_commands import read_task
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
+from workbench.suggest import did_you_mean
 
 _WIDTH = 72
 _PREFIX = 13  # of an id: `rule-` and eight digits tell rules of a project apart
@@ -128,8 +128,8 @@ def find_rule(work: Session, identifier: str) -> Rule:
         raise UsageError(
             f"{len(found)} rules begin with {identifier}", hint="Give more digits: workbench rules list."
         )
-    close = get_close_matches(wanted, [rule.id[:_PREFIX] for rule in known], n=1)
-    hint = f"Did you mean {close[0]}?" if close else "`workbench rules list` shows all of them."
+    ids = (rule.id[:_PREFIX] for rule in known)
+    hint = did_you_mean(wanted, ids, "`workbench rules list` shows all of them.")
     raise UsageError(f"there is no rule {identifier}", hint=hint)
 
 
