@@ -1,4 +1,7 @@
-"""Simple tags for imported rules, from their words and globs: `language:python`, `workflow:commit`."""
+"""Simple tags for imported rules, from their words and globs: `language:python`, `workflow:commit`.
+
+What a tag may be at all is said in `taxonomy`, which knows every tag given here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 _WORD = re.compile(r"[a-z][a-z0-9+#.-]*")
-_TAGS: dict[str, dict[str, str]] = {
+VOCABULARY: dict[str, dict[str, str]] = {
     "language": {
         "python": "python py",
         "rust": "rust rs cargo",
@@ -50,7 +53,7 @@ _TAGS: dict[str, dict[str, str]] = {
     },
 }
 _BY_WORD: dict[str, tuple[str, ...]] = {}
-for _kind, _values in _TAGS.items():
+for _kind, _values in VOCABULARY.items():
     for _value, _words in _values.items():
         for _word in _words.split():
             _BY_WORD[_word] = (*_BY_WORD.get(_word, ()), f"{_kind}:{_value}")
