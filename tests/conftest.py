@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -103,3 +107,87 @@ def make_work(tmp_path: Path) -> Callable[[str], Work]:
 def work(make_work: Callable[[str], Work]) -> Work:
     """A repository without commits."""
     return make_work("work")
+
+
+class FakeOllama:
+    """A real HTTP server that speaks Ollama's protocol and answers as a test says.
+
+    `answers` are contents of messages, the last one repeated; `requests` is what was asked, (path, body).
+    A `handle` takes over a request whole: it gets the handler, and `stop` ends what it does for long.
+    """
+
+    def __init__(self) -> None:
+        """Start listening on a free port of the loopback."""
+        self.answers: list[str] = ["{}"]
+        self.models: list[dict[str, Any]] = [{"name": "tiny:latest"}]
+        self.requests: list[tuple[str, Any]] = []
+        self.extra: dict[str, Any] = {"done": True, "done_reason": "stop"}
+        self.handle: Callable[[BaseHTTPRequestHandler], None] | None = None
+        self.stop = threading.Event()
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.server.block_on_close = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    def close(self) -> None:
+        """Stop listening and wait for what is still answered."""
+        self.stop.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                fake.answer(self, None)
+
+            def do_POST(self) -> None:
+                fake.answer(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        return Handler
+
+    def answer(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
+        """Answer one request."""
+        self.requests.append((handler.path, body))
+        if self.handle is not None:
+            self.handle(handler)
+        elif handler.path == "/api/tags":
+            self.send(handler, 200, {"models": self.models})
+        elif f"{body['model']}:latest" not in [m["name"] for m in self.models] + [
+            f"{m['name']}:latest" for m in self.models
+        ]:
+            self.send(handler, 404, {"error": f"model '{body['model']}' not found"})
+        else:
+            content = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            message = {"role": "assistant", "content": content}
+            self.send(handler, 200, {"model": body["model"], "message": message, **self.extra})
+
+    def send(self, handler: BaseHTTPRequestHandler, status: int, value: object) -> None:
+        """Send a value as JSON."""
+        self.send_bytes(handler, status, json.dumps(value).encode())
+
+    def send_bytes(
+        self, handler: BaseHTTPRequestHandler, status: int, data: bytes, length: int | None = None
+    ) -> None:
+        """Send bytes, saying that they are `length` many."""
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(data) if length is None else length))
+        handler.end_headers()
+        try:
+            handler.wfile.write(data)
+        except (BrokenPipeError, ConnectionResetError):
+            handler.close_connection = True  # the reader has seen enough
+
+
+@pytest.fixture
+def ollama() -> Iterator[FakeOllama]:
+    """A server that speaks Ollama's protocol on the loopback."""
+    fake = FakeOllama()
+    yield fake
+    fake.close()

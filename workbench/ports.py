@@ -72,6 +72,33 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """An answer, and what it cost in tokens as the server counts them (0 where it does not say)."""
+
+    value: Mapping[str, Any]
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+
+class LanguageModel(Protocol):
+    """Answers in JSON. Whoever asks pays for it: no one asks unless the user has turned it on."""
+
+    @property
+    def model(self) -> str:
+        """Identity of the answers, shown wherever one is used."""
+        ...
+
+    def complete_json(
+        self, prompt: str, schema: Mapping[str, Any], *, system: str = "", timeout: float, max_tokens: int
+    ) -> Completion:
+        """Return an object that fits the schema (`workbench.text.shape`). Raises ModelError.
+
+        `timeout` is in seconds for the whole call, `max_tokens` bounds the answer.
+        """
+        ...
+
+
 class VectorIndex(Protocol):
     """Nearest neighbours by cosine over unit vectors with integer ids."""
 

@@ -1,0 +1,237 @@
+"""A language model run by an Ollama server (port `LanguageModel`): answers in JSON, or a ModelError.
+
+Protocol: `POST /api/chat` with `format` (a JSON schema the decoder is held to), `stream: false`, temperature
+and seed 0, and `GET /api/tags` for the models a server has. Source: Ollama's API documentation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any, NoReturn, TypeVar
+
+from store.http_exchange import BadReply, Deadline, Reply, exchange, parse_server
+from workbench.errors import ModelError
+from workbench.ports import Completion
+from workbench.text.sanitize import visible_line
+from workbench.text.shape import mismatch
+from workbench.text.tokens import utf8_bound
+
+MAX_ANSWER = 1_000_000  # bytes
+LEAST_WINDOW = 4096  # tokens; Ollama's own default
+MAX_WINDOW = 32_768
+_TEMPLATE = 256  # tokens a chat template adds at most
+_SHOWN = 200  # characters of a server's own message
+_SURVEY_SECONDS = 2.0
+_OFF = "Turn it off with `workbench config unset models.llm_url`."
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """Whether a language model can be asked. `reason` says why not, `elsewhere` where texts would go if away.
+
+    `installed` are the names of the models the server has, sorted.
+    """
+
+    model: str
+    url: str
+    available: bool
+    reason: str = ""
+    step: str = ""
+    elsewhere: str = ""
+    installed: tuple[str, ...] = ()
+
+
+class Ollama:
+    """The model called `name` on a server."""
+
+    def __init__(self, url: str, name: str) -> None:
+        """Nothing is sent yet. Raises: ConfigError for an address that is none."""
+        self.server = parse_server(url)
+        self.name = name
+
+    @property
+    def model(self) -> str:
+        """Identity of the answers: `ollama:NAME`."""
+        return f"ollama:{self.name}"
+
+    def complete_json(
+        self, prompt: str, schema: Mapping[str, Any], *, system: str = "", timeout: float, max_tokens: int
+    ) -> Completion:
+        """Return the model's answer to a prompt, an object that fits the schema. Raises: ModelError.
+
+        `timeout` bounds the whole exchange in seconds, `max_tokens` the answer.
+        """
+        window = window_for(system + prompt, max_tokens)
+        messages = [{"role": "system", "content": system}] if system else []
+        request = {
+            "model": self.name,
+            "messages": [*messages, {"role": "user", "content": prompt}],
+            "format": schema,
+            "stream": False,
+            "think": False,  # it costs tokens, and the decoder is held to the schema
+            "options": {"temperature": 0, "seed": 0, "num_predict": max_tokens, "num_ctx": window},
+        }
+        body = json.dumps(request).encode("ascii")
+        reply = self._ask("POST", "/api/chat", body, timeout)
+        if reply.status != 200:
+            self._refuse(reply)
+        return self._completion(reply, schema, max_tokens)
+
+    def installed(self, timeout: float) -> dict[str, str]:
+        """Return {name: host that runs it, '' for the server itself} of its models. Raises: ModelError."""
+        reply = self._ask("GET", "/api/tags", b"", timeout)
+        if reply.status != 200:
+            self._refuse(reply)
+        return self._read(lambda: _models(_decode(reply.body)))
+
+    def _ask(self, method: str, path: str, body: bytes, timeout: float) -> Reply:
+        url = self.server.url
+        try:
+            return exchange(self.server, method, path, body, deadline=Deadline(timeout), cap=MAX_ANSWER)
+        except TimeoutError as error:
+            raise ModelError(
+                f"{url} did not answer within {timeout:g} s",
+                hint="The first call loads the model; a smaller model answers faster.",
+            ) from error
+        except ConnectionRefusedError as error:
+            raise ModelError(
+                f"no Ollama runs at {url}", hint=f"Start it with `ollama serve`. {_OFF}"
+            ) from error
+        except BadReply as error:
+            raise ModelError(f"{url}: {error}", hint="Is that an Ollama server?") from error
+        except (HTTPException, OSError) as error:
+            said = visible_line(str(error) or type(error).__name__)[:_SHOWN]
+            raise ModelError(
+                f"{url} cannot be asked: {said}", hint=f"Check models.llm_url. {_OFF}"
+            ) from error
+
+    def _refuse(self, reply: Reply) -> NoReturn:
+        said = _error_of(reply.body)
+        name = visible_line(self.name)
+        if 300 <= reply.status < 400:
+            raise ModelError(
+                f"{self.server.url} redirects elsewhere, which is not followed",
+                hint="Set models.llm_url to the server itself.",
+            )
+        if reply.status == 404 and "model" in said:
+            raise ModelError(
+                f"{self.server.url} has no model {name}", hint=f"Fetch it with `ollama pull {name}`."
+            )
+        raise ModelError(
+            f"{self.server.url} answered {reply.status}" + (f": {said}" if said else ""),
+            hint="Is that an Ollama server, and does its log say more?",
+        )
+
+    def _completion(self, reply: Reply, schema: Mapping[str, Any], max_tokens: int) -> Completion:
+        answer, content = self._read(lambda: _content(_decode(reply.body)))
+        if answer.get("done_reason") == "length":
+            raise ModelError(
+                f"{self.model} did not finish within {max_tokens:,} tokens",
+                hint="Another model may answer to the point.",
+            )
+        value = self._read(lambda: _decode(content.encode("utf-8", "replace")))
+        if wrong := mismatch(value, schema):
+            raise ModelError(
+                f"{self.model} answered in another shape: {visible_line(wrong)[:_SHOWN]}",
+                hint="Update Ollama (0.5 or later holds to a schema), or use another model.",
+            )
+        return Completion(value, _count(answer, "prompt_eval_count"), _count(answer, "eval_count"))
+
+    def _read(self, reader: Callable[[], Found]) -> Found:
+        try:
+            return reader()
+        except (ValueError, RecursionError) as error:
+            raise ModelError(
+                f"{self.model} answered something that is not JSON as agreed",
+                hint="Is that an Ollama server? Another model may do better.",
+            ) from error
+
+
+def survey(url: str, name: str, timeout: float = _SURVEY_SECONDS) -> ModelState:
+    """Return whether a model can be asked, by asking the server for its list. Nothing is sent if it is off.
+
+    Raises: ConfigError for an address that is none.
+    """
+    if not url or not name:
+        missing = "models.llm_url" if not url else "models.llm"
+        reason = "off" if not url and not name else f"{missing} is not set"
+        return ModelState(name, url, False, reason)
+    model = Ollama(url, name)
+    try:
+        installed = model.installed(timeout)
+    except ModelError as error:
+        return ModelState(name, url, False, error.message, error.hint)
+    names = tuple(sorted(installed))
+    found = next((known for known in (name, f"{name}:latest") if known in installed), None)
+    if found is None:
+        return ModelState(name, url, False, "not pulled", f"Run `ollama pull {name}`.", installed=names)
+    elsewhere = installed[found] or ("" if model.server.local else model.server.host)
+    return ModelState(name, url, True, elsewhere=elsewhere, installed=names)
+
+
+def window_for(text: str, max_tokens: int) -> int:
+    """Return a context window, in tokens, that holds a prompt and its answer, a power of two.
+
+    Ollama cuts a prompt that is longer than its window without saying so, and loads a model anew when the
+    window changes: hence an upper estimate, in coarse steps. Raises: ModelError above `MAX_WINDOW`.
+    """
+    needed = utf8_bound(text) + max_tokens + _TEMPLATE
+    window = LEAST_WINDOW
+    while window < needed:
+        window *= 2
+    if window > MAX_WINDOW:
+        raise ModelError(
+            f"the question needs a window of {needed:,} tokens, more than {MAX_WINDOW:,}",
+            hint="Ask about fewer or shorter texts.",
+        )
+    return window
+
+
+def _decode(data: bytes) -> dict[str, Any]:
+    """Decode an object. Raises: ValueError, RecursionError."""
+    value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _content(answer: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    message = answer.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, str) or answer.get("done") is not True:
+        raise ValueError("not a finished message")
+    return answer, content
+
+
+def _models(listing: dict[str, Any]) -> dict[str, str]:
+    models = listing.get("models")
+    if not isinstance(models, list):
+        raise ValueError("not a list of models")
+    found = {}
+    for entry in models:
+        if isinstance(entry, dict) and isinstance(name := entry.get("name"), str):
+            found[visible_line(name)] = visible_line(str(entry.get("remote_host") or ""))
+    return found
+
+
+def _count(answer: Mapping[str, Any], name: str) -> int:
+    value = answer.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _error_of(body: bytes) -> str:
+    """Return what a server says went wrong, one line, '' if it says nothing that can be read."""
+    try:
+        said = _decode(body).get("error")
+    except (ValueError, RecursionError):
+        return ""
+    return visible_line(said)[:_SHOWN] if isinstance(said, str) else ""
