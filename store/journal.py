@@ -96,13 +96,22 @@ class FileJournal:
         Numbers that are not finite become null, as JSON has none of them.
         Raises: JournalError, and then nothing of the batch is in the stream; StoreBusy.
         """
+        return self.append_all(stream, [(kind, body) for body in bodies], by=by, sync=sync)
+
+    def append_all(
+        self, stream: str, drafts: Sequence[tuple[str, Mapping[str, Any]]], *, by: str, sync: bool = True
+    ) -> list[Entry]:
+        """Append entries of several kinds, given as (kind, body), with a single write: all or none.
+
+        Raises as `append`.
+        """
         path = stream_path(self._root, stream)
-        if not bodies:
+        if not drafts:
             return []
         at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
         entries = [
             Entry(id=identifier, at=at, kind=kind, by=by, body=body)
-            for identifier, body in zip(self._ids.several(len(bodies)), bodies, strict=True)
+            for identifier, (kind, body) in zip(self._ids.several(len(drafts)), drafts, strict=True)
         ]
         data = b"".join([_encode(entry) for entry in entries])
         if len(data) > MAX_BATCH:

@@ -38,11 +38,17 @@ class MemoryJournal:
         self, stream: str, kind: str, bodies: Sequence[Mapping[str, Any]], *, by: str, sync: bool = True
     ) -> list[Entry]:
         """Append one entry per body."""
+        return self.append_all(stream, [(kind, body) for body in bodies], by=by, sync=sync)
+
+    def append_all(
+        self, stream: str, drafts: Sequence[tuple[str, Mapping[str, Any]]], *, by: str, sync: bool = True
+    ) -> list[Entry]:
+        """Append one entry per (kind, body)."""
         del sync  # memory is as durable as it gets
         at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
         entries = [
             Entry(id=identifier, at=at, kind=kind, by=by, body=copy.deepcopy(dict(body)))
-            for identifier, body in zip(self._ids.several(len(bodies)), bodies, strict=True)
+            for identifier, (kind, body) in zip(self._ids.several(len(drafts)), drafts, strict=True)
         ]
         if entries:
             self._streams.setdefault(stream, []).extend(entries)

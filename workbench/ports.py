@@ -41,6 +41,12 @@ class Journal(Protocol):
         """Append one entry per body with a single write. Returns them once they are on disk if `sync`."""
         ...
 
+    def append_all(
+        self, stream: str, drafts: Sequence[tuple[str, Mapping[str, Any]]], *, by: str, sync: bool = True
+    ) -> list[Entry]:
+        """Append entries of several kinds, given as (kind, body), with a single write: all or none."""
+        ...
+
     def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
         """Yield (offset after the line, entry) from byte `start`; a torn tail ends the iteration."""
         ...

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from store import generations
+from store.memory import ManualClock, MemoryJournal
 from workbench.records.rules import Rule
 from workbench.rules.discover import RuleSource
 from workbench.rules.importing import RuleImport, import_rules
+from workbench.rules.rulestore import RuleStore
 
 Import = Callable[..., RuleImport]
 
@@ -60,3 +64,29 @@ def project(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
         return root
 
     return make
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RuleStore:
+    """A project directory and a home with journals in memory and generations on disk."""
+    clock = ManualClock()
+    state = tmp_path / "state"
+    for name in ("project", "home"):
+        (tmp_path / name).mkdir()
+
+    def latest(kind: str) -> Path | None:
+        found = generations.latest(state, kind)
+        return found.path if isinstance(found, generations.Generation) else None
+
+    return RuleStore(
+        root=tmp_path / "project",
+        project_id="p",
+        home=tmp_path / "home",
+        journal=MemoryJournal(clock),
+        home_journal=MemoryJournal(clock),
+        latest=latest,
+        publish=lambda kind, write: generations.publish(state, kind, write, clock=clock).path,
+        lock=lambda name: contextlib.nullcontext(),
+        now=clock.now,
+        count_tokens=lambda text: len(text) // 4,
+    )

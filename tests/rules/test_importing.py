@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import ParseError
-from workbench.records.rules import Activation, Authority, Level, Rule
+from workbench.records.rules import Activation, Authority, Level
 from workbench.rules.discover import RuleSource
-from workbench.rules.importing import RuleImport, diff_rules, import_rules
+from workbench.rules.importing import RuleImport, import_rules
 from workbench.text.sanitize import safe_lines
 
 Import = Callable[..., RuleImport]
@@ -256,51 +255,3 @@ def test_nothing_of_a_file_is_lost(imported: Import, texts: list[str]) -> None:
     assert {
         number for number, line in enumerate(safe_lines(data.decode("utf-8-sig")), 1) if line.strip()
     } <= set(covered)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(LINES)
-def test_reimport_changes_nothing(imported: Import, texts: list[str]) -> None:
-    """Importing the same file again puts and removes nothing."""
-    data = "\n".join(texts).encode("utf-8", "replace")
-    result = imported({"AGENTS.md": data})
-    assert diff_rules(result.rules, imported({"AGENTS.md": data}), project_id="p") == ((), ())
-
-
-def test_reimport_writes_only_changes(imported: Import) -> None:
-    """A new bullet is put, a lost one removed, moved ones follow their lines."""
-    before = imported({"CLAUDE.md": "- Use tabs.\n- Run tests.\n- Keep logs."})
-    after = imported({"CLAUDE.md": "- Use tabs.\n- Keep logs.\n- Write notes."})
-    put, removed = diff_rules(before.rules, after, project_id="p")
-    assert [rule.rule for rule in put] == ["Keep logs.", "Write notes."]
-    assert removed == (before.rules[1].id,)
-
-
-def test_reimport_keeps_what_people_did(imported: Import) -> None:
-    """Curation and counts survive an import; hand-made, foreign and unreadable rules are not removed."""
-    known = imported({"CLAUDE.md": "- Use tabs."}).rules[0]
-    curated = replace(known, enabled=False, priority=77, usage_count=3, examples=("indent",))
-    put, removed = diff_rules([curated], imported({"CLAUDE.md": "\n- Use tabs."}), project_id="p")
-    assert removed == ()
-    assert (put[0].enabled, put[0].priority, put[0].usage_count, put[0].examples) == (
-        False,
-        77,
-        3,
-        ("indent",),
-    )
-    assert put[0].provenance is not None
-    assert put[0].provenance.line == 2
-    nothing = imported({})
-    hand_made = Rule("mine", "x", "Use x.")
-    foreign = replace(known, id="other", project_id="q")
-    assert diff_rules([hand_made, foreign, known], nothing, project_id="p") == ((), (known.id,))
-    unreadable = replace(nothing, unreadable=("CLAUDE.md",))
-    assert diff_rules([known], unreadable, project_id="p") == ((), ())
-
-
-def test_home_rules_stay_when_the_home_was_not_looked_at(imported: Import) -> None:
-    """Without the home in the import its rules are left alone."""
-    source = RuleSource("~/.claude/CLAUDE.md", "claude", "x", home=True)
-    known = import_rules([source], lambda _: b"Use tabs.").rules
-    assert diff_rules(known, imported({}), project_id="p", home=False) == ((), ())
-    assert diff_rules(known, imported({}), project_id="p") == ((), (known[0].id,))

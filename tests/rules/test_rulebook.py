@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,48 +10,20 @@ from typing import Any
 
 import pytest
 
-from store import generations
 from store.journal import FileJournal
-from store.memory import ManualClock, MemoryJournal
+from store.memory import ManualClock
 from workbench.errors import StoreError
 from workbench.rules.bodies import to_body
 from workbench.rules.discover import MAX_BYTES
+from workbench.rules.ledger import REMOVED, STREAM, SYNCED
 from workbench.rules.rulebook import (
-    REMOVED,
-    STREAM,
-    RuleStore,
     load_rulebook,
     rule_candidates,
     stored_rulebook,
 )
+from workbench.rules.rulestore import RuleStore
 
 Make = Callable[..., RuleStore]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> RuleStore:
-    """A project directory and a home with journals in memory and generations on disk."""
-    clock = ManualClock()
-    state = tmp_path / "state"
-    for name in ("project", "home"):
-        (tmp_path / name).mkdir()
-
-    def latest(kind: str) -> Path | None:
-        found = generations.latest(state, kind)
-        return found.path if isinstance(found, generations.Generation) else None
-
-    return RuleStore(
-        root=tmp_path / "project",
-        project_id="p",
-        home=tmp_path / "home",
-        journal=MemoryJournal(clock),
-        home_journal=MemoryJournal(clock),
-        latest=latest,
-        publish=lambda kind, write: generations.publish(state, kind, write, clock=clock).path,
-        lock=lambda name: contextlib.nullcontext(),
-        now=clock.now,
-        count_tokens=lambda text: len(text) // 4,
-    )
 
 
 def write(store: RuleStore, path: str, *rules: str) -> None:
@@ -68,8 +39,8 @@ def texts(store: RuleStore, *candidates: str, **options: Any) -> list[str]:
 
 
 def kinds(store: RuleStore) -> list[str]:
-    """Return the kinds of the entries in the project's rule journal."""
-    return [entry.kind for _, entry in store.journal.read(STREAM)]
+    """Return the kinds of the entries about rules in the project's journal."""
+    return [entry.kind for _, entry in store.journal.read(STREAM) if entry.kind != SYNCED]
 
 
 def test_rule_files_become_rules_once(store: RuleStore) -> None:
@@ -123,7 +94,7 @@ def test_rules_of_the_home_follow_the_user(store: RuleStore) -> None:
     (store.home / ".claude/CLAUDE.md").write_text("- Always write tests first.\n", encoding="utf-8")
     write(store, "CLAUDE.md", "Never log tokens.")
     assert texts(store, "CLAUDE.md") == ["Always write tests first.", "Never log tokens."]
-    assert [entry.kind for _, entry in store.home_journal.read(STREAM)] == ["rule.put"]
+    assert [entry.kind for _, entry in store.home_journal.read(STREAM)] == ["rule.put", SYNCED]
     assert texts(replace(store, home=None), "CLAUDE.md") == ["Never log tokens."]
     assert texts(store, "CLAUDE.md") == ["Always write tests first.", "Never log tokens."]
 
@@ -172,7 +143,7 @@ def test_a_full_disk_leaves_the_rules_in_force(store: RuleStore, tmp_path: Path)
     journal = FileJournal(tmp_path / "journals", ManualClock())
     broken = replace(store, journal=journal, publish=full)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FileJournal, "append", full)
+        patch.setattr(FileJournal, "append_all", full)
         book = load_rulebook(broken, ["CLAUDE.md"])
     assert [rule.rule for rule in book.rules] == ["Never log tokens."]
     assert len(book.notes) == 2

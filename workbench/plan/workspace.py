@@ -24,11 +24,11 @@ from workbench.project.snapshot import Snapshot
 from workbench.records.project import Freshness
 from workbench.rules.rulebook import (
     Rulebook,
-    RuleStore,
     load_rulebook,
     rule_candidates,
     stored_rulebook,
 )
+from workbench.rules.rulestore import RuleStore
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import GENERATION as HISTORY
 from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
@@ -171,9 +171,7 @@ class Workspace:
         notes += past.notes
         stages["history"] = _since(started)
         started = time.perf_counter()
-        self._rulebook = load_rulebook(
-            self._rule_store(), self._rule_files(), self._rulebook, rebuild=rebuild
-        )
+        self._rulebook = load_rulebook(self.rule_store(), self._rule_files(), self._rulebook, rebuild=rebuild)
         notes += self._rulebook.notes
         stages["rules"] = _since(started)
         if not self.index.positions:
@@ -200,7 +198,7 @@ class Workspace:
         notes: list[str] = []
         self._indexed.notes = notes
         report = self._indexed.look(self._head(notes), self._index_limits())
-        rules = self._rulebook or stored_rulebook(self._rule_store())
+        rules = self._rulebook or stored_rulebook(self.rule_store())
         return Stored(report, self._past.stored(), rules, tuple(dict.fromkeys(notes)))
 
     def import_commits(self, *, limit: int | None, progress: Progress | None = None) -> PastSync:
@@ -246,7 +244,8 @@ class Workspace:
             self._candidates = (positions, rule_candidates(positions))
         return self._candidates[1]
 
-    def _rule_store(self) -> RuleStore:
+    def rule_store(self) -> RuleStore:
+        """Return where the project's rules come from and go to."""
         adapters = self.adapters
         return RuleStore(
             root=adapters.root,

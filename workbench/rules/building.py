@@ -18,10 +18,11 @@ from workbench.rules.instructions import introduces_only, judge, judge_row, nega
 from workbench.rules.prose import plain, table_cells
 from workbench.rules.tags import tags_of
 from workbench.rules.units import Unit
+from workbench.rules.versions import AS_IMPORTED, derived
 
 SOURCE_PREFIX = "import:"
 MAX_RULE_CHARS = 8000  # a longer unit is a document pasted in one line, not an instruction
-_CHECKBOX = re.compile(r"^\[[ xX~]\]\s+")
+CHECKBOX = re.compile(r"^\[[ xX~]\]\s+")
 PROSE = frozenset({Kind.BULLET, Kind.PARAGRAPH})
 
 
@@ -65,13 +66,6 @@ def build_rule(
     category = category_of(action)
     condition = _condition(unit, reach, where.globs)
     tags = tags_of(f"{condition} {action}", where.globs, priority)
-    metadata: dict[str, object] = {
-        "as_imported": {"authority": authority.value, "priority": priority, "category": category.value},
-    }
-    if reach.kept:
-        metadata["front_matter"] = {
-            key: value if isinstance(value, str) else list(value) for key, value in reach.kept.items()
-        }
     rule = Rule(
         id=rule_id(owner, where.file, text, occurrence),
         name=_name(action),
@@ -91,13 +85,31 @@ def build_rule(
         level=Level.SCENARIO if where.globs else Level.GLOBAL,
         provenance=where,
     )
+    metadata: dict[str, object] = {AS_IMPORTED: derived(rule)}
+    if reach.kept:
+        metadata["front_matter"] = {
+            key: value if isinstance(value, str) else list(value) for key, value in reach.kept.items()
+        }
     return replace(rule, metadata={**metadata, "imported": _fingerprint(rule, metadata)})
 
 
 def _fingerprint(rule: Rule, metadata: dict[str, object]) -> str:
-    """Return a digest of all that an import decides about a rule; times and counts are not in it."""
-    decided = replace(rule, created_at="", updated_at="", metadata={})
+    """Return a digest of all that an import decides about a rule; times, counts and lines are not in it."""
+    where = None if rule.provenance is None else replace(rule.provenance, line=0, end_line=0)
+    decided = replace(rule, created_at="", updated_at="", metadata={}, provenance=where)
     return hashlib.sha256(repr((decided, metadata)).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def worded(unit: Unit) -> str:
+    """Return a unit's text as its rule says it: understandable on its own."""
+    return _worded(unit)[0]
+
+
+def lead_in(unit: Unit) -> str:
+    """Return what stands before a unit's own text in its rule ("Never commit: "), '' where nothing does."""
+    text = CHECKBOX.sub("", unit.text)
+    whole = _worded(unit)[0]
+    return "" if unit.kind is Kind.TABLE_ROW else whole[: len(whole) - len(text)]
 
 
 def _worded(unit: Unit) -> tuple[str, str]:
@@ -105,7 +117,7 @@ def _worded(unit: Unit) -> tuple[str, str]:
     if unit.kind is Kind.TABLE_ROW:
         pairs = zip(table_cells(unit.lead), table_cells(unit.text), strict=False)
         return "; ".join(f"{head}: {cell}" if head else cell for head, cell in pairs if cell), ""
-    text = _CHECKBOX.sub("", unit.text)
+    text = CHECKBOX.sub("", unit.text)
     heading = unit.section[-1] if unit.section else ""
     if unit.lead and negative_lead(unit.lead):
         return (text if negative(unit.own) else _joined(unit.lead, text)), unit.lead

@@ -1,4 +1,4 @@
-"""Rule files turned into rules, context and warnings; and what a second import of them changes.
+"""Rule files turned into rules, context and warnings.
 
 Pure apart from the function that reads a file. A file that can't be read or parsed costs a warning, never
 the others; text that is no instruction is kept as context, so that nothing of a file is lost.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from workbench.errors import ParseError
 from workbench.records.rules import Provenance, Rule
-from workbench.rules.building import PROSE, SOURCE_PREFIX, Batch, build_rule, globs_for, is_rule
+from workbench.rules.building import PROSE, Batch, build_rule, globs_for, is_rule
 from workbench.rules.discover import Read, RuleSource
 from workbench.rules.formats.families import IMPORTING, reader_of
 from workbench.rules.formats.frontmatter import read_front_matter
@@ -55,15 +55,31 @@ class ImportLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A rule file that was read; `digest` is of its bytes, `names` lead to the same."""
+
+    file: str
+    names: tuple[str, ...]
+    format: str
+    home: bool
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class RuleImport:
-    """What came out of rule files. `files` were read; `unreadable` were found and could not be."""
+    """What came out of rule files. `read` were read; `unreadable` were found and could not be."""
 
     rules: tuple[Rule, ...]
     contexts: tuple[RuleContext, ...]
     warnings: tuple[ImportWarning, ...]
-    files: tuple[str, ...] = ()
+    read: tuple[ReadFile, ...] = ()
     unreadable: tuple[str, ...] = ()
     imports: tuple[ImportLine, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the files that were read."""
+        return tuple(found.file for found in self.read)
 
 
 def rough_tokens(text: str) -> int:
@@ -95,7 +111,8 @@ def import_rules(
             data = _read(source, read, work)
             if data is None:
                 continue
-        work.files.append(source.path)
+        digest = content_digest(data)
+        work.read.append(ReadFile(source.path, source.names, source.format, source.home, digest))
         units = _import_file(source, data, work)
         for target, line in _import_lines(source, units):
             follow = _imported_source(source, target, project_root) if depth == 0 else None
@@ -108,64 +125,15 @@ def import_rules(
         tuple(work.rules),
         tuple(work.contexts),
         tuple(work.warnings),
-        tuple(work.files),
+        tuple(work.read),
         tuple(work.unreadable),
         tuple(work.imports),
     )
 
 
-def diff_rules(
-    known: Iterable[Rule], imported: RuleImport, *, project_id: str = "", home: bool = True
-) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
-    """Return (rules to put, ids to remove) that bring the store in step with an import.
-
-    Only imported rules of this project, and with `home` those of the user's home, are removed, and none of a
-    file that could not be read. A rule whose text in the file stands keeps what people and use changed on it
-    (authority, priority, enabled, counts, examples); only rules that differ from the last import are put.
-    """
-    by_id = {rule.id: rule for rule in known}
-    put = []
-    for rule in imported.rules:
-        before = by_id.get(rule.id)
-        if before is None:
-            put.append(rule)
-        elif before.metadata.get("imported") != rule.metadata.get("imported"):
-            put.append(_carried_over(before, rule))
-    now = {rule.id for rule in imported.rules}
-    blocked = set(imported.unreadable)
-    removed = sorted(
-        rule.id
-        for rule in by_id.values()
-        if rule.id not in now
-        and rule.source.startswith(SOURCE_PREFIX)
-        and rule.provenance is not None
-        and rule.provenance.file not in blocked
-        and (home if rule.provenance.home else (rule.project_id or "") == project_id)
-    )
-    return tuple(put), tuple(removed)
-
-
-def _carried_over(before: Rule, rule: Rule) -> Rule:
-    """Return the newly imported rule with what was curated or counted on the known one."""
-    last = before.metadata.get("as_imported", {})
-    kept = {
-        name: getattr(before, name)
-        for name in ("authority", "priority", "category")
-        if name in last and last[name] != getattr(before, name)
-    }
-    return replace(
-        rule,
-        **kept,
-        enabled=before.enabled,
-        cooldown=before.cooldown,
-        examples=before.examples,
-        usage_count=before.usage_count,
-        last_used=before.last_used,
-        created_at=before.created_at,
-        updated_at=rule.created_at,
-        version=before.version,
-        replaces=before.replaces,
-    )
+def content_digest(data: bytes) -> str:
+    """Return what tells a file's content from another."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 class _Work:
@@ -176,7 +144,7 @@ class _Work:
         self.rules: list[Rule] = []
         self.contexts: list[RuleContext] = []
         self.warnings: list[ImportWarning] = []
-        self.files: list[str] = []
+        self.read: list[ReadFile] = []
         self.unreadable: list[str] = []
         self.imports: list[ImportLine] = []
         self.data: dict[str, bytes] = {}

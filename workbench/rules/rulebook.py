@@ -4,55 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from workbench.errors import ParseError, StoreError
-from workbench.ports import Journal
 from workbench.records.rules import Rule
-from workbench.rules.bodies import from_body, to_body
+from workbench.rules.bodies import to_body
 from workbench.rules.discover import RuleSource, discover, read_source
 from workbench.rules.formats.families import family_of
+from workbench.rules.ledger import AUTOMATIC, STREAM, USAGE_STREAM, Ledger, read_usage, used
 from workbench.rules.lexical import RuleWords, index_words
+from workbench.rules.rulestore import LOCK, RuleStore, imagine, record
 
 if TYPE_CHECKING:
-    from workbench.rules.importing import RuleImport
+    from workbench.rules.stepping import InStep
 
-STREAM = "rules"
-PUT = "rule.put"
-REMOVED = "rule.removed"
-SOURCE = "import:rule-files"
 GENERATION = "rules"
 _FILE = "rules.json"
-
-
-@dataclass(frozen=True, slots=True)
-class RuleStore:
-    """Where rules come from and go to. `home` is None when the user's own rule files are not to be read."""
-
-    root: Path
-    project_id: str
-    home: Path | None
-    journal: Journal
-    home_journal: Journal
-    latest: Callable[[str], Path | None]
-    publish: Callable[[str, Callable[[Path], None]], Path]
-    lock: Callable[[str], AbstractContextManager[None]]
-    now: Callable[[], float]
-    count_tokens: Callable[[str], int]
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
     """Rules sorted by id with their words indexed. `signature` changes with rule files and journals.
 
-    `warnings` are about rule files; `notes` say what could not be kept for the next run.
+    `warnings` are about rule files; `notes` say what could not be kept for the next run. `pending` counts
+    changes of the store that rule files do not have yet, `conflicts` what store and file changed differently.
+    `used_until` says up to where the journals of use are counted in.
     """
 
     rules: tuple[Rule, ...]
@@ -60,6 +42,9 @@ class Rulebook:
     signature: str
     warnings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    pending: int = 0
+    conflicts: int = 0
+    used_until: tuple[int, int] = (0, 0)
     changed: int = field(default=0, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -82,43 +67,36 @@ def load_rulebook(
     signature = _signature(store, sources)
     if not rebuild:
         if previous is not None and previous.signature == signature and not previous.notes:
-            return previous
+            return _with_usage(store, previous)
         saved = _open(store, signature)
         if saved is not None:
-            return saved
-    with store.lock(GENERATION):
+            return _with_usage(store, saved)
+    with store.lock(LOCK):
         # Another process may have imported the same changes while this one waited.
-        return (None if rebuild else _open(store, _signature(store, sources))) or _import(store, sources)
+        found = None if rebuild else _open(store, _signature(store, sources))
+        return _with_usage(store, found) if found is not None else _import(store, sources)
+
+
+def stored_rulebook(store: RuleStore) -> Rulebook | None:
+    """Return the rules as of the last plan, without looking at rule files or journals."""
+    return _open(store, None)
 
 
 def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
-    home = store.home is not None
-    before = _signature(store, sources)
-    from workbench.rules.importing import diff_rules, import_rules  # only when rule files changed
+    from workbench.rules.stepping import bring_in_step  # only when rule files or journals changed
 
-    imported = import_rules(
-        sources,
-        read_source,
-        project_id=store.project_id,
-        project_root=str(store.root),
-        count_tokens=store.count_tokens,
-        now=datetime.fromtimestamp(store.now(), UTC).isoformat(timespec="seconds"),
-    )
-    known = _fold(store.journal, store.home_journal)
-    put, removed = diff_rules(known.values(), imported, project_id=store.project_id, home=home)
+    signature = _signature(store, sources)
+    ledger = store.ledger()
+    found = bring_in_step(store, ledger, sources)
     notes: list[str] = []
-    signature = before
     try:
-        _journal(store, known, put, removed)
-        if put or removed:
+        record(store, found.drafts, by=AUTOMATIC, ledger=ledger)
+        if found.drafts:
             signature = _signature(store, sources)
     except StoreError as error:
         notes.append(f"changed rules are not recorded: {error.message}")
-    for rule in put:
-        known[rule.id] = rule
-    for identifier in removed:
-        known.pop(identifier, None)
-    book = _book(_visible(known.values(), home), signature, imported, len(put) + len(removed))
+        imagine(store, found.drafts, by=AUTOMATIC, ledger=ledger)
+    book = _book(store, ledger, found, signature)
     try:
         _save(store, book)
     except StoreError as error:
@@ -126,18 +104,37 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
     return replace(book, notes=tuple(notes))
 
 
-def _visible(rules: Iterable[Rule], home: bool) -> list[Rule]:
-    kept = [rule for rule in rules if home or rule.provenance is None or not rule.provenance.home]
+def _book(store: RuleStore, ledger: Ledger, found: InStep, signature: str) -> Rulebook:
+    until = _usage_sizes(store)
+    counts = store.usage()
+    rules = visible(store, ledger.placed().values())
+    rules = [used(rule, counts) for rule in rules] if counts else rules
+    return Rulebook(
+        tuple(rules),
+        index_words(rules),
+        signature,
+        found.warnings,
+        found.files,
+        pending=found.pending,
+        conflicts=found.conflicts,
+        used_until=until,
+        changed=found.changed,
+    )
+
+
+def visible(store: RuleStore, rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules that hold here, by id; those of the home's files only where the home is read."""
+    kept = [
+        rule
+        for rule in rules
+        if (rule.project_id in (None, store.project_id))
+        and (store.home is not None or rule.provenance is None or not rule.provenance.home)
+    ]
     return sorted(kept, key=lambda rule: rule.id)
 
 
-def _book(rules: Sequence[Rule], signature: str, imported: RuleImport, changed: int) -> Rulebook:
-    warnings = tuple(f"{warning.file}:{warning.line}: {warning.message}" for warning in imported.warnings)
-    return Rulebook(tuple(rules), index_words(rules), signature, warnings, imported.files, changed)
-
-
 def _signature(store: RuleStore, sources: Sequence[RuleSource]) -> str:
-    digest = hashlib.sha256(f"1\0{store.project_id}\0{store.home}".encode("utf-8", "surrogateescape"))
+    digest = hashlib.sha256(f"{_FORMAT}\0{store.project_id}\0{store.home}".encode("utf-8", "surrogateescape"))
     for source in sources:
         try:
             # By content: an edit within the clock's granularity leaves size and time as they were.
@@ -149,48 +146,17 @@ def _signature(store: RuleStore, sources: Sequence[RuleSource]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _fold(*journals: Journal) -> dict[str, Rule]:
-    known: dict[str, Rule] = {}
-    for journal in journals:
-        for _, entry in journal.read(STREAM):
-            if entry.kind == PUT:
-                _put(known, entry.body)
-            elif entry.kind == REMOVED:
-                known.pop(str(entry.body.get("id", "")), None)
-    return known
+def _usage_sizes(store: RuleStore) -> tuple[int, int]:
+    return store.journal.size(USAGE_STREAM), store.home_journal.size(USAGE_STREAM)
 
 
-def _put(known: dict[str, Rule], body: Mapping[str, object]) -> None:
-    try:
-        rule = from_body(body)
-    except ParseError:
-        return  # `workbench doctor` names entries that are no rules; the rest stays usable
-    known[rule.id] = rule
-
-
-def _journal(
-    store: RuleStore, known: Mapping[str, Rule], put: Sequence[Rule], removed: Sequence[str]
-) -> None:
-    for journal, home in ((store.journal, False), (store.home_journal, True)):
-        bodies = [to_body(rule) for rule in put if _is_home(rule) is home]
-        if bodies:
-            journal.append(STREAM, PUT, bodies, by=SOURCE)
-        gone = [
-            {"id": identifier, "reason": "no longer in its file"}
-            for identifier in removed
-            if _is_home(known[identifier]) is home
-        ]
-        if gone:
-            journal.append(STREAM, REMOVED, gone, by=SOURCE)
-
-
-def _is_home(rule: Rule) -> bool:
-    return rule.provenance is not None and rule.provenance.home
-
-
-def stored_rulebook(store: RuleStore) -> Rulebook | None:
-    """Return the rules as of the last plan, without looking at rule files or journals."""
-    return _open(store, None)
+def _with_usage(store: RuleStore, book: Rulebook) -> Rulebook:
+    """Return a rulebook with what was used since it was made."""
+    until = _usage_sizes(store)
+    if until == book.used_until:
+        return book
+    counts = read_usage((store.journal, store.home_journal), book.used_until)
+    return replace(book, rules=tuple(used(rule, counts) for rule in book.rules), used_until=until)
 
 
 def _open(store: RuleStore, signature: str | None) -> Rulebook | None:
@@ -201,11 +167,23 @@ def _open(store: RuleStore, signature: str | None) -> Rulebook | None:
         document = json.loads((directory / _FILE).read_bytes())
         if signature is not None and document["signature"] != signature:
             return None
-        rules = msgspec.convert(document["rules"], tuple[Rule, ...])
-        warnings, files = tuple(document["warnings"]), tuple(document["files"])
+        return _from_document(document)
     except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
-    return Rulebook(rules, index_words(rules), str(document["signature"]), warnings, files)
+
+
+def _from_document(document: Mapping[str, object]) -> Rulebook:
+    rules = msgspec.convert(document["rules"], tuple[Rule, ...])
+    return Rulebook(
+        rules,
+        index_words(rules),
+        str(document["signature"]),
+        msgspec.convert(document["warnings"], tuple[str, ...]),
+        msgspec.convert(document["files"], tuple[str, ...]),
+        pending=msgspec.convert(document["pending"], int),
+        conflicts=msgspec.convert(document["conflicts"], int),
+        used_until=msgspec.convert(document["used_until"], tuple[int, int]),
+    )
 
 
 def _save(store: RuleStore, book: Rulebook) -> None:
@@ -214,6 +192,9 @@ def _save(store: RuleStore, book: Rulebook) -> None:
         "rules": [to_body(rule) for rule in book.rules],
         "warnings": list(book.warnings),
         "files": list(book.files),
+        "pending": book.pending,
+        "conflicts": book.conflicts,
+        "used_until": list(book.used_until),
     }
     # The standard library's JSON, for names that are not UTF-8 are lone surrogates, which it alone can write.
     payload = json.dumps(document).encode("ascii")

@@ -1,0 +1,204 @@
+"""A file, the store and what they last agreed on: each change goes one way, and none is overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workbench.records.rules import Rule
+from workbench.rules.curation import Drafts, dropped, edited, undone
+from workbench.rules.ledger import Ledger
+from workbench.rules.rulebook import load_rulebook
+from workbench.rules.rulestore import RuleStore, record
+
+NOW = "2026-01-01T00:00:00+00:00"
+
+
+class Desk:
+    """One CLAUDE.md and its store."""
+
+    def __init__(self, store: RuleStore) -> None:
+        self.store = store
+
+    def write(self, *texts: str) -> None:
+        """Write the file."""
+        text = "".join(f"- {text}\n" for text in texts)
+        (self.store.root / "CLAUDE.md").write_text(text, encoding="utf-8")
+
+    def load(self, *texts: str) -> list[str]:
+        """Write the file, load, and return the texts in force by line."""
+        self.write(*texts)
+        return self.texts()
+
+    def texts(self) -> list[str]:
+        """Load and return the texts in force, sorted."""
+        self.book = load_rulebook(self.store, ["CLAUDE.md"])
+        return sorted(rule.rule for rule in self.book.rules)
+
+    def find(self, text: str) -> Rule:
+        """Return the rule in force that says something."""
+        return next(rule for rule in self.store.ledger().placed().values() if rule.rule == text)
+
+    def do(self, make: Callable[[Ledger], Drafts]) -> None:
+        """Record a curation step."""
+        record(self.store, make(self.store.ledger()).entries, by="test")
+
+    def edit(self, text: str, new: str) -> None:
+        """Change a rule's words in the store."""
+        rule = self.find(text)
+        changes = {"rule": new, "action_text": new}
+        self.do(lambda ledger: edited(ledger, rule.id, changes, reason="", now=NOW))
+
+
+@pytest.fixture
+def desk(store: RuleStore) -> Desk:
+    """An empty project."""
+    return Desk(store)
+
+
+def test_a_reworded_line_is_a_new_version(desk: Desk) -> None:
+    """The rule keeps its history: its version counts up and it names what it replaces."""
+    desk.load("Use tabs everywhere.", "Never push on Fridays.")
+    before = desk.find("Use tabs everywhere.")
+    desk.load("Use tabs nearly everywhere.", "Never push on Fridays.")
+    after = desk.find("Use tabs nearly everywhere.")
+    assert (after.version, after.replaces) == (2, (before.id,))
+    assert [item["rule_id"] for item in after.metadata["version_history"]] == [before.id, after.id]
+    assert desk.store.ledger().versions[before.id].rule == "Use tabs everywhere."
+
+
+def test_a_line_changed_back_is_the_version_of_before(desk: Desk) -> None:
+    """Switching branches to and fro makes no versions without end."""
+    first, second = ("Use tabs everywhere.",), ("Use tabs nearly everywhere.",)
+    desk.load(*first)
+    one = desk.find(first[0]).id
+    desk.load(*second)
+    two = desk.find(second[0]).id
+    for _ in range(3):
+        assert desk.load(*first) == list(first)
+        assert (desk.find(first[0]).id, desk.find(first[0]).version) == (one, 1)
+        assert desk.load(*second) == list(second)
+        assert (desk.find(second[0]).id, desk.find(second[0]).version) == (two, 2)
+
+
+def test_moved_lines_are_not_journalled_anew(desk: Desk) -> None:
+    """A line inserted above moves the others: only their places are written down, and they are right."""
+    desk.load("Use tabs.", "Run the tests.")
+    entries = len(list(desk.store.journal.read("rules")))
+    desk.load("Sign your commits.", "Use tabs.", "Run the tests.")
+    assert len(list(desk.store.journal.read("rules"))) == entries + 2
+    where = desk.find("Run the tests.").provenance
+    assert where is not None
+    assert (where.line, where.end_line) == (3, 3)
+
+
+def test_what_people_decided_survives_the_file(desk: Desk) -> None:
+    """Curated fields stay when the words change in the file."""
+    desk.load("Use tabs everywhere.")
+    rule = desk.find("Use tabs everywhere.")
+    changes = {"enabled": False, "priority": 77, "examples": ("indentation",), "scope": ("git",)}
+    desk.do(lambda ledger: edited(ledger, rule.id, changes, reason="", now=NOW))
+    desk.load("Use tabs nearly everywhere.")
+    after = desk.find("Use tabs nearly everywhere.")
+    assert {name: getattr(after, name) for name in changes} == changes
+
+
+def test_an_edit_of_the_store_waits_for_the_file(desk: Desk) -> None:
+    """The store's words hold; the file is behind and that is counted, until it says the same."""
+    desk.load("Use tabs everywhere.", "Run the tests.")
+    desk.edit("Use tabs everywhere.", "Use spaces everywhere.")
+    assert desk.texts() == ["Run the tests.", "Use spaces everywhere."]
+    assert (desk.book.pending, desk.book.conflicts) == (1, 0)
+    assert desk.load("Use spaces everywhere.", "Run the tests.") == [
+        "Run the tests.",
+        "Use spaces everywhere.",
+    ]
+    assert (desk.book.pending, desk.book.conflicts) == (0, 0)
+    assert desk.find("Use spaces everywhere.").version == 2
+
+
+def test_a_removal_in_the_store_waits_for_the_file(desk: Desk) -> None:
+    """A rule removed here does not come back with the next look at the file."""
+    desk.load("Use tabs.", "Run the tests.")
+    rule = desk.find("Use tabs.")
+    desk.do(lambda ledger: dropped(ledger, [rule.id], reason=""))
+    assert desk.texts() == ["Run the tests."]
+    assert desk.book.pending == 1
+    assert desk.load("Run the tests.") == ["Run the tests."]
+    assert desk.book.pending == 0
+
+
+def test_both_changed_is_a_conflict_and_nothing_is_overwritten(desk: Desk) -> None:
+    """The store keeps its words, the file its own, on every look, until one of them gives way."""
+    desk.load("Use tabs everywhere.", "Run the tests.")
+    desk.edit("Use tabs everywhere.", "Use spaces everywhere.")
+    for _ in range(2):
+        assert "Use spaces everywhere." in desk.load("Use tabs almost everywhere.", "Run the tests.")
+        assert (desk.book.pending, desk.book.conflicts) == (0, 1)
+    assert desk.load("Use spaces everywhere.", "Run the tests.")
+    assert (desk.book.pending, desk.book.conflicts) == (0, 0)
+
+
+def test_edited_here_and_deleted_there_is_a_conflict(desk: Desk) -> None:
+    """A rule with an edit of ours is not removed because its old words left the file."""
+    desk.load("Use tabs everywhere.", "Run the tests.")
+    desk.edit("Use tabs everywhere.", "Use spaces everywhere.")
+    assert desk.load("Run the tests.") == ["Run the tests.", "Use spaces everywhere."]
+    assert (desk.book.pending, desk.book.conflicts) == (0, 1)
+
+
+def test_an_undone_edit_leaves_nothing_to_write(desk: Desk) -> None:
+    """After undo the store says what the file says."""
+    desk.load("Use tabs everywhere.")
+    desk.edit("Use tabs everywhere.", "Use spaces everywhere.")
+    desk.do(undone)
+    assert desk.texts() == ["Use tabs everywhere."]
+    assert (desk.book.pending, desk.book.conflicts, desk.find("Use tabs everywhere.").version) == (0, 0, 1)
+
+
+def test_a_file_that_is_gone_takes_its_rules_along(desk: Desk) -> None:
+    """And brings them back as they were when it returns."""
+    desk.load("Use tabs.", "Run the tests.")
+    rule = desk.find("Use tabs.")
+    desk.do(lambda ledger: edited(ledger, rule.id, {"priority": 99}, reason="", now=NOW))
+    (desk.store.root / "CLAUDE.md").unlink()
+    assert desk.texts() == []
+    assert desk.load("Use tabs.", "Run the tests.") == ["Run the tests.", "Use tabs."]
+    assert (desk.find("Use tabs.").id, desk.find("Use tabs.").priority) == (rule.id, 99)
+
+
+def test_equal_bullets_are_rules_of_their_own(desk: Desk) -> None:
+    """The same words twice are two rules, and deleting one leaves the other."""
+    assert desk.load("Use tabs.", "Use tabs.") == ["Use tabs.", "Use tabs."]
+    assert desk.load("Use tabs.") == ["Use tabs."]
+    assert desk.load("Use tabs.", "Use tabs.", "Use tabs.") == ["Use tabs."] * 3
+
+
+def test_rules_of_other_projects_are_left_alone(desk: Desk) -> None:
+    """What belongs to nobody here is neither shown nor removed."""
+    desk.load("Use tabs.")
+    foreign = replace(desk.find("Use tabs."), id="foreign", project_id="other", provenance=None)
+    from workbench.rules.curation import marks, put
+
+    record(desk.store, [put(foreign, marks("x"))], by="test")
+    assert desk.texts() == ["Use tabs."]
+    assert "foreign" in desk.store.ledger().live
+
+
+WORDS = st.lists(
+    st.sampled_from(["Use tabs.", "Use big tabs.", "Run tests.", "Never push.", "Avoid globals."]), max_size=5
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(st.lists(WORDS, min_size=1, max_size=5))
+def test_the_store_always_says_what_the_file_says(desk: Desk, contents: list[list[str]]) -> None:
+    """Whatever was in the file before, without edits here its texts are the rules in force, each once."""
+    for texts in contents:
+        assert desk.load(*texts) == sorted(texts)
+        assert (desk.book.pending, desk.book.conflicts) == (0, 0)
+        assert load_rulebook(desk.store, ["CLAUDE.md"], rebuild=True).changed == 0

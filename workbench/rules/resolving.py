@@ -1,0 +1,123 @@
+"""How a conflict between two rules is settled, as one step: keep one or both, merge, narrow, supersede."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from workbench.errors import UsageError
+from workbench.records.rules import Rule
+from workbench.rules.curation import Draft, Drafts, Marks, in_force, marks, put, removed, settled, sound
+from workbench.rules.ledger import Ledger
+from workbench.rules.versions import free_id, next_version
+
+
+class Action(StrEnum):
+    """What a person decides about two rules."""
+
+    KEEP_LEFT = "keep_left"
+    KEEP_RIGHT = "keep_right"
+    KEEP_BOTH = "keep_both"
+    MERGE = "merge"
+    NARROW_SCOPE = "narrow_scope"
+    SUPERSEDE = "supersede"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is decided about a conflict.
+
+    `text` is the wording of a merge, empty for the left one's. `scope` is what `narrowed` (left or right) is
+    narrowed to. With `supersede` the right rule takes the left one's place.
+    """
+
+    conflict: str
+    left: str
+    right: str
+    action: Action
+    reason: str = ""
+    text: str = ""
+    scope: tuple[str, ...] = ()
+    narrowed: str = "left"
+
+
+def resolved(ledger: Ledger, decision: Decision, *, now: str, count: Callable[[str], int]) -> Drafts:
+    """Draft the settlement of a conflict.
+
+    Raises: UsageError if a rule is no longer in force, or what the action needs is missing.
+    """
+    left, right = in_force(ledger, decision.left), in_force(ledger, decision.right)
+    title = f"{decision.action.value.replace('_', ' ')}: {left.id[:13]}, {right.id[:13]}"
+    told = marks(title, decision.reason or f"conflict {decision.conflict[:13]}")
+    work = _Work(ledger, decision, left, right, told, now, count)
+    entries, rules = _ACTIONS[decision.action](work)
+    entries.append(settled(left, right, decision.conflict, decision.action.value, told))
+    return Drafts(title, tuple(entries), tuple(rules))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    ledger: Ledger
+    decision: Decision
+    left: Rule
+    right: Rule
+    told: Marks
+    now: str
+    count: Callable[[str], int]
+
+
+Outcome = tuple[list[Draft], list[Rule]]
+
+
+def _keep_left(work: _Work) -> Outcome:
+    return [removed(work.right, work.told)], [work.left]
+
+
+def _keep_right(work: _Work) -> Outcome:
+    return [removed(work.left, work.told)], [work.right]
+
+
+def _keep_both(work: _Work) -> Outcome:
+    return [], [work.left, work.right]
+
+
+def _merge(work: _Work) -> Outcome:
+    """One rule in the place of both; where the wording is the left one's, that rule stays what it is."""
+    left, right = work.left, work.right
+    text = work.decision.text.strip() or left.rule
+    if text == left.rule:
+        return [removed(right, work.told, left.id)], [left]
+    file = "" if left.provenance is None else left.provenance.file
+    identifier = free_id(left.project_id or "home", file, text, work.ledger.versions)
+    words = replace(left, id=identifier, rule=text, action_text=text, token_cost=work.count(text))
+    merged = next_version(left, words, reason=work.told.reason, now=work.now)
+    merged = sound(replace(merged, replaces=(left.id, right.id)))
+    return [put(merged, work.told)], [merged]
+
+
+def _narrow_scope(work: _Work) -> Outcome:
+    if not work.decision.scope:
+        raise UsageError(
+            "narrowing needs a scope", hint="--scope path:src/**/*.ts, or a context such as --scope git"
+        )
+    rule, other = (work.left, work.right) if work.decision.narrowed == "left" else (work.right, work.left)
+    after = sound(replace(rule, scope=work.decision.scope, updated_at=work.now))
+    return [put(after, work.told)], [after, other]
+
+
+def _supersede(work: _Work) -> Outcome:
+    """The right rule is the next version of the left one."""
+    after = next_version(work.left, work.right, reason=work.told.reason, now=work.now)
+    after = sound(replace(after, created_at=work.right.created_at))
+    return [put(after, work.told)], [after]
+
+
+_ACTIONS: dict[Action, Callable[[_Work], Outcome]] = {
+    Action.KEEP_LEFT: _keep_left,
+    Action.KEEP_RIGHT: _keep_right,
+    Action.KEEP_BOTH: _keep_both,
+    Action.MERGE: _merge,
+    Action.NARROW_SCOPE: _narrow_scope,
+    Action.SUPERSEDE: _supersede,
+}

@@ -1,0 +1,156 @@
+"""Rule files brought in step with the store: every file that changed is merged, and the outcome drafted."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from workbench.records.rules import Rule
+from workbench.rules.curation import Draft, Marks, marks, put, removed
+from workbench.rules.discover import RuleSource, read_source
+from workbench.rules.importing import RuleImport, import_rules
+from workbench.rules.ledger import CURATION, FORGOTTEN, SYNCED, FileState, Ledger
+from workbench.rules.merging import FileMerge, Incoming, merge_file
+from workbench.rules.rulestore import RuleStore
+
+_REASONS = {
+    Incoming.ADDED: "new in {file}",
+    Incoming.CHANGED: "changed in {file}",
+    Incoming.REMOVED: "no longer in {file}",
+    Incoming.REFRESHED: "read differently in {file}",
+}
+
+
+@dataclass(slots=True)
+class InStep:
+    """What bringing files in step comes to. `changed` counts rules, `merges` are by file, in order."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    merges: list[FileMerge] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    changed: int = 0
+
+    @property
+    def pending(self) -> int:
+        """How many changes of the store wait to be written to files."""
+        return sum(len(merge.pending) for merge in self.merges)
+
+    @property
+    def conflicts(self) -> int:
+        """How many rules file and store changed differently."""
+        return sum(len(merge.conflicts) for merge in self.merges)
+
+
+def bring_in_step(
+    store: RuleStore, ledger: Ledger, sources: Sequence[RuleSource], *, named: bool = False
+) -> InStep:
+    """Import rule files and merge each with the store.
+
+    Files known from before that are gone take their rules with them; files that cannot be read change
+    nothing. With `named` only the given files are looked at, and they are remembered as imported by name.
+    """
+    known = {source.path for source in sources}
+    others = [] if named else named_sources(store, ledger, known)
+    imported = import_rules(
+        [*sources, *others],
+        read_source,
+        project_id=store.project_id,
+        project_root=str(store.root),
+        count_tokens=store.count_tokens,
+        now=store.moment(),
+    )
+    found = InStep(
+        warnings=tuple(f"{told.file}:{told.line}: {told.message}" for told in imported.warnings),
+        files=imported.files,
+    )
+    told = marks(f"import {_several(imported.files)}")
+    rules = _by_file(imported)
+    for read in imported.read:
+        before = ledger.files.get(read.file)
+        state = before or FileState(read.file, read.format, "", home=read.home)
+        fresh = replace(
+            state, format=read.format, digest=read.digest, home=read.home, named=state.named or named
+        )
+        _draft(found, ledger, before, merge_file(ledger, fresh, rules[read.file], now=store.moment()), told)
+    for state in () if named else _gone(store, ledger, imported):
+        merge = merge_file(ledger, replace(state, digest=""), (), now=store.moment())
+        _draft(found, ledger, state, merge, told)
+        if not merge.state.anchors:
+            found.drafts.append(Draft(FORGOTTEN, {"file": state.file, CURATION: told.body()}, state.home))
+    return found
+
+
+def named_sources(store: RuleStore, ledger: Ledger, known: set[str]) -> list[RuleSource]:
+    """Return the files imported by name that are still there, besides those already known."""
+    found = []
+    for state in ledger.files.values():
+        if not state.named or state.file in known or state.home:
+            continue
+        location = state.file if os.path.isabs(state.file) else str(store.root / state.file)
+        if os.path.isfile(location):
+            inside = "" if os.path.isabs(state.file) else str(store.root)
+            found.append(RuleSource(state.file, state.format, location, inside=inside))
+    return sorted(found, key=lambda source: source.path)
+
+
+def _draft(found: InStep, ledger: Ledger, before: FileState | None, merge: FileMerge, told: Marks) -> None:
+    """Draft what a merge brings into the store."""
+    found.merges.append(merge)
+    for change in merge.incoming:
+        reason = _REASONS[change.what].format(file=merge.state.file)
+        mine = replace(told, reason=reason)
+        if change.after is not None:
+            found.drafts.append(put(change.after, mine))
+        elif change.before is not None:
+            found.drafts.append(removed(change.before, mine))
+        found.changed += change.what is not Incoming.REFRESHED
+    for gone, earlier in merge.revived:
+        rule = ledger.live.get(gone)
+        if rule is not None:
+            reason = f"changed back in {merge.state.file}"
+            found.drafts.append(removed(rule, replace(told, reason=reason), earlier))
+    if merge.state != before:
+        found.drafts.append(synced(merge.state, told))
+
+
+def synced(state: FileState, told: Marks) -> Draft:
+    """Draft how a file stands."""
+    body = {
+        "file": state.file,
+        "format": state.format,
+        "digest": state.digest,
+        "named": state.named,
+        "anchors": [
+            {"rule_id": at.rule_id, "line": at.line, "end_line": at.end_line, "digest": at.digest}
+            for at in state.anchors
+        ],
+        CURATION: told.body(),
+    }
+    return Draft(SYNCED, body, state.home)
+
+
+def _several(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{len(files)} rule files"
+
+
+def _by_file(imported: RuleImport) -> dict[str, list[Rule]]:
+    """Return the rules of each file, in the order of their lines."""
+    rules: dict[str, list[Rule]] = defaultdict(list)
+    for rule in imported.rules:
+        if rule.provenance is not None:
+            rules[rule.provenance.file].append(rule)
+    return rules
+
+
+def _gone(store: RuleStore, ledger: Ledger, imported: RuleImport) -> list[FileState]:
+    """Return the files that were there before and are not, of those that were looked for."""
+    looked_for = [
+        state
+        for state in ledger.files.values()
+        if (store.home is not None if state.home else not os.path.isabs(state.file))
+    ]
+    there = {*imported.files, *imported.unreadable}
+    return sorted((state for state in looked_for if state.file not in there), key=lambda state: state.file)

@@ -1,0 +1,100 @@
+"""Versions of a rule: what a change of content makes anew, and what it keeps [rules, Rule Versioning].
+
+A rule whose words change is a new rule with the next version number, which names the old one in `replaces`
+and tells the way there in `metadata["version_history"]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any, Final
+
+from workbench.records.rules import Rule, rule_id
+
+CONTENT: Final = frozenset({"rule", "condition_text", "action_text"})
+"""The fields whose change makes a new version; all others change in place."""
+
+DERIVED: Final = ("authority", "priority", "category", "scope", "tags", "level")
+"""What an import reads out of a file and a person may decide otherwise."""
+
+AS_IMPORTED: Final = "as_imported"
+"""The key of `metadata` that keeps what an import decided, so that decisions of people can be told from it."""
+
+HISTORY: Final = "version_history"
+
+
+def past_ids(rule: Rule) -> tuple[str, ...]:
+    """Return the ids of a rule's earlier versions, oldest first, without its own."""
+    history = rule.metadata.get(HISTORY)
+    told = [str(item.get("rule_id", "")) for item in history if isinstance(item, dict)] if history else []
+    return tuple(dict.fromkeys(found for found in (*told, *rule.replaces) if found and found != rule.id))
+
+
+def next_version(before: Rule, after: Rule, *, reason: str, now: str) -> Rule:
+    """Return `after`, which has an id of its own, as the version that follows `before`."""
+    history = before.metadata.get(HISTORY) or [_told(before, "initial version")]
+    metadata = {
+        **after.metadata,
+        HISTORY: [*history, _told(replace(after, version=before.version + 1), reason, now)],
+    }
+    return replace(
+        after,
+        version=before.version + 1,
+        replaces=(before.id,),
+        created_at=before.created_at or now,
+        updated_at=now,
+        metadata=metadata,
+    )
+
+
+def carried_over(before: Rule, imported: Rule) -> Rule:
+    """Return a newly imported rule under the known one's id, with what was curated on that or counted."""
+    last, now = before.metadata.get(AS_IMPORTED, {}), derived(before)
+    kept: dict[str, Any] = {
+        name: getattr(before, name) for name in DERIVED if name in last and last[name] != now[name]
+    }
+    metadata = dict(imported.metadata)
+    if HISTORY in before.metadata:
+        metadata[HISTORY] = before.metadata[HISTORY]
+    return replace(
+        imported,
+        **kept,
+        id=before.id,
+        metadata=metadata,
+        tool_targets=before.tool_targets or imported.tool_targets,
+        conditions=before.conditions or imported.conditions,
+        enabled=before.enabled,
+        cooldown=before.cooldown,
+        examples=before.examples,
+        check=before.check,
+        usage_count=before.usage_count,
+        last_used=before.last_used,
+        created_at=before.created_at,
+        updated_at=imported.created_at,
+        version=before.version,
+        replaces=before.replaces,
+    )
+
+
+def derived(rule: Rule) -> dict[str, Any]:
+    """Return the values of the derived fields as a journal keeps them."""
+    values = {name: getattr(rule, name) for name in DERIVED}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def free_id(owner: str, file: str, text: str, taken: Container[str]) -> str:
+    """Return an id for a text that no rule ever had."""
+    number = 0
+    while (identifier := rule_id(owner, file, text, number)) in taken:
+        number += 1
+    return identifier
+
+
+def _told(rule: Rule, reason: str, now: str = "") -> dict[str, Any]:
+    return {
+        "version": rule.version,
+        "rule_id": rule.id,
+        "created_at": now or rule.created_at,
+        "reason": reason,
+    }
