@@ -10,6 +10,7 @@ counted, reported by `verify`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -36,6 +37,8 @@ _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _STREAM = re.compile(rf"{_PART}(/{_PART})?")
 _SUFFIX = ".jsonl"
 _TAIL_BLOCK = 64 * 1024
+_FIRST = 128  # bytes: up to the first entry's id and time
+_LAST = 8 * 1024  # bytes: mostly whole lines
 _REASON_LENGTH = 200
 
 # A link inside the state directory could lead a writer out of it.
@@ -174,6 +177,26 @@ class FileJournal:
         """
         with locks.exclusive(self._lock(stream), timeout=LOCK_TIMEOUT):
             return self.size(stream)
+
+    def revision(self, stream: str) -> str:
+        """Return a short text that differs when what a reader may consume differs.
+
+        Besides the size it tells the first line and the end of the last one, in which the entries' ids are: a
+        journal that another one of the same size took the place of has another revision.
+        """
+        path = stream_path(self._root, stream)
+        with translated(f"reading the journal {stream}", JournalError):
+            try:
+                file = _open(path)
+            except FileNotFoundError:
+                return "0"
+            with file:
+                end = _readable_end(file)
+                file.seek(0)
+                first = file.read(min(end, _FIRST))
+                file.seek(max(0, end - _LAST))
+                last = file.read(min(end, _LAST))
+        return f"{end}:{hashlib.blake2b(first + last, digest_size=12).hexdigest()}"
 
     def streams(self) -> list[str]:
         """Return the names of the streams that exist, sorted."""

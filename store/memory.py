@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from workbench.ports import Entry
 from workbench.records.ids import IdSource
+
+Value = TypeVar("Value")
 
 
 class ManualClock:
@@ -64,21 +66,38 @@ class MemoryJournal:
         """Return the offset after the last entry."""
         return len(self._streams.get(stream, []))
 
+    def revision(self, stream: str) -> str:
+        """Return how many entries there are and which one is the last."""
+        entries = self._streams.get(stream, [])
+        return f"{len(entries)}:{entries[-1].id}" if entries else "0"
+
     def streams(self) -> list[str]:
         """Return the names of the streams that exist, sorted."""
         return sorted(self._streams)
 
 
-class MemoryCache:
-    """Bytes by key in a dict (port `Cache`)."""
+class MemoryCache(Generic[Value]):
+    """Values by key in a dict (port `Cache`). `broken` makes it fail as a remote one does."""
 
     def __init__(self) -> None:
-        self._values: dict[str, bytes] = {}
+        self.values: dict[str, Value] = {}
+        self.broken = ""
 
-    def get(self, key: str) -> bytes | None:
+    @property
+    def fault(self) -> str:
+        """Return what `broken` says."""
+        return self.broken
+
+    def get(self, key: str) -> Value | None:
         """Return the value or None."""
-        return self._values.get(key)
+        return None if self.broken else self.values.get(key)
 
-    def put(self, key: str, value: bytes) -> None:
-        """Store the value."""
-        self._values[key] = value
+    def put(self, key: str, value: Value, weight: int = 1) -> None:
+        """Keep the value, whatever its weight."""
+        del weight
+        if not self.broken:
+            self.values[key] = value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.values.clear()

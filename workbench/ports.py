@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +53,10 @@ class Journal(Protocol):
 
     def size(self, stream: str) -> int:
         """Bytes that a reader may consume now (0 for a stream that does not exist)."""
+        ...
+
+    def revision(self, stream: str) -> str:
+        """Return a short text that differs when what a reader may consume differs, in size or otherwise."""
         ...
 
     def streams(self) -> list[str]:
@@ -125,15 +129,27 @@ class LexicalIndex(Protocol):
         ...
 
 
-class Cache(Protocol):
-    """Bytes by key."""
+Value = TypeVar("Value")
 
-    def get(self, key: str) -> bytes | None:
+
+class Cache(Protocol[Value]):
+    """Values by key, for a while. Losing one costs time and never changes an answer."""
+
+    @property
+    def fault(self) -> str:
+        """Why values are not found or kept at the moment, in a sentence; empty if all is well."""
+        ...
+
+    def get(self, key: str) -> Value | None:
         """Return the value or None."""
         ...
 
-    def put(self, key: str, value: bytes) -> None:
-        """Store the value."""
+    def put(self, key: str, value: Value, weight: int = 1) -> None:
+        """Keep the value. `weight` is its share of what the cache may hold."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything."""
         ...
 
 

@@ -300,3 +300,22 @@ def test_entries_have_the_documented_form(journal: FileJournal, tmp_path: Path) 
         '"body":{"id":"r"}}\n'
     ) == stream_path(tmp_path, "rules").read_text()
     assert stream_path(tmp_path, "rules").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_revision_follows_what_a_reader_may_consume(journal: FileJournal, tmp_path: Path) -> None:
+    """Each append changes it and a torn tail does not; a journal of the same size has another one."""
+    seen = [journal.revision("rules")]
+    for text in ("a", "b", "x" * 20_000):
+        journal.append("rules", "rule.put", [{"text": text}], by="cli")
+        seen.append(journal.revision("rules"))
+    assert len(set(seen)) == 4
+    path = tmp_path / "journal" / "rules.jsonl"
+    with path.open("ab") as file:
+        file.write(b'{"v":1,"id":"01')
+    assert journal.revision("rules") == seen[-1]
+
+    size = journal.size("rules")
+    path.unlink()
+    for text in ("a", "b", "x" * 20_000):
+        journal.append("rules", "rule.put", [{"text": text}], by="cli")
+    assert (journal.size("rules"), journal.revision("rules") == seen[-1]) == (size, False)

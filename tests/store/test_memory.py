@@ -27,10 +27,26 @@ def test_the_memory_journal_keeps_the_ports_promises() -> None:
 
 
 def test_the_memory_cache_returns_what_was_put() -> None:
-    """A key gives its newest value, an unknown one None."""
-    cache = MemoryCache()
-    cache.put("a", b"1")
+    """A key gives its newest value, an unknown one None; while it is broken it gives and takes nothing."""
+    cache: MemoryCache[bytes] = MemoryCache()
+    cache.put("a", b"1", 3)
     cache.put("a", b"2")
+    assert (cache.get("a"), cache.get("b"), cache.fault) == (b"2", None, "")
 
+    cache.broken = "away"
+    cache.put("a", b"3")
+    assert (cache.get("a"), cache.fault) == (None, "away")
+
+    cache.broken = ""
     assert cache.get("a") == b"2"
-    assert cache.get("b") is None
+    cache.clear()
+    assert cache.get("a") is None
+
+
+def test_a_memory_journals_revision_follows_its_entries() -> None:
+    """It is another one after each append, and tells journals of the same length apart."""
+    one, two = MemoryJournal(), MemoryJournal()
+    empty = one.revision("rules")
+    one.append("rules", "rule.put", [{}], by="cli")
+    two.append("rules", "rule.put", [{}], by="cli")
+    assert len({empty, one.revision("rules"), two.revision("rules")}) == 3
