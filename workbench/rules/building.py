@@ -15,7 +15,7 @@ from workbench.rules.formats.markdown import Kind
 from workbench.rules.formats.reach import Reach
 from workbench.rules.globs import anchor, escape
 from workbench.rules.instructions import introduces_only, judge, judge_row, negative, negative_lead
-from workbench.rules.prose import plain, table_cells
+from workbench.rules.prose import plain, short_name, table_cells
 from workbench.rules.tags import tags_of
 from workbench.rules.units import Unit
 from workbench.rules.versions import AS_IMPORTED, derived
@@ -68,7 +68,7 @@ def build_rule(
     tags = tags_of(f"{condition} {action}", where.globs, priority)
     rule = Rule(
         id=rule_id(owner, where.file, text, occurrence),
-        name=_name(action),
+        name=short_name(action),
         rule=text,
         category=category,
         authority=authority,
@@ -139,13 +139,3 @@ def _condition(unit: Unit, reach: Reach, globs: tuple[str, ...]) -> str:
     if globs:
         parts.append("files " + ", ".join(glob.strip("/") for glob in globs[:8]))
     return "; ".join(part for part in parts if part)
-
-
-def _name(action: str) -> str:
-    words = action.split()
-    name = ""
-    for word in words:
-        if name and len(name) + 1 + len(word) > 60:
-            return name.rstrip(".,;:") + " …"
-        name = f"{name} {word}".strip()[:80]
-    return name.rstrip(".,;:")

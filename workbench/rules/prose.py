@@ -7,7 +7,7 @@ from functools import lru_cache
 
 CODE = "\u00b6"  # stands for a code span while wording is judged
 MAX_CHARS = 4000  # longer units are documents, not instructions; judged by their beginning
-_CODE_SPAN = re.compile(r"``[^`\n]+``|`[^`\n]*`")
+CODE_SPAN = re.compile(r"``[^`\n]+``|`[^`\n]*`")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)|!?\[([^\[\]\n]*)\]\[[^\[\]\n]*\]")
 _URL = re.compile(r"<?https?://\S+")
 _EMPHASIS = re.compile(r"(\*{1,3}|_{2,3})(?=\S)|(?<=\S)(\*{1,3}|_{2,3})")
@@ -24,7 +24,7 @@ def plain(text: str) -> str:
         spans.append(match.group(0))
         return f"\x00{len(spans) - 1}\x00"
 
-    text = _EMPHASIS.sub("", _CODE_SPAN.sub(keep, text.replace("\x00", "")))
+    text = _EMPHASIS.sub("", CODE_SPAN.sub(keep, text.replace("\x00", "")))
     return re.sub(r"\x00(\d+)\x00", lambda match: spans[int(match.group(1))].strip("`"), text).strip()
 
 
@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 def bare(text: str) -> str:
     """Return prose for judging wording: code spans become one word, links their text, emphasis goes."""
     text = _LINK.sub(lambda match: match.group(1) or match.group(2) or "", text[:MAX_CHARS])
-    text = _CODE_SPAN.sub(CODE, text)
+    text = CODE_SPAN.sub(CODE, text)
     text = _EMPHASIS.sub("", _URL.sub("URL", text))
     return text.replace("’", "'").strip()
 
@@ -48,9 +48,19 @@ def table_cells(row: str) -> tuple[str, ...]:
     spans: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
-        spans.append(match.group(0))
+        spans.append(match.group(0).replace("\x01", "|"))
         return f"\x00{len(spans) - 1}\x00"
 
-    masked = _CODE_SPAN.sub(keep, row.replace("\x00", "").replace("\\|", "\x01")).strip().strip("|")
+    masked = CODE_SPAN.sub(keep, row.replace("\x00", "").replace("\x01", "").replace("\\|", "\x01")).strip().strip("|")
     cells = (cell.strip().replace("\x01", "|") for cell in masked.split("|"))
     return tuple(re.sub(r"\x00(\d+)\x00", lambda match: spans[int(match.group(1))], cell) for cell in cells)
+
+
+def short_name(text: str) -> str:
+    """Return the beginning of a text as a name of at most 60 characters, whole words."""
+    name = ""
+    for word in text.split():
+        if name and len(name) + 1 + len(word) > 60:
+            return name.rstrip(".,;:") + " …"
+        name = f"{name} {word}".strip()[:80]
+    return name.rstrip(".,;:")

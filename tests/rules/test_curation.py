@@ -1,0 +1,300 @@
+"""Curation: every step is recorded with who and why, and every step can be taken back and done again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from store.memory import ManualClock, MemoryJournal
+from workbench.errors import UsageError
+from workbench.records.rules import Authority, Rule
+from workbench.rules.curator import Curator, history, lineage
+from workbench.rules.ledger import Ledger
+from workbench.rules.resolving import Action, Decision
+from workbench.rules.rulestore import RuleStore, record_usage
+
+
+def make(text: str, **fields: Any) -> Rule:
+    """Return a rule to be added."""
+    return Rule(id="", name="", rule=text, **{"project_id": "p", **fields})
+
+
+@pytest.fixture
+def curator(store: RuleStore) -> Curator:
+    """A curator of an empty project."""
+    return Curator(store, "test")
+
+
+def in_force(curator: Curator) -> list[str]:
+    """Return the texts in force, sorted."""
+    return sorted(rule.rule for rule in curator.store.ledger().live.values())
+
+
+def test_an_added_rule_is_whole(curator: Curator) -> None:
+    """Its id, name, cost and times are made; it goes into the project's journal."""
+    rule = curator.add(make("Use **tabs**."), reason="we agreed")
+    assert rule.id.startswith("rule-")
+    assert (rule.name, rule.action_text, rule.token_cost > 0) == ("Use tabs", "Use tabs.", True)
+    assert curator.store.ledger().live == {rule.id: rule}
+    with pytest.raises(UsageError, match="already there"):
+        curator.add(make("use  **TABS**."))
+
+
+def test_a_persons_own_rule_goes_home(curator: Curator) -> None:
+    """A rule of no project is in the journal of the home, and so is its use."""
+    rule = curator.add(make("Use tabs.", project_id=None))
+    assert curator.store.journal.size("rules") == 0
+    assert record_usage(curator.store, [rule.id, "nope"], "s1", "claude", by="test") == 1
+    assert curator.store.usage()[rule.id][0] == 1
+
+
+def test_new_words_are_a_new_version(curator: Curator) -> None:
+    """The old rule is kept, the new one names it and tells why."""
+    first = curator.add(make("Use tabs."))
+    second = curator.edit(first.id, rule="Use spaces.", reason="the formatter does")
+    assert (second.version, second.replaces, second.name) == (2, (first.id,), "Use spaces")
+    assert second.metadata["version_history"][-1]["reason"] == "the formatter does"
+    assert in_force(curator) == ["Use spaces."]
+    assert curator.store.ledger().versions[first.id].rule == "Use tabs."
+    with pytest.raises(UsageError, match="gave way to"):
+        curator.edit(first.id, priority=3)
+
+
+def test_authority_and_scope_change_in_place(curator: Curator) -> None:
+    """Same id and version, a later time, and a change on the record."""
+    rule = curator.add(make("Use tabs."))
+    after = curator.edit(rule.id, authority=Authority.ABSOLUTE, scope=("git",), reason="it matters")
+    assert (after.id, after.version, after.authority) == (rule.id, 1, Authority.ABSOLUTE)
+    told = history(curator.store.ledger(), rule.id)
+    assert [(change.by, change.reason) for change in told] == [("test", ""), ("test", "it matters")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"priority": 101}, "outside 0 to 100"),
+        ({"usage_count": 3}, "cannot be edited"),
+        ({"priority": 50}, "that way already"),
+        ({"rule": " "}, "rule is empty"),
+    ],
+)
+def test_unsound_edits_are_refused(curator: Curator, changes: dict[str, Any], message: str) -> None:
+    """Nothing is recorded of an edit that makes no sense."""
+    rule = curator.add(make("Use tabs."))
+    size = curator.store.journal.size("rules")
+    with pytest.raises(UsageError, match=message):
+        curator.edit(rule.id, **changes)
+    assert curator.store.journal.size("rules") == size
+
+
+def test_undo_and_redo_walk_through_the_steps(curator: Curator) -> None:
+    """Each undo takes one step back, each redo one forth; a new step ends the redoing."""
+    first = curator.add(make("Use tabs."))
+    second = curator.edit(first.id, rule="Use spaces.")
+    curator.remove([second.id])
+    seen = [in_force(curator)]
+    for _ in range(3):
+        curator.undo()
+        seen.append(in_force(curator))
+    assert seen == [[], ["Use spaces."], ["Use tabs."], []]
+    with pytest.raises(UsageError, match="nothing to undo"):
+        curator.undo()
+    curator.redo()
+    curator.redo()
+    assert in_force(curator) == ["Use spaces."]
+    assert curator.store.ledger().live[second.id] == second
+    curator.add(make("Run the tests."))
+    with pytest.raises(UsageError, match="nothing to redo"):
+        curator.redo()
+
+
+def test_what_was_built_upon_is_not_undone(curator: Curator) -> None:
+    """A rule that somebody else changed since keeps that change."""
+    rule = curator.add(make("Use tabs."))
+    curator.edit(rule.id, priority=70)
+    from dataclasses import replace
+
+    from workbench.rules.curation import marks, put
+    from workbench.rules.ledger import AUTOMATIC
+    from workbench.rules.rulestore import record
+
+    record(curator.store, [put(replace(rule, priority=10), marks("x"))], by=AUTOMATIC)
+    with pytest.raises(UsageError, match="was changed since"):
+        curator.undo()
+
+
+def test_rules_as_of_a_moment(curator: Curator) -> None:
+    """The journals tell what was in force at any time."""
+    clock = ManualClock()
+    journal = MemoryJournal(clock)
+    from dataclasses import replace
+
+    timed = Curator(replace(curator.store, journal=journal, now=clock.now), "test")
+    rule = timed.add(make("Use tabs."))
+    clock.advance(3600)
+    timed.edit(rule.id, rule="Use spaces.")
+    entry = next(iter(journal.read("rules")))[1]
+    assert [found.rule for found in timed.store.ledger(entry.at).live.values()] == ["Use tabs."]
+    assert [found.rule for found in timed.store.ledger().live.values()] == ["Use spaces."]
+
+
+@pytest.mark.parametrize(
+    ("action", "options", "expected"),
+    [
+        (Action.KEEP_LEFT, {}, ["Use tabs."]),
+        (Action.KEEP_RIGHT, {}, ["Use spaces."]),
+        (Action.KEEP_BOTH, {}, ["Use spaces.", "Use tabs."]),
+        (Action.MERGE, {}, ["Use tabs."]),
+        (Action.MERGE, {"text": "Use tabs or spaces."}, ["Use tabs or spaces."]),
+        (Action.NARROW_SCOPE, {"scope": ("path:*.go",)}, ["Use spaces.", "Use tabs."]),
+        (Action.SUPERSEDE, {}, ["Use spaces."]),
+    ],
+)
+def test_a_conflict_is_settled_undone_and_settled_again(
+    curator: Curator, action: Action, options: dict[str, Any], expected: list[str]
+) -> None:
+    """Each decision has its effect, is remembered, and goes away with undo as if it had not been."""
+    left, right = curator.add(make("Use tabs.")), curator.add(make("Use spaces."))
+    before = curator.store.ledger()
+    curator.resolve(Decision("c1", left.id, right.id, action, **options))
+    settled = curator.store.ledger()
+    assert sorted(rule.rule for rule in settled.live.values()) == expected
+    assert settled.settled["c1"].action == action.value
+    curator.undo()
+    undone = curator.store.ledger()
+    assert (undone.live, undone.settled) == (before.live, {})
+    curator.redo()
+    again = curator.store.ledger()
+    assert (again.live, set(again.settled)) == (settled.live, {"c1"})
+    assert {old: standing(again, old) for old in before.live} == {
+        old: standing(settled, old) for old in before.live
+    }
+
+
+def standing(ledger: Ledger, identifier: str) -> str:
+    """Return the id of the rule in an id's place, or ''."""
+    rule = ledger.standing(identifier)
+    return "" if rule is None else rule.id
+
+
+def test_what_was_superseded_leads_to_its_successor(curator: Curator) -> None:
+    """Both sides of a merge lead to the merged rule, and its history has both."""
+    left, right = curator.add(make("Use tabs.")), curator.add(make("Use spaces."))
+    (merged,) = curator.resolve(Decision("c1", left.id, right.id, Action.MERGE, text="Use tabs, not spaces."))
+    ledger = curator.store.ledger()
+    assert standing(ledger, left.id) == standing(ledger, right.id) == merged.id
+    assert set(lineage(ledger, merged.id)) == {left.id, right.id, merged.id}
+
+
+def test_a_circle_of_replacements_ends(curator: Curator) -> None:
+    """Damaged journals in which rules replace each other are read to their end."""
+    bodies = [
+        {"id": "a", "name": "a", "rule": "A.", "project_id": "p", "replaces": ["b"]},
+        {"id": "b", "name": "b", "rule": "B.", "project_id": "p", "replaces": ["a"]},
+    ]
+    curator.store.journal.append("rules", "rule.put", bodies, by="x")
+    curator.store.journal.append("rules", "rule.removed", [{"id": "b", "successor": "a"}], by="x")
+    ledger = curator.store.ledger()
+    assert ledger.standing("a") is None
+    assert list(ledger.live) == []
+
+
+class Curating(RuleBasedStateMachine):
+    """Random curation: undo restores exactly what was, redo exactly what came."""
+
+    @initialize()
+    def start(self) -> None:
+        """An empty project in memory."""
+        import contextlib
+        from pathlib import Path
+
+        self.clock = clock = ManualClock()
+        store = RuleStore(
+            root=Path("."),
+            project_id="p",
+            home=None,
+            journal=MemoryJournal(clock),
+            home_journal=MemoryJournal(clock),
+            latest=lambda kind: None,
+            publish=lambda kind, write: Path("."),
+            lock=lambda name: contextlib.nullcontext(),
+            now=clock.now,
+            count_tokens=len,
+        )
+        self.curator = Curator(store, "test")
+        self.past: list[dict[str, Rule]] = []
+        self.future: list[dict[str, Rule]] = []
+        self.now: dict[str, Rule] = {}
+        self.count = 0
+
+    def _did(self) -> None:
+        self.past.append(self.now)
+        self.future.clear()
+        self.now = dict(self.curator.store.ledger().live)
+
+    @rule(home=st.booleans())
+    def add(self, home: bool) -> None:
+        """Add a rule."""
+        self.count += 1
+        self.curator.add(make(f"Use tool {self.count}.", project_id=None if home else "p"))
+        self._did()
+
+    @precondition(lambda self: self.now)
+    @rule(data=st.data(), words=st.booleans())
+    def edit(self, data: st.DataObject, words: bool) -> None:
+        """Edit a rule's words or its priority."""
+        self.count += 1
+        identifier = data.draw(st.sampled_from(sorted(self.now)))
+        if words:
+            self.curator.edit(identifier, rule=f"Use other tool {self.count}.")
+        else:
+            self.curator.edit(identifier, priority=(self.now[identifier].priority + 1) % 100)
+        self._did()
+
+    @precondition(lambda self: self.now)
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        """Remove a rule."""
+        self.curator.remove([data.draw(st.sampled_from(sorted(self.now)))])
+        self._did()
+
+    @precondition(lambda self: len(self.now) > 1)
+    @rule(data=st.data(), action=st.sampled_from([Action.KEEP_LEFT, Action.MERGE, Action.SUPERSEDE]))
+    def resolve(self, data: st.DataObject, action: Action) -> None:
+        """Settle a conflict of two rules."""
+        left, right = data.draw(st.permutations(sorted(self.now)))[:2]
+        self.count += 1
+        text = f"Use merged tool {self.count}." if data.draw(st.booleans()) else ""
+        self.curator.resolve(Decision(f"c{self.count}", left, right, action, text=text))
+        self._did()
+
+    @precondition(lambda self: self.past)
+    @rule()
+    def undo(self) -> None:
+        """Take a step back."""
+        self.curator.undo()
+        self.future.append(self.now)
+        self.now = self.past.pop()
+
+    @precondition(lambda self: self.future)
+    @rule()
+    def redo(self) -> None:
+        """Take a step forth."""
+        self.curator.redo()
+        self.past.append(self.now)
+        self.now = self.future.pop()
+
+    @invariant()
+    def the_ledger_agrees(self) -> None:
+        """The journals alone give what is in force."""
+        if hasattr(self, "curator"):
+            self.clock.advance(1)  # what two journals say is put in order by its time
+            assert self.curator.store.ledger().live == self.now
+
+
+Curating.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
+TestCurating = Curating.TestCase
