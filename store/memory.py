@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from workbench.ports import Entry
+from workbench.errors import ModelError
+from workbench.ports import Completion, Entry
 from workbench.records.ids import IdSource
 
 Value = TypeVar("Value")
@@ -101,3 +102,23 @@ class MemoryCache(Generic[Value]):
     def clear(self) -> None:
         """Forget everything."""
         self.values.clear()
+
+
+class ScriptedModel:
+    """A language model that gives prepared answers in turn (port `LanguageModel`); an error is raised."""
+
+    def __init__(self, *answers: Mapping[str, Any] | ModelError, model: str = "scripted") -> None:
+        self.model = model
+        self.asked: list[tuple[str, str, float, int]] = []
+        self._answers = list(answers)
+
+    def complete_json(
+        self, prompt: str, schema: Mapping[str, Any], *, system: str = "", timeout: float, max_tokens: int
+    ) -> Completion:
+        """Return the next answer, whatever its shape; remember (system, prompt, timeout, max_tokens)."""
+        del schema
+        self.asked.append((system, prompt, timeout, max_tokens))
+        answer = self._answers.pop(0)
+        if isinstance(answer, ModelError):
+            raise answer
+        return Completion(copy.deepcopy(dict(answer)), 0, 0)
