@@ -26,6 +26,7 @@ from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import CachedEmbedder, cached
 from store.lexical import build_index
 from workbench.config import user_cache
+from workbench.replay.metrics import auroc
 from workbench.text import fusion
 from workbench.text.terms import is_identifier
 
@@ -129,12 +130,6 @@ def first(task: Task, scores: Matrix) -> Values:
 def first_five(task: Task, scores: Matrix) -> Values:
     """Whether the right group is among the first five."""
     return (ranks(task, scores) < 5).astype(np.float64)
-
-
-def auroc(known: Values, unknown: Values) -> float:
-    """The chance that a message with an intent scores above one without."""
-    above = known[:, None] > unknown[None]
-    return float((above + 0.5 * (known[:, None] == unknown[None])).mean())
 
 
 def load(data: Path) -> dict[str, Task]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-from bench.measures import ndcg, recall
+from workbench.replay.metrics import ndcg, recall
 
 Float64 = NDArray[np.float64]
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from bench import split
-from bench.measures import bootstrap
 from bench.pack_tasks import NAMED, READ, PackTask, pack_tasks
 from bench.ranking import Say, rows_of
 from bench.timeline import Timeline, repositories
@@ -26,6 +25,7 @@ from workbench.plan.render import MARKDOWN
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.snippets import ChunkModel, expected_shares
 from workbench.records.plan import Representation
+from workbench.replay.statistics import bootstrap
 from workbench.text.tokens import TokenCounter, token_counter
 
 BUDGETS = (2000, 4000, 8000)

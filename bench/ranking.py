@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from bench.collect import Embed, Row, collect, load_rows, save_rows
-from bench.measures import bootstrap, ndcg, paired_permutation, recall
 from bench.tasks import Task, commit_tasks, prompt_tasks
 from bench.timeline import Timeline, repositories
 from workbench.plan.features import Candidates, feature_matrix, feature_names
 from workbench.plan.ranking import LinearModel, load_model
+from workbench.replay.metrics import ndcg, recall
+from workbench.replay.statistics import bootstrap, paired_permutation
 
 Say = Callable[[str], None]
 

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.redis_server import PROGRAM, REASON, RedisServer
+
 settings.register_profile(
     "house",
     deadline=None,
@@ -191,3 +193,29 @@ def ollama() -> Iterator[FakeOllama]:
     fake = FakeOllama()
     yield fake
     fake.close()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis server of this session (and of this worker) for tests that leave it running."""
+    if PROGRAM is None:
+        pytest.skip(REASON)
+    server = RedisServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def make_redis() -> Iterator[Callable[..., RedisServer]]:
+    """Start Redis servers that a test may kill, freeze or fill."""
+    if PROGRAM is None:
+        pytest.skip(REASON)
+    servers: list[RedisServer] = []
+
+    def make(*options: str) -> RedisServer:
+        servers.append(RedisServer(*options))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.remove()

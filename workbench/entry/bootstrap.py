@@ -44,7 +44,7 @@ from workbench.plan.contents import Contents
 from workbench.plan.pipeline import Planner
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
-from workbench.ports import Damaged
+from workbench.ports import Damaged, Embedder
 from workbench.project.scan import Lister
 from workbench.project.walk import walk_lister
 from workbench.records.episodes import Commit
@@ -199,8 +199,8 @@ def alone(
     return locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=0)
 
 
-def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
-    """Return the embedder if a model is ready, and what is missing if not.
+def ready_embedder(config: Config) -> tuple[Embedder | None, str]:
+    """Return the embedder if a model is ready, without the cache of vectors, and what is missing if not.
 
     A model that would first have to be built or fetched is left to `workbench model prepare`: a plan does not
     wait for it.
@@ -211,8 +211,13 @@ def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
         return None, ""
     if chosen.source == DOWNLOAD or (chosen.source == PACKAGED and chosen.reason):
         return None, "the embedding model is not prepared yet: run `workbench model prepare`"
-    embedder, _ = resolve_embedder(settings)
-    return (None if embedder is None else cached(embedder, home / "embeddings")), ""
+    return resolve_embedder(settings)[0], ""
+
+
+def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
+    """Return the embedder with the cache of vectors in the user's home, as `ready_embedder` otherwise."""
+    embedder, unprepared = ready_embedder(config)
+    return (None if embedder is None else cached(embedder, home / "embeddings")), unprepared
 
 
 def _repository(start: Path) -> tuple[Repository | None, str]:

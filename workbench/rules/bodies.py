@@ -57,6 +57,10 @@ def problems(rule: Rule) -> tuple[str, ...]:
         found.append(f"version {rule.version} is below 1")
     if rule.id in rule.replaces:
         found.append("it replaces itself")
+    if rule.check is not None:
+        from workbench.rules.enforcement.checking import problems as check_problems  # few rules have one
+
+        found.extend(check_problems(rule.check))
     return tuple(found)
 
 

@@ -17,11 +17,14 @@ from workbench.records.rules import Rule
 from workbench.rules.bodies import problems, to_body
 from workbench.rules.ledger import (
     CURATION,
+    FORGOTTEN,
     PUT,
     REMOVED,
     REOPENED,
     RESOLVED,
+    SYNCED,
     Change,
+    FileState,
     Ledger,
     Settled,
     Step,
@@ -173,6 +176,7 @@ def undone(ledger: Ledger) -> Drafts:
             back = next((old for old in after.replaces if old in restored), "")
             entries.append(removed(after, told, back))
     entries += _reversed_settlements(step, told)
+    entries += [_file_as(before, after, told) for before, after in reversed(step.files)]
     return Drafts(told.title, tuple(entries), tuple(restored.values()))
 
 
@@ -193,8 +197,31 @@ def redone(ledger: Ledger) -> Drafts:
             entries.append(removed(before, told, successors[identifier]))
     entries += [_as_draft(RESOLVED, item, told) for item in step.resolved]
     entries += [_as_draft(REOPENED, item, told) for item in step.reopened]
+    entries += [_file_as(after, before, told) for before, after in step.files]
     rules = tuple(after for _, after in net.values() if after is not None)
     return Drafts(told.title, tuple(entries), rules)
+
+
+def synced(state: FileState, told: Marks) -> Draft:
+    """Draft how a file stands."""
+    anchors = [
+        {"rule_id": at.rule_id, "line": at.line, "end_line": at.end_line, "digest": at.digest}
+        for at in state.anchors
+    ]
+    body = {
+        "file": state.file,
+        "format": state.format,
+        "digest": state.digest,
+        "named": state.named,
+        "anchors": anchors,
+        CURATION: told.body(),
+    }
+    return Draft(SYNCED, body, state.home)
+
+
+def forgotten(state: FileState, told: Marks) -> Draft:
+    """Draft that nothing more is known of a file."""
+    return Draft(FORGOTTEN, {"file": state.file, CURATION: told.body()}, state.home)
 
 
 def in_force(ledger: Ledger, identifier: str) -> Rule:
@@ -250,6 +277,14 @@ def _essence(rule: Rule | None) -> Rule | None:
     if rule is None:
         return None
     return replace(rule, updated_at="", provenance=None, metadata={}, usage_count=0, last_used=None)
+
+
+def _file_as(wanted: FileState | None, present: FileState | None, told: Marks) -> Draft:
+    """Draft that a file is known as before, or after, a step. One of the two states is there."""
+    if wanted is not None:
+        return synced(wanted, told)
+    assert present is not None
+    return forgotten(present, told)
 
 
 def _reversed_settlements(step: Step, told: Marks) -> list[Draft]:

@@ -27,6 +27,9 @@ RESOLVED: Final = "conflict.resolved"
 REOPENED: Final = "conflict.reopened"
 CURATION: Final = "curation"
 AUTOMATIC: Final = "import:rule-files"
+EXPORT: Final = "export:rule-files"
+UNSTACKED: Final = frozenset({AUTOMATIC, EXPORT})
+"""What follows from files and is no curation step: it is not undone, but followed again."""
 
 USAGE_STREAM: Final = "rule-usage"
 USED: Final = "rule.used"
@@ -90,7 +93,7 @@ class Settled:
 
 @dataclass(slots=True)
 class Step:
-    """What one curation step changed: rules, and conflicts it settled or opened again."""
+    """What one curation step changed: rules, what is known of files, conflicts settled or opened again."""
 
     id: str
     at: str
@@ -101,6 +104,7 @@ class Step:
     changes: list[Change] = field(default_factory=list)
     resolved: list[Settled] = field(default_factory=list)
     reopened: list[Settled] = field(default_factory=list)
+    files: list[tuple[FileState | None, FileState | None]] = field(default_factory=list)  # before, after
 
 
 @dataclass(slots=True)
@@ -207,9 +211,11 @@ def take(ledger: Ledger, entry: Entry, home: bool) -> None:
     elif entry.kind == SYNCED:
         state = _file_state(body, home)
         if state is not None:
+            _step(ledger, entry).files.append((ledger.files.get(state.file), state))
             ledger.files[state.file] = state
     elif entry.kind == FORGOTTEN:
-        ledger.files.pop(str(body.get("file", "")), None)
+        gone = ledger.files.pop(str(body.get("file", "")), None)
+        _step(ledger, entry).files.append((gone, None))
     elif entry.kind in (RESOLVED, REOPENED):
         _settle(ledger, entry, home)
 
@@ -282,7 +288,7 @@ def _step(ledger: Ledger, entry: Entry) -> Step:
     elif redoes in ledger.undone:
         ledger.undone.remove(redoes)
         ledger.done.append(redoes)
-    elif not undoes and not redoes and entry.by != AUTOMATIC:
+    elif not undoes and not redoes and entry.by not in UNSTACKED:
         ledger.done.append(identifier)
         ledger.undone.clear()
     return step

@@ -6,18 +6,35 @@ relevant (`docs/adr/0003-relevance-gates-rules.md`); priority and scope order wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records.rules import Activation, Level, Rule, context_names, path_globs
-from workbench.rules.globs import first_match
+from workbench.records.rules import Level, Rule
+from workbench.rules.columns import RuleColumns, passing, rule_columns
+from workbench.rules.filters import Filters, RuleQuery, scope_holds
+
+__all__ = [
+    "Filters",
+    "MatchParams",
+    "MatchReport",
+    "RuleMatch",
+    "RuleQuery",
+    "Scored",
+    "applies",
+    "match_columns",
+    "match_report",
+    "match_rules",
+    "scope_holds",
+]
 
 Scores = NDArray[np.float32] | NDArray[np.float64] | Sequence[float]
+Float64 = NDArray[np.float64]
+Int64 = NDArray[np.int64]
+
+_DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +55,14 @@ class MatchParams:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleQuery:
-    """What is asked. `contexts` are context names in force and `paths` the files at hand, best first.
-
-    `contexts` None puts no limit on named scopes. `facts` are what conditions are checked against. `now` is
-    in seconds since the epoch, None ignores cooldowns. `tool` '' and `project_id` None mean any.
-    """
-
-    text: str = ""
-    project_id: str | None = None
-    tool: str = ""
-    contexts: tuple[str, ...] | None = None
-    paths: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    now: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RuleMatch:
     """A rule that answers to the message, with the parts of its score. `why` says it in a sentence.
 
-    `relevance` is the hybrid score in [0, 1]; `vector` and `bm25` are its parts, None where not given.
-    `priority` and `scope` are the weighted parts of `final`.
+    `relevance` in [0, 1] is the hybrid of `vector`, the best cosine or a score given instead, and `bm25`, the
+    lexical evidence in [0, 1]; both are None where there was none. `hybrid` is their weighted sum before it
+    was calibrated and `meaning` the vector's part of it. `example` is the rule's example message that is
+    closest, '' if what the rule says is closer; `terms` are words shared with the message. `priority` and
+    `scope` are the weighted parts of `final`.
     """
 
     rule: Rule
@@ -70,14 +73,50 @@ class RuleMatch:
     scope: float
     final: float
     why: str
+    hybrid: float | None = None
+    meaning: float | None = None
+    example: str = ""
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class MatchReport:
-    """The matches, best first, and (rule id, reason) of every rule left out, in the order of the rules."""
+class Scored:
+    """What is known of one rule's relevance; see `RuleMatch`. `detail` says it in words."""
 
-    matches: tuple[RuleMatch, ...]
-    rejected: tuple[tuple[str, str], ...]
+    vector: float | None = None
+    bm25: float | None = None
+    hybrid: float | None = None
+    meaning: float | None = None
+    example: str = ""
+    terms: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class MatchReport:
+    """The matches, best first; `rejected` says of every rule left out why, and is worked out when asked for.
+
+    `notes` say what was missing for the scores.
+    """
+
+    __slots__ = ("_explain", "_rejected", "matches", "notes")
+
+    def __init__(
+        self,
+        matches: tuple[RuleMatch, ...],
+        explain: Callable[[], tuple[tuple[str, str], ...]],
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.matches = matches
+        self.notes = notes
+        self._explain = explain
+        self._rejected: tuple[tuple[str, str], ...] | None = None
+
+    @property
+    def rejected(self) -> tuple[tuple[str, str], ...]:
+        """(rule id, reason) of every rule left out, in the order of the rules."""
+        if self._rejected is None:
+            self._rejected = self._explain()
+        return self._rejected
 
 
 def match_rules(
@@ -103,7 +142,7 @@ def match_report(
     *,
     relevance: Scores | None = None,
 ) -> MatchReport:
-    """Match rules against a message.
+    """Match rules against a message by scores that somebody else computed.
 
     Scores are parallel to `rules` and calibrated to [0, 1]: `vector_scores` and `bm25_scores` are mixed by
     their weights (one alone counts whole), or the caller mixes and gives `relevance`. Values outside are
@@ -113,27 +152,53 @@ def match_report(
     vector, bm25 = _column(vector_scores, len(rules)), _column(bm25_scores, len(rules))
     fused = _column(relevance, len(rules))
     hybrid = fused if fused is not None else _hybrid(vector, bm25, len(rules), params)
-    reasons: dict[int, str] = {}
-    checks = Filters(query)
-    for index, rule in enumerate(rules):
-        reason = checks.reject(rule)
-        if reason:
-            reasons[index] = reason
-        elif hybrid[index] < params.threshold:
-            reasons[index] = f"relevance {hybrid[index]:.2f} is below {params.threshold:.2f}"
-    passed = [index for index in range(len(rules)) if index not in reasons]
-    passed.sort(key=lambda index: (-hybrid[index], -rules[index].priority, rules[index].id))
-    for index in passed[params.over_fetch :]:
-        reasons[index] = f"not among the {params.over_fetch} most relevant"
-    scored = [
-        _score(rules[index], index, float(hybrid[index]), vector, bm25, params)
-        for index in passed[: params.over_fetch]
-    ]
-    scored.sort(key=lambda item: (-item[0].final, -item[0].rule.priority, item[0].rule.id))
-    for match, index in scored[params.limit :]:
-        reasons[index] = f"score {match.final:.3f} is not among the best {params.limit}"
-    rejected = tuple((rules[index].id, reasons[index]) for index in sorted(reasons))
-    return MatchReport(tuple(match for match, _ in scored[: params.limit]), rejected)
+
+    def scored(row: int) -> Scored:
+        ours = None if vector is None else float(vector[row])
+        theirs = None if bm25 is None else float(bm25[row])
+        parts = [
+            f"{name} {value:.2f}"
+            for name, value in (("meaning", ours), ("words", theirs))
+            if value is not None
+        ]
+        return Scored(vector=ours, bm25=theirs, detail=", ".join(parts))
+
+    return match_columns(rule_columns(rules), query, hybrid, params, scored)
+
+
+def match_columns(
+    columns: RuleColumns,
+    query: RuleQuery,
+    relevance: Float64,
+    params: MatchParams,
+    scored: Callable[[int], Scored],
+    notes: tuple[str, ...] = (),
+) -> MatchReport:
+    """Match rules by their relevance float64 [n] in [0, 1]; `scored` tells of the few best what is behind it.
+
+    Filters come first, then the gate, then the `over_fetch` most relevant are ordered by their final score.
+    """
+    passed = np.flatnonzero(passing(columns, query) & (relevance >= params.threshold))
+    fetched = _best(passed, relevance, columns, params.over_fetch)
+    finals = _finals(fetched, relevance, columns, params)
+    order = np.lexsort((columns.rank[fetched], -columns.priority[fetched], -finals))
+    kept = order[: params.limit].tolist()
+    matches = tuple(
+        _match(columns.rules[row], float(relevance[row]), final, scored(row), params)
+        for row, final in zip(fetched[kept].tolist(), finals[kept].tolist(), strict=True)
+    )
+
+    def explain() -> tuple[tuple[str, str], ...]:
+        late = {int(fetched[place]): float(finals[place]) for place in order[params.limit :].tolist()}
+        chosen = set(fetched[kept].tolist())
+        filters = Filters(query)
+        return tuple(
+            (rule.id, _reason(filters.reject(rule), float(relevance[row]), late.get(row), params))
+            for row, rule in enumerate(columns.rules)
+            if row not in chosen
+        )
+
+    return MatchReport(matches, explain, notes)
 
 
 def applies(rule: Rule, query: RuleQuery) -> str:
@@ -141,80 +206,58 @@ def applies(rule: Rule, query: RuleQuery) -> str:
     return Filters(query).reject(rule)
 
 
-def scope_holds(scope: tuple[str, ...], contexts: Sequence[str] | None, paths: Sequence[str]) -> bool:
-    """Whether a scope takes in the context: empty is everywhere, else one entry is enough [rules].
-
-    Context names match by equality (any, if `contexts` is None), `path:` globs by the files at hand.
-    """
-    if not scope:
-        return True
-    names, globs = context_names(scope), path_globs(scope)
-    if names and (contexts is None or not set(names).isdisjoint(contexts)):
-        return True
-    return bool(globs) and first_match(globs, paths) is not None
+def _best(rows: Int64, relevance: Float64, columns: RuleColumns, count: int) -> Int64:
+    """Return the rows of the `count` most relevant, best first; ties by priority and id."""
+    count = max(count, 0)
+    if len(rows) > count > 0:
+        least = np.partition(relevance[rows], len(rows) - count)[len(rows) - count]
+        rows = rows[relevance[rows] >= least]
+    order = np.lexsort((columns.rank[rows], -columns.priority[rows], -relevance[rows]))
+    return rows[order[:count]]
 
 
-class Filters:
-    """The business filters of a query; what many rules share is computed once."""
-
-    def __init__(self, query: RuleQuery) -> None:
-        self.query = query
-        self.scopes: dict[tuple[str, ...], bool] = {}
-
-    def reject(self, rule: Rule) -> str:
-        """Return why a rule can't apply, or ''."""
-        query = self.query
-        if not rule.enabled:
-            return "disabled"
-        if query.project_id is not None and rule.project_id not in (None, query.project_id):
-            return "belongs to another project"
-        if query.tool and rule.tool_targets and query.tool not in rule.tool_targets:
-            return f"is for {', '.join(rule.tool_targets)}, not for {query.tool}"
-        if rule.cooldown and rule.last_used and query.now is not None:
-            left = _seconds(rule.last_used) + rule.cooldown - query.now
-            if left > 0:
-                return f"cools down for another {left:.0f} s"
-        if rule.scope:
-            holds = self.scopes.get(rule.scope)
-            if holds is None:
-                holds = scope_holds(rule.scope, query.contexts, query.paths)
-                self.scopes[rule.scope] = holds
-            if not holds:
-                return "its scope takes in none of the files at hand"
-        for name, wanted in rule.conditions.items():
-            if not _condition_holds(name, wanted, query.facts):
-                return f"its condition on {name} does not hold"
-        if rule.provenance is not None and rule.provenance.activation is Activation.MANUAL:
-            return "" if _named(rule, query.text) else "is used only when its file is named"
-        return ""
+def _finals(rows: Int64, relevance: Float64, columns: RuleColumns, params: MatchParams) -> Float64:
+    priority = params.priority_weight * np.clip(columns.priority[rows], 0, 100) / 100
+    scope = np.array([_scope(columns.rules[row], params) for row in rows.tolist()])
+    return np.round(params.hybrid_weight * relevance[rows] + priority + scope, _DECIMALS)
 
 
-def _named(rule: Rule, text: str) -> bool:
-    """Whether a message names a manual rule's file, as agents do: `@name` or `#name`."""
-    file = rule.provenance.file if rule.provenance else ""
-    name = file.rpartition("/")[2].partition(".")[0].lower()
-    lowered = text.lower()
-    return bool(name) and (f"@{name}" in lowered or f"#{name}" in lowered)
+def _scope(rule: Rule, params: MatchParams) -> float:
+    return params.scope_weight * params.level_weights.get(rule.level, 1.0)
 
 
-def _condition_holds(name: str, wanted: Any, facts: Mapping[str, Any]) -> bool:
-    if name not in facts:
-        return False
-    fact = facts[name]
-    have = set(map(str, fact)) if isinstance(fact, (list, tuple, set, frozenset)) else {str(fact)}
-    choices = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-    return any(str(choice) in have for choice in choices)
+def _reason(filtered: str, relevance: float, final: float | None, params: MatchParams) -> str:
+    if filtered:
+        return filtered
+    if relevance < params.threshold:
+        return f"relevance {relevance:.2f} is below {params.threshold:.2f}"
+    if final is None:
+        return f"not among the {params.over_fetch} most relevant"
+    return f"score {final:.3f} is not among the best {params.limit}"
 
 
-def _seconds(moment: str) -> float:
-    """Return seconds since the epoch of an ISO time; an unreadable one is long ago."""
-    try:
-        return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return float("-inf")
+def _match(rule: Rule, relevance: float, final: float, scored: Scored, params: MatchParams) -> RuleMatch:
+    detail = f" ({scored.detail})" if scored.detail else ""
+    return RuleMatch(
+        rule=rule,
+        relevance=relevance,
+        vector=scored.vector,
+        bm25=scored.bm25,
+        priority=params.priority_weight * min(max(rule.priority, 0), 100) / 100,
+        scope=_scope(rule, params),
+        final=final,
+        why=(
+            f"relevance {relevance:.2f}{detail} passes {params.threshold:.2f}; "
+            f"with priority {rule.priority} and {rule.level.value} scope it scores {final:.3f}"
+        ),
+        hybrid=scored.hybrid,
+        meaning=scored.meaning,
+        example=scored.example,
+        terms=scored.terms,
+    )
 
 
-def _column(scores: Scores | None, count: int) -> NDArray[np.float64] | None:
+def _column(scores: Scores | None, count: int) -> Float64 | None:
     if scores is None:
         return None
     column = np.asarray(scores, dtype=np.float64)
@@ -223,35 +266,8 @@ def _column(scores: Scores | None, count: int) -> NDArray[np.float64] | None:
     return np.clip(np.nan_to_num(column, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
 
 
-def _hybrid(
-    vector: NDArray[np.float64] | None, bm25: NDArray[np.float64] | None, count: int, params: MatchParams
-) -> NDArray[np.float64]:
-    if vector is None and bm25 is None:
-        return np.zeros(count)
+def _hybrid(vector: Float64 | None, bm25: Float64 | None, count: int, params: MatchParams) -> Float64:
     if vector is None or bm25 is None:
-        return vector if vector is not None else bm25 if bm25 is not None else np.zeros(count)
+        alone = vector if vector is not None else bm25
+        return np.zeros(count) if alone is None else alone
     return params.vector_weight * vector + params.bm25_weight * bm25
-
-
-def _score(
-    rule: Rule,
-    index: int,
-    hybrid: float,
-    vector: NDArray[np.float64] | None,
-    bm25: NDArray[np.float64] | None,
-    params: MatchParams,
-) -> tuple[RuleMatch, int]:
-    priority = params.priority_weight * min(max(rule.priority, 0), 100) / 100
-    scope = params.scope_weight * params.level_weights.get(rule.level, 1.0)
-    final = params.hybrid_weight * hybrid + priority + scope
-    ours = None if vector is None else float(vector[index])
-    theirs = None if bm25 is None else float(bm25[index])
-    parts = [
-        f"{name} {value:.2f}" for name, value in (("meaning", ours), ("words", theirs)) if value is not None
-    ]
-    detail = f" ({', '.join(parts)})" if parts else ""
-    why = (
-        f"relevance {hybrid:.2f}{detail} passes {params.threshold:.2f}; "
-        f"with priority {rule.priority} and {rule.level.value} scope it scores {final:.3f}"
-    )
-    return RuleMatch(rule, hybrid, ours, theirs, priority, scope, final, why), index

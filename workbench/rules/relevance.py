@@ -1,34 +1,104 @@
-"""How relevant each rule is to a message, in [0, 1]: by meaning and words, or by words alone."""
+"""How relevant each rule is to a message, in [0, 1], where 0.5 is as likely relevant as not.
+
+Meaning and words are each made absolute, mixed by the specification's weights [adr2], and read off a fitted
+curve that allows for the number of rules. Where there are no vectors, words alone count, on a curve of theirs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records.rules import Rule, match_text
+from workbench.rules.calibration import MatchModel, load_match_model
 from workbench.rules.lexical import RuleWords, lexical_relevance
-from workbench.text.fusion import MINILM, Calibration, above_background
+from workbench.rules.vectors import RuleVectors, background_of, meaning, similarities
 
 Float32 = NDArray[np.float32]
+Float64 = NDArray[np.float64]
+Mode = Literal["hybrid", "dense", "sparse"]
 
-MAX_TEXT = 600
+WITHOUT_VECTORS = "relevance is by words alone: there are no vectors"
+SOME_WITHOUT = "rules without vectors are matched by words alone"
 
-
-def rule_texts(rules: Sequence[Rule]) -> list[str]:
-    """Return the text of each rule that is embedded."""
-    return [match_text(rule)[:MAX_TEXT] or "." for rule in rules]
-
-
-def by_meaning(cosines: Float32, calibration: Calibration = MINILM) -> Float32:
-    """Return vector scores float32 [n] in [0, 1] where 0.5 means as likely relevant as not."""
-    even = (calibration.even - calibration.background) / (1 - calibration.background)
-    return np.interp(above_background(cosines, calibration), [0.0, even, 1.0], [0.0, 0.5, 1.0]).astype(
-        np.float32
-    )
+_DECIMALS = 6
 
 
-def by_words(words: RuleWords, text: str) -> Float32:
-    """Return lexical scores float32 [n] in [0, 1]."""
-    return lexical_relevance(words, text)
+@dataclass(frozen=True, slots=True, eq=False)
+class Relevance:
+    """The scores of a message, one a rule.
+
+    `relevance` float64 [n] in [0, 1] is the calibrated `hybrid`, which mixes `meaning` and `words`, float [n]
+    in [0, 1]. `vector` float32 [n] in [-1, 1] is the best cosine, `lexical` the words' share of the hybrid.
+    `meaning` and `vector` are NaN where a rule has no vectors and None without any. `notes` say what was
+    missing.
+    """
+
+    relevance: Float64
+    hybrid: Float64
+    words: Float64
+    lexical: Float64
+    meaning: Float64 | None = None
+    vector: Float32 | None = None
+    notes: tuple[str, ...] = ()
+
+
+def relevance_of(
+    words: RuleWords,
+    text: str,
+    vectors: RuleVectors | None = None,
+    query: Float32 | None = None,
+    *,
+    weights: tuple[float, float] = (0.7, 0.3),
+    mode: Mode = "hybrid",
+    model: MatchModel | None = None,
+) -> Relevance:
+    """Score rules for a message; `query` float32 [d] is its unit vector.
+
+    `weights` are those of meaning and words. Mode `dense` counts meaning alone and `sparse` words alone; what
+    a mode has no vectors for is scored by words, and noted.
+    """
+    model = model or load_match_model()
+    evidence = lexical_relevance(words, text, model.words).astype(np.float64)
+    share = _lexical_share(mode, weights)
+    if mode == "sparse":
+        return _calibrated(evidence, None, None, np.ones(words.count), model, ())
+    if vectors is None or query is None:
+        return _calibrated(evidence, None, None, np.ones(words.count), model, (WITHOUT_VECTORS,))
+    background, note = background_of(vectors, model)
+    best, prototype = similarities(vectors, query)
+    above = meaning(best, prototype, background, model)
+    unknown = np.isnan(above)
+    notes = (note, SOME_WITHOUT if unknown.any() else "")
+    lexical = np.where(unknown, 1.0, share)
+    return _calibrated(evidence, above, best, lexical, model, tuple(filter(None, notes)))
+
+
+def _lexical_share(mode: Mode, weights: tuple[float, float]) -> float:
+    total = sum(weights)
+    shares = {"hybrid": weights[1] / total if total > 0 else 1.0, "dense": 0.0, "sparse": 1.0}
+    return shares[mode]
+
+
+def _calibrated(
+    words: Float64,
+    above: Float64 | None,
+    vector: Float32 | None,
+    lexical: Float64,
+    model: MatchModel,
+    notes: tuple[str, ...],
+) -> Relevance:
+    hybrid = lexical * words
+    if above is not None:
+        hybrid = hybrid + (1 - lexical) * np.nan_to_num(above, nan=0.0)
+    hybrid = np.round(hybrid, _DECIMALS)
+    relevance = np.zeros(len(words))
+    for share in np.unique(lexical).tolist():  # at most two: with vectors and without
+        even, slope = model.curve(share, len(words))
+        here = lexical == share
+        relevance[here] = 1 / (1 + np.exp(np.clip(slope * (even - hybrid[here]), -60, 60)))
+    # Nothing in common is no evidence, wherever the curve starts.
+    relevance[hybrid <= 0] = 0.0
+    return Relevance(np.round(relevance, _DECIMALS), hybrid, words, lexical, above, vector, notes)

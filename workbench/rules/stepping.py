@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.records.rules import Rule
-from workbench.rules.curation import Draft, Marks, marks, put, removed
+from workbench.rules.curation import Draft, Marks, forgotten, marks, put, removed, synced
 from workbench.rules.discover import RuleSource, read_source
 from workbench.rules.importing import RuleImport, import_rules
-from workbench.rules.ledger import CURATION, FORGOTTEN, SYNCED, FileState, Ledger
+from workbench.rules.ledger import FileState, Ledger
 from workbench.rules.merging import FileMerge, Incoming, merge_file
 from workbench.rules.rulestore import RuleStore
 
@@ -79,7 +79,7 @@ def bring_in_step(
         merge = merge_file(ledger, replace(state, digest=""), (), now=store.moment())
         _draft(found, ledger, state, merge, told)
         if not merge.state.anchors:
-            found.drafts.append(Draft(FORGOTTEN, {"file": state.file, CURATION: told.body()}, state.home))
+            found.drafts.append(forgotten(state, told))
     return found
 
 
@@ -114,22 +114,6 @@ def _draft(found: InStep, ledger: Ledger, before: FileState | None, merge: FileM
             found.drafts.append(removed(rule, replace(told, reason=reason), earlier))
     if merge.state != before:
         found.drafts.append(synced(merge.state, told))
-
-
-def synced(state: FileState, told: Marks) -> Draft:
-    """Draft how a file stands."""
-    body = {
-        "file": state.file,
-        "format": state.format,
-        "digest": state.digest,
-        "named": state.named,
-        "anchors": [
-            {"rule_id": at.rule_id, "line": at.line, "end_line": at.end_line, "digest": at.digest}
-            for at in state.anchors
-        ],
-        CURATION: told.body(),
-    }
-    return Draft(SYNCED, body, state.home)
 
 
 def _several(files: Sequence[str]) -> str:

@@ -50,9 +50,11 @@ def next_version(before: Rule, after: Rule, *, reason: str, now: str) -> Rule:
 
 def carried_over(before: Rule, imported: Rule) -> Rule:
     """Return a newly imported rule under the known one's id, with what was curated on that or counted."""
-    last, now = before.metadata.get(AS_IMPORTED, {}), derived(before)
+    last, now = before.metadata.get(AS_IMPORTED), derived(before)
     kept: dict[str, Any] = {
-        name: getattr(before, name) for name in DERIVED if name in last and last[name] != now[name]
+        name: getattr(before, name)
+        for name in DERIVED
+        if last is None or (name in last and last[name] != now[name])  # None: a rule made by hand
     }
     metadata = dict(imported.metadata)
     if HISTORY in before.metadata:

@@ -11,7 +11,7 @@ import click
 
 from workbench import __version__
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
+from workbench.entry.cli.frame import Lazy, LazyGroup, current, debugging
 from workbench.entry.cli.output import Output
 from workbench.errors import ParseError, WorkbenchError
 
@@ -82,16 +82,29 @@ COMMANDS = {
         'workbench plan "jwt token is not refreshed on 401" --budget 3000',
         'workbench rank "jwt token is not refreshed on 401" --top 5',
         "workbench config show",
+        "workbench --replay sample_data/rules_benchmark",
     ),
 )
 @click.version_option(__version__, message="workbench %(version)s")
+@click.option(
+    "--replay",
+    metavar="PATH",
+    type=click.Path(),
+    help="Measure the program on the dataset in a folder, and exit.",
+)
 @click.pass_context
-def cli(context: click.Context) -> None:
+def cli(context: click.Context, replay: str | None) -> None:
     """Decide what a coding agent should read for a task, and show why.
 
     Works in any git repository with no set-up. Data goes to stdout, narration to stderr.
     """
-    if context.invoked_subcommand is None:
+    if replay is not None:
+        if context.invoked_subcommand is not None:
+            raise click.UsageError("--replay is no option of a command: it stands alone.", context)
+        from workbench.entry.cli.replay_commands import replay as run_replay
+
+        run_replay(current(), replay)
+    elif context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 

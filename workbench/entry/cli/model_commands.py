@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +13,14 @@ from workbench.entry.bootstrap import alone
 from workbench.entry.cli.frame import Group, Invocation, command, current
 from workbench.entry.cli.session import Session, session
 from workbench.entry.preparing import give_way, in_background
-from workbench.entry.storage import embedding_options, prepare_embedder
+from workbench.entry.storage import embedding_options, language_state, prepare_embedder
 from workbench.errors import ModelError
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import head_texts
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.storage import ModelState
 
 
 @click.group(cls=Group, examples=("workbench model list", "workbench model prepare"))
@@ -33,6 +37,7 @@ def list_() -> None:
     models = ranking_models()
     options = embedding_options(config)
     chosen = next((number for number, option in enumerate(options) if option.available), -1)
+    language = language_state(config)
     if here.flags.json:
         here.out.json(
             {
@@ -48,6 +53,7 @@ def list_() -> None:
                     }
                     for number, option in enumerate(options)
                 ],
+                "language": language,
             }
         )
         return
@@ -61,8 +67,20 @@ def list_() -> None:
         mark = "*" if number == chosen else " "
         state = option.reason or ("ready" if option.available else "not available")
         here.out.data(f"{mark} {option.source:<16} {option.model}: {state}")
+    here.out.data("language (models.llm, models.llm_url), asked only where you turn it on")
+    here.out.data(f"{'*' if language.available else ' '} {language_line(language)}")
     if chosen < 0:
         here.out.say("no embedding model can be used: search is by words alone")
+
+
+def language_line(state: ModelState) -> str:
+    """Return one line about the language model: its name, its place and whether it can be asked."""
+    if state.available:
+        told = f"runs elsewhere: texts go to {state.elsewhere}" if state.elsewhere else "ready"
+    else:
+        told = " ".join(filter(None, (state.reason, f"({state.step})" if state.step else "")))
+    name = " at ".join(filter(None, (state.model, state.url)))
+    return visible_line(f"{name}: {told}" if name else told)
 
 
 def ranking_models() -> list[dict[str, Any]]:

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-_FENCE = re.compile(r"^(`{3,}|~{3,})(.*)$")
+FENCE = re.compile(r"^(`{3,}|~{3,})(.*)$")
 _HEADING = re.compile(r"^(#{1,6})(?=\s|$)")
 _BREAK = re.compile(r"^(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,}|─{3,}|━{3,}|═{3,})$")
-_BULLET = re.compile(r"^([-*+•‣◦▪–]|\d{1,9}[.)]|[A-Za-z]\))(\s+)(?=\S)|^([-*+•])$")
+BULLET_MARK = re.compile(r"^([-*+•‣◦▪–]|\d{1,9}[.)]|[A-Za-z]\))(\s+)(?=\S)|^([-*+•])$")
 _DELIMITER = re.compile(r"^\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$")
 _TAG = re.compile(r"^</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>$")
 _UNDERLINE = re.compile(r"^(?:=+|-{2,})$")
@@ -62,7 +62,7 @@ def blocks(lines: list[str], start: int = 0) -> tuple[tuple[Block, ...], tuple[t
             index += 1
             continue
         indent = _indent(lines[index])
-        fence = _FENCE.match(text)
+        fence = FENCE.match(text)
         heading = _HEADING.match(text)
         if fence and "`" not in fence.group(2):
             end, closed = _fence_end(stripped, index, fence.group(1))
@@ -100,7 +100,7 @@ def _title(text: str) -> str:
 
 def _prose(lines: list[str], stripped: list[str], index: int, indent: int) -> Block:
     """Return the bullet or paragraph that starts at `index`, with its continuation lines."""
-    bullet = _BULLET.match(stripped[index])
+    bullet = BULLET_MARK.match(stripped[index])
     end = index + 1
     while end < len(lines) and stripped[end] and not _interrupts(stripped, end):
         end += 1
@@ -119,8 +119,8 @@ def _prose(lines: list[str], stripped: list[str], index: int, indent: int) -> Bl
 def _interrupts(stripped: list[str], index: int) -> bool:
     text = stripped[index]
     return bool(
-        _BULLET.match(text)
-        or _FENCE.match(text)
+        BULLET_MARK.match(text)
+        or FENCE.match(text)
         or _HEADING.match(text)
         or _BREAK.match(text)
         or _UNDERLINE.match(text)

@@ -1,0 +1,1 @@
+"""Replays: what the engine would have answered, measured against what was right."""

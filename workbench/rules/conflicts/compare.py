@@ -1,0 +1,176 @@
+"""Two rules compared: do they contradict each other, repeat each other, or neither?
+
+Contradictions are looked for first, so that "not allowed" is never taken for a repetition of "allowed".
+Repetition means that no term is left which only one side has, light words and reasons apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from workbench.records.conflicts import ConflictKind, Evidence
+from workbench.rules.conflicts.reading import Reading
+from workbench.text.contrast import Contrast, contrast
+from workbench.text.duplicates import jaccard
+from workbench.text.statements import Statement
+
+LEAST_TERMS: Final = 2
+"""A rule with fewer terms than this repeats nothing but an equal one: "Use TypeScript" is part of too much."""
+
+NEAR_JACCARD: Final = 0.8
+NEAR_COSINE: Final = 0.93
+"""Where terms differ on both sides, both must be reached for a repetition."""
+
+SUBSUMED_SHARE: Final = 0.5
+"""Share of the longer statement that the shorter one must make up."""
+
+_SPACE = re.compile(r"\s+")
+_DIRECTED = re.compile(r"^(.*)\b(to|into|from|by|than)\b(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The kind of a conflict, how sure it is, and the tests that say so.
+
+    `wider` is True if the left says all the right says and more, False the other way round, None otherwise.
+    """
+
+    kind: ConflictKind
+    score: float
+    evidence: tuple[Evidence, ...]
+    why: str
+    wider: bool | None = None
+
+
+def compare(left: Reading, right: Reading, cosine: float | None = None) -> Finding | None:
+    """Return the conflict between two rules, or None. `cosine` is that of their vectors, if there are any."""
+    if left.normal == right.normal:
+        same = Evidence("text", 1.0, "equal but for case, marks and white space")
+        return Finding(ConflictKind.EXACT, 1.0, (same,), "The same text stands twice.")
+    opposed = _opposed(left, right)
+    if opposed is not None:
+        return _contradiction(left, right, opposed, cosine)
+    return _repetition(left, right, cosine)
+
+
+def _opposed(left: Reading, right: Reading) -> Contrast | None:
+    """Return the strongest contrast between statements that neither rule takes back itself."""
+    found = []
+    for mine in left.statements:
+        for theirs in right.statements:
+            result = contrast(mine, theirs)
+            if result is not None:
+                found.append(result)
+    if not found or _says_both(left, right):
+        return None
+    return max(found, key=lambda item: item.score)
+
+
+def _says_both(left: Reading, right: Reading) -> bool:
+    """Whether the rules have a statement in common: then the contrast is one that each draws itself."""
+    mine = {_key(statement) for statement in left.statements}
+    return any(_key(statement) in mine for statement in right.statements)
+
+
+def _key(statement: Statement) -> tuple[object, ...]:
+    return (
+        statement.subject,
+        statement.choices,
+        statement.negated,
+        statement.paths,
+        tuple((item.unit, item.value) for item in statement.quantities),
+    )
+
+
+def _contradiction(left: Reading, right: Reading, found: Contrast, cosine: float | None) -> Finding:
+    evidence = [Evidence(found.test, round(found.score, 3), found.detail), *_likeness(left, right, cosine)]
+    return Finding(
+        ConflictKind.CONTRADICTORY, round(found.score, 3), tuple(evidence), f"Both cannot be followed: {found.detail}."
+    )
+
+
+def _likeness(left: Reading, right: Reading, cosine: float | None) -> list[Evidence]:
+    value = jaccard(left.profile, right.profile)
+    found = [Evidence("words", round(value, 3), "share of terms that both have")]
+    if cosine is not None:
+        found.append(Evidence("meaning", round(max(cosine, 0.0), 3), "cosine of the embeddings"))
+    return found
+
+
+def _repetition(left: Reading, right: Reading, cosine: float | None) -> Finding | None:
+    if min(len(left.profile), len(right.profile)) < LEAST_TERMS or _turned(left, right):
+        return None
+    evidence = tuple(_likeness(left, right, cosine))
+    only_left, only_right = left.profile - right.profile, right.profile - left.profile
+    if not only_left and not only_right:
+        score = 0.95 if cosine is None else round(0.5 + 0.5 * max(cosine, 0.0), 3)
+        return Finding(ConflictKind.NEAR, score, evidence, "Both say the same in other words.")
+    if only_left and only_right:
+        return _alike(left, right, cosine, evidence)
+    short, long = (left, right) if only_right else (right, left)
+    if not _contained(short, long):
+        return None
+    score = round(0.5 + 0.5 * len(short.profile) / len(long.profile), 3)
+    side = "left" if long is left else "right"
+    why = f"The {side} rule says all that the other one says, and more."
+    return Finding(ConflictKind.SUBSUMED, score, evidence, why, wider=long is left)
+
+
+def _alike(
+    left: Reading, right: Reading, cosine: float | None, evidence: tuple[Evidence, ...]
+) -> Finding | None:
+    """Near duplicates with words of their own on both sides: only if meaning and words agree almost wholly."""
+    value = jaccard(left.profile, right.profile)
+    if cosine is None or cosine < NEAR_COSINE or value < NEAR_JACCARD or _fixed(left) != _fixed(right):
+        return None
+    return Finding(
+        ConflictKind.NEAR, round((value + cosine) / 2, 3), evidence, "Both say nearly the same in other words."
+    )
+
+
+def _fixed(reading: Reading) -> frozenset[str]:
+    """Return the terms in which repetitions may not differ: denials, conditions, values, names in code."""
+    return frozenset(term for term in reading.profile if term[0] in "!?^-#/" or not term.isalpha())
+
+
+def _contained(short: Reading, long: Reading) -> bool:
+    """Whether each statement of the shorter rule is made, in one place and to a good part, by the longer."""
+    return all(any(_within(mine, theirs) for theirs in long.statements) for mine in short.statements)
+
+
+def _within(mine: Statement, theirs: Statement) -> bool:
+    if mine.negated != theirs.negated or mine.rejected != theirs.rejected or mine.exception != theirs.exception:
+        return False
+    if not mine.condition <= theirs.condition or not mine.choices <= theirs.choices:
+        return False
+    if not mine.subject <= theirs.subject | theirs.label or mine.label - theirs.label - theirs.subject:
+        return False
+    size = len(theirs.terms) + len(theirs.choices)
+    if len(mine.terms) + len(mine.choices) < SUBSUMED_SHARE * size:
+        return False
+    places = [theirs.terms.index(term) for term in mine.terms if term in theirs.terms]
+    return places == sorted(places) and (not places or places[-1] - places[0] < len(places) + 1)
+
+
+def _turned(left: Reading, right: Reading) -> bool:
+    """Whether two texts have the same words on other sides of a word of direction ("from strings to bytes")."""
+    mine, theirs = _DIRECTED.match(left.normal), _DIRECTED.match(right.normal)
+    if not mine or not theirs or mine[2] != theirs[2]:
+        return False
+    heads, tails = (set(mine[1].split()), set(theirs[1].split())), (set(mine[3].split()), set(theirs[3].split()))
+    return bool((heads[0] - heads[1]) & (tails[1] - tails[0])) and bool((heads[1] - heads[0]) & (tails[0] - tails[1]))
+
+
+def differing_words(left: Reading, right: Reading) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words that only the left and only the right rule has, as they read, in order."""
+    mine, theirs = _words(left.normal), _words(right.normal)
+    return (
+        tuple(word for word in mine if word not in theirs),
+        tuple(word for word in theirs if word not in mine),
+    )
+
+
+def _words(text: str) -> dict[str, None]:
+    return dict.fromkeys(word for raw in _SPACE.split(text) if (word := raw.strip(".,;:!?()[]\"'")))

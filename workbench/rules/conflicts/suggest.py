@@ -1,0 +1,158 @@
+"""What would settle a conflict, and why. Proposals are simple, deterministic and never invent a word."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from workbench.records.conflicts import Action, ConflictKind, Suggestion
+from workbench.records.rules import Authority, Rule
+from workbench.rules.conflicts.compare import Finding
+from workbench.rules.conflicts.reading import Reading
+from workbench.rules.conflicts.scopes import wider
+from workbench.text.duplicates import normal_text
+from workbench.text.statements import statements
+
+CLEARLY: Final = 10
+"""Points of priority by which one rule stands above another."""
+
+_NARROWING = re.compile(
+    r"\b(?:when|whenever|if|unless|except|for|in|on|inside|within|during|while|before|after|with|using)\b"
+)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+def suggest(left: Reading, right: Reading, finding: Finding) -> Suggestion:
+    """Return the way out of a conflict that the rules themselves speak for."""
+    if finding.kind is ConflictKind.CONTRADICTORY:
+        return _settle(left, right)
+    if finding.kind is ConflictKind.SUBSUMED:
+        return _cover(left, right, finding)
+    return _unite(left, right, finding)
+
+
+def merge_text(left: str, right: str) -> str:
+    """Return one wording for two rules that repeat each other: the longer, with the sentences it lacks.
+
+    Mirrored arguments give the same text; every sentence is one of theirs.
+    """
+    first, second = sorted((left.strip(), right.strip()), key=lambda text: (-len(_said(text)), -len(text), text))
+    said = _said(first)
+    extra = [
+        piece.strip()
+        for piece in _SENTENCE.split(second)
+        if piece.strip() and normal_text(piece) not in normal_text(first) and not _said(piece) <= said
+    ]
+    if not extra:
+        return first
+    separator = "\n" if "\n" in first else " "
+    head = first if first.endswith((".", "!", "?", ";", ":", "`")) else first + "."
+    return separator.join([head, *extra])
+
+
+def _said(text: str) -> frozenset[str]:
+    return frozenset(
+        ("!" if statement.negated else "") + term
+        for statement in statements(text)
+        for term in (*statement.terms, *statement.choices, *statement.paths, *(q.text for q in statement.quantities))
+    )
+
+
+def _unite(left: Reading, right: Reading, finding: Finding) -> Suggestion:
+    """Two wordings of one instruction: one rule in both files, or the one that reaches further or binds more."""
+    exact = finding.kind is ConflictKind.EXACT
+    text = left.rule.rule if exact else merge_text(left.rule.rule, right.rule.rule)
+    if _files(left.rule) != _files(right.rule) and _agents(left.rule) != _agents(right.rule):
+        return Suggestion(
+            Action.MERGE, "Two agents' files hold it; one rule can stand in both.", text=text
+        )
+    stronger = _stronger(left.rule, right.rule)
+    if stronger is not None:
+        return _keep(left, right, stronger[0] is left.rule, stronger[1])
+    if wider(left.reach, right.reach):
+        return _keep(left, right, True, "it also holds where the other one does")
+    if wider(right.reach, left.reach):
+        return _keep(left, right, False, "it also holds where the other one does")
+    if left.reach != right.reach:
+        return Suggestion(Action.MERGE, "Each holds where the other one does not; one rule can hold for both.", text=text)
+    if exact:
+        return _keep(left, right, _older(left.rule, right.rule), "the other one is a later copy")
+    if not text.startswith((left.rule.rule.strip(), right.rule.rule.strip())) or _files(left.rule) != _files(right.rule):
+        return Suggestion(Action.MERGE, "They say the same; one wording is enough.", text=text)
+    return _keep(left, right, text.startswith(left.rule.rule.strip()), "it says the most")
+
+
+def _cover(left: Reading, right: Reading, finding: Finding) -> Suggestion:
+    """One rule says more: what it adds is either a further demand or a limit."""
+    long_is_left = bool(finding.wider)
+    long, short = (left, right) if long_is_left else (right, left)
+    stronger = _stronger(left.rule, right.rule)
+    if stronger is not None and (stronger[0] is long.rule) is False:
+        return Suggestion(Action.KEEP_BOTH, f"The shorter one stands because {stronger[1]}; the longer one adds to it.")
+    if wider(long.reach, short.reach) or long.reach == short.reach:
+        if _limits(short, long):
+            return _keep(left, right, not long_is_left, "the other one only repeats it for one case")
+        return _keep(left, right, long_is_left, "it says everything the other one says, and more")
+    return Suggestion(Action.KEEP_BOTH, "The longer one does not hold everywhere the shorter one does.")
+
+
+def _limits(short: Reading, long: Reading) -> bool:
+    """Whether what the longer rule adds narrows it down: a condition, or words after a preposition."""
+    conditions = frozenset[str]().union(*(s.condition for s in long.statements))
+    if conditions - frozenset[str]().union(*(s.condition for s in short.statements)):
+        return True
+    known = set(short.normal.split())
+    added = [word for word in long.normal.split() if word not in known]
+    return bool(added) and bool(_NARROWING.fullmatch(added[0]))
+
+
+def _settle(left: Reading, right: Reading) -> Suggestion:
+    """A contradiction: the one that binds more, the narrower as an exception, the newer; else a person's choice."""
+    stronger = _stronger(left.rule, right.rule)
+    if stronger is not None:
+        return _keep(left, right, stronger[0] is left.rule, stronger[1])
+    for first, second in ((left, right), (right, left)):
+        if wider(first.reach, second.reach):
+            return Suggestion(
+                Action.NARROW_SCOPE,
+                "One holds in more places; it can leave the narrower one's files to it.",
+                keep=second.rule.id,
+            )
+    if left.rule.created_at and right.rule.created_at and left.rule.created_at != right.rule.created_at:
+        newer = left.rule if left.rule.created_at > right.rule.created_at else right.rule
+        return Suggestion(Action.SUPERSEDE, "The newer one can replace the older one.", keep=newer.id)
+    if left.reach != right.reach:
+        return Suggestion(Action.NARROW_SCOPE, "They meet only in part; each can keep to its own files.")
+    return _keep(left, right, _older(left.rule, right.rule), "it stands first; nothing else speaks for either")
+
+
+def _keep(left: Reading, right: Reading, keep_left: bool, why: str) -> Suggestion:
+    action, rule = (Action.KEEP_LEFT, left.rule) if keep_left else (Action.KEEP_RIGHT, right.rule)
+    return Suggestion(action, f"Keep the {'left' if keep_left else 'right'} one: {why}.", keep=rule.id)
+
+
+def _stronger(left: Rule, right: Rule) -> tuple[Rule, str] | None:
+    """Return the rule that binds more and why, or None."""
+    if left.authority is not right.authority:
+        return (left if left.authority is Authority.ABSOLUTE else right), "it is absolute, the other one a default"
+    if abs(left.priority - right.priority) >= CLEARLY:
+        return (left if left.priority > right.priority else right), "its priority is higher"
+    return None
+
+
+def _older(left: Rule, right: Rule) -> bool:
+    """Whether the left rule stands first: by time, file, line and id."""
+    return _place(left) <= _place(right)
+
+
+def _place(rule: Rule) -> tuple[str, str, int, str]:
+    where = rule.provenance
+    return (rule.created_at, where.file if where else "", where.line if where else 0, rule.id)
+
+
+def _files(rule: Rule) -> str:
+    return rule.provenance.file if rule.provenance else ""
+
+
+def _agents(rule: Rule) -> str:
+    return rule.provenance.format if rule.provenance else ""

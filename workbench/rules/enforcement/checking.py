@@ -1,0 +1,287 @@
+"""Whether a tool call breaks a rule: checks are put on rules here, and calls are judged by them.
+
+For hooks that ask before a tool runs, for `workbench rules check` and for counting breaches in transcripts.
+Only absolute rules decide; what a default rule's check finds is reported. What cannot be searched is never
+allowed silently: it asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from workbench.errors import UsageError, WorkbenchError
+from workbench.records.rules import Authority, Check, Decision, Rule, context_names, path_globs
+from workbench.rules.enforcement.calls import Facts, ToolCall
+from workbench.rules.enforcement.commands import find_commands, like, parse_command
+from workbench.rules.enforcement.files import Use, files_of, find_use
+from workbench.rules.enforcement.patterns import compile_pattern, search
+from workbench.rules.enforcement.shell import Simple
+from workbench.suggest import suggest
+
+MAX_ITEMS = 200  # tools or globs of one check
+_EXCERPT = 160
+_STRENGTH = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
+_KEYS = tuple(field.name for field in fields(Check))
+_EXAMPLE = 'Such as: {"command": "git push --force", "decision": "deny"}'
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A rule that a call breaks: what its check decides, what in the call breaks it, and doubts about it.
+
+    `decides` is false for a default rule: its check is reported and changes nothing.
+    """
+
+    rule: Rule
+    decision: Decision
+    found: str
+    decides: bool = True
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What happens to a call: the strongest decision, the rule that makes it, why, and everything found.
+
+    `notes` say what could not be read whole.
+    """
+
+    decision: Decision
+    rule: Rule | None = None
+    why: str = ""
+    breaches: tuple[Breach, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check_call(
+    rules: Iterable[Rule],
+    call: ToolCall,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    contexts: Sequence[str] | None = None,
+    disk: bool = True,
+) -> Verdict:
+    """Return the verdict of all enabled rules with a check on a tool call.
+
+    `facts` decide rules with conditions and `contexts` rules scoped by name, as for matching. With `disk`
+    links and wildcards in paths are followed. Deny beats ask beats allow; equal decisions go by priority,
+    then id.
+    """
+    found = Facts(call)
+    breaches = [
+        breach
+        for rule in rules
+        if rule.check is not None
+        and rule.enabled
+        and _applies(rule, found, facts or {}, contexts, disk)
+        and (breach := _breach(rule, rule.check, found, disk)) is not None
+    ]
+    breaches.sort(key=_order)
+    notes = tuple(
+        f"the command could not be read whole, its words were compared: {f}" for f in _faults(found)
+    )
+    first = next((breach for breach in breaches if breach.decides), None)
+    if first is None or first.decision is Decision.ALLOW:
+        return Verdict(Decision.ALLOW, None, "no rule stands against it", tuple(breaches), notes)
+    return Verdict(first.decision, first.rule, _why(first), tuple(breaches), notes)
+
+
+def _faults(found: Facts) -> tuple[str, ...]:
+    """Return what could not be read, if any check asked for it."""
+    return tuple(dict.fromkeys(found.faults)) if "lines" in vars(found) else ()
+
+
+def _order(breach: Breach) -> tuple[Any, ...]:
+    return (not breach.decides, -_STRENGTH[breach.decision], -breach.rule.priority, breach.rule.id)
+
+
+def _why(breach: Breach) -> str:
+    check = breach.rule.check
+    text = (check.reason if check else "") or breach.rule.rule
+    doubt = f" ({breach.doubt})" if breach.doubt else ""
+    return f"{' '.join(text.split())} — {breach.found}{doubt}"
+
+
+def _applies(
+    rule: Rule, found: Facts, facts: Mapping[str, Any], contexts: Sequence[str] | None, disk: bool
+) -> bool:
+    call = found.call
+    if rule.tool_targets and call.agent and call.agent not in rule.tool_targets:
+        return False
+    if not all(_holds(wanted, facts.get(name)) for name, wanted in rule.conditions.items()):
+        return False
+    if not rule.scope:
+        return True
+    names, globs = context_names(rule.scope), path_globs(rule.scope)
+    if names and (contexts is None or not set(names).isdisjoint(contexts)):
+        return True
+    return bool(globs) and _find(globs, (*found.named, *found.ran, *_places(found)), found, disk) is not None
+
+
+def _holds(wanted: Any, fact: Any) -> bool:
+    have = {str(item) for item in (fact if isinstance(fact, (list, tuple, set, frozenset)) else [fact])}
+    return any(str(choice) in have for choice in (wanted if isinstance(wanted, (list, tuple)) else [wanted]))
+
+
+def _places(found: Facts) -> list[Use]:
+    """Return a file in each directory where commands run, for rules of one part of a project."""
+    directories = {command.directory for line in found.lines for command in line.commands}
+    return [Use("_", False, directory) for directory in sorted(directories)]
+
+
+def _find(globs: tuple[str, ...], uses: Iterable[Use], found: Facts, disk: bool) -> Use | None:
+    call = found.call
+    return find_use(globs, uses, cwd=found.directory, root=call.root, home=call.home, disk=disk)
+
+
+def _breach(rule: Rule, check: Check, found: Facts, disk: bool) -> Breach | None:
+    """Return the breach of a rule if every given field of its check holds."""
+    if check.tools and not any(like(name.casefold(), found.call.tool.casefold()) for name in check.tools):
+        return None
+    told, doubts = [], []
+    commands: tuple[Simple, ...] | None = None
+    if check.command:
+        commands = find_commands(parse_command(check.command), found.commands)
+        if not commands:
+            return None
+        told.append(f"it runs `{_short(' '.join(commands[0].words))}`")
+        if found.faults:
+            doubts.append(f"the command could not be read whole: {found.faults[0]}")
+    if check.paths:
+        uses = _used(check, commands, found)
+        use = _find(check.paths, uses, found, disk)
+        if use is None:
+            return None
+        told.append(f"it {'changes' if use.writes else 'uses'} {_short(use.path)}")
+    if check.pattern:
+        if found.too_long:
+            doubts.append("its texts are too long to be searched")
+        else:
+            text = next(
+                (hit for text in found.texts if (hit := search(check.pattern, text)) is not None), None
+            )
+            if text is None:
+                return None
+            told.append(f"its input has `{_short(text)}`")
+    decision = check.decision
+    if check.pattern and found.too_long and decision is Decision.DENY:
+        decision = Decision.ASK
+    told = told or [f"it is a call of {_short(found.call.tool)}"]
+    decides = rule.authority is Authority.ABSOLUTE
+    return Breach(rule, decision, " and ".join(told), decides, "; ".join(doubts))
+
+
+def _used(check: Check, commands: tuple[Simple, ...] | None, found: Facts) -> list[Use]:
+    """Return the paths that count: of the commands that the check is about, or of the whole input."""
+    uses = (
+        [*found.named, *found.ran]
+        if commands is None
+        else [use for command in commands for use in files_of(command)]
+    )
+    return [use for use in uses if use.writes or not check.writes]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.replace("\0", "…").split())
+    return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
+
+
+def parse_check(value: str | Mapping[str, Any]) -> Check:
+    """Return the check of a JSON text or of a mapping of its fields; `tools` and `paths` may be one text.
+
+    Raises: UsageError that names what is wrong and what was meant.
+    """
+    given = _decoded(value) if isinstance(value, str) else dict(value)
+    for key in given:
+        if key not in _KEYS:
+            meant = suggest(str(key), _KEYS)
+            hint = f"Did you mean {meant}?" if meant else f"A check has {', '.join(_KEYS)}."
+            raise UsageError(f"a check has no {key!r}", hint=hint)
+    check = Check(
+        tools=_list(given, "tools"),
+        paths=_list(given, "paths"),
+        command=_text(given, "command"),
+        pattern=_text(given, "pattern"),
+        decision=_decision(given.get("decision", Decision.ASK)),
+        reason=_text(given, "reason"),
+        writes=_flag(given, "writes"),
+    )
+    for problem, hint in _faulty(check):
+        raise UsageError(problem, hint=hint)
+    return check
+
+
+def problems(check: Check) -> tuple[str, ...]:
+    """Return what is wrong with a check, one sentence each; empty for a good one."""
+    return tuple(problem for problem, _ in _faulty(check))
+
+
+def _faulty(check: Check) -> list[tuple[str, str]]:
+    found = []
+    if not (check.tools or check.paths or check.command or check.pattern):
+        found.append(
+            ("the check is empty: it would hold for every call", f"Give a tool, a path, … {_EXAMPLE}")
+        )
+    for name, items in (("tools", check.tools), ("paths", check.paths)):
+        if any(not item.strip() for item in items):
+            found.append((f"{name} of the check has an empty entry", "Leave it out."))
+        if len(items) > MAX_ITEMS:
+            found.append((f"{name} of the check has more than {MAX_ITEMS} entries", "Use wildcards."))
+    if check.paths and all(path.startswith("!") for path in check.paths):
+        found.append(
+            ("paths of the check only takes paths out", "Name what it is about first, such as `**`.")
+        )
+    if check.writes and not check.paths:
+        found.append(("writes of the check needs paths", "Say which files must not be changed."))
+    for text, parse in ((check.command, parse_command), (check.pattern, compile_pattern)):
+        if text:
+            try:
+                parse(text)
+            except WorkbenchError as error:
+                found.append((error.message, error.hint))
+    return found
+
+
+def _decoded(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the check is not JSON: {error}", hint=_EXAMPLE) from error
+    if not isinstance(value, dict):
+        raise UsageError("the check is not a JSON object", hint=_EXAMPLE)
+    return value
+
+
+def _list(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = given.get(key) or ()
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+        raise UsageError(f"{key} of a check is a list of texts", hint=f'Such as: {{"{key}": ["…"]}}')
+    return tuple(dict.fromkeys(items))
+
+
+def _text(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key) or ""
+    if not isinstance(value, str):
+        raise UsageError(f"{key} of a check is a text", hint=f'Such as: {{"{key}": "…"}}')
+    return value.strip() if key != "pattern" else value
+
+
+def _flag(given: Mapping[str, Any], key: str) -> bool:
+    value = given.get(key, False)
+    if not isinstance(value, bool):
+        raise UsageError(f"{key} of a check is true or false", hint=f'Such as: {{"{key}": true}}')
+    return value
+
+
+def _decision(value: object) -> Decision:
+    try:
+        return Decision(str(value).casefold())
+    except ValueError:
+        choices = [decision.value for decision in Decision]
+        meant = suggest(str(value), choices)
+        hint = f"Did you mean {meant}?" if meant else f"It is one of {', '.join(choices)}."
+        raise UsageError(f"a check decides {', '.join(choices)}, not {value!r}", hint=hint) from None

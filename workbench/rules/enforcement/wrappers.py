@@ -1,0 +1,213 @@
+"""Programs that start other programs: what `sudo`, `env`, `xargs`, `bash -c` or `find -exec` run in turn."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+_VERSION = re.compile(r"(?<=[a-z])\d+(?:\.\d+)*$")
+_VERSIONED = frozenset({"python", "pip", "node", "ruby", "perl", "gcc", "clang", "pypy"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_SHELLS = frozenset("sh bash zsh dash ksh ash fish rbash mksh".split())
+_SHELL_VALUES = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """A program whose arguments are another program's command line, after options of its own.
+
+    `values` are options followed by a value, `skipped` counts operands before the command, `assignments` says
+    whether `NAME=value` may come first, and `lookups` are options that make it run nothing.
+    """
+
+    values: frozenset[str] = frozenset()
+    skipped: int = 0
+    assignments: bool = False
+    lookups: frozenset[str] = frozenset()
+
+
+def _prefix(values: str = "", skipped: int = 0, *, assignments: bool = False, lookups: str = "") -> _Prefix:
+    return _Prefix(frozenset(values.split()), skipped, assignments, frozenset(lookups.split()))
+
+
+_PREFIXES = {
+    "sudo": _prefix(
+        "-u -g -h -p -C -D -R -r -t -T -U --user --group --host --prompt --close-from --chdir --chroot "
+        "--role --type --command-timeout --other-user",
+        assignments=True,
+    ),
+    "doas": _prefix("-u -C"),
+    "env": _prefix("-u -C --unset --chdir", assignments=True),
+    "command": _prefix(lookups="-v -V"),
+    "builtin": _prefix(),
+    "exec": _prefix("-a"),
+    "nohup": _prefix(),
+    "setsid": _prefix(),
+    "time": _prefix("-f -o --format --output"),
+    "nice": _prefix("-n --adjustment"),
+    "ionice": _prefix("-c -n -p --class --classdata"),
+    "stdbuf": _prefix("-i -o -e --input --output --error"),
+    "timeout": _prefix("-k -s --kill-after --signal", skipped=1),
+    "gtimeout": _prefix("-k -s --kill-after --signal", skipped=1),
+    "caffeinate": _prefix("-t -w"),
+    "unbuffer": _prefix(),
+    "chronic": _prefix(),
+    "strace": _prefix("-e -o -p -s -u"),
+    "chroot": _prefix("--userspec --groups", skipped=1),
+    "flock": _prefix("-w -E -c --timeout --conflict-exit-code", skipped=1),
+    "xargs": _prefix(
+        "-I -i -n -P -L -d -a -E -s --replace --max-args --max-procs --max-lines --delimiter --arg-file "
+        "--max-chars --eof"
+    ),
+    "parallel": _prefix("-j -I -a -N -n --jobs --colsep --arg-file --delay --timeout --results --joblog"),
+}
+
+
+def program_name(word: str) -> str:
+    """Return a program's name as compared: `/usr/bin/Git`, `git.exe` are `git`, `python3.12` `python`."""
+    name = word.replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
+    name = name.removesuffix(".exe").removesuffix(".cmd")
+    plain = _VERSION.sub("", name)
+    return plain if plain in _VERSIONED else name
+
+
+def inner_commands(words: Sequence[str], given: str | None = None) -> Iterator[tuple[str, ...]]:
+    """Yield the commands, as words, that a command runs itself; `given` is its standard input if known."""
+    if not words:
+        return
+    name = program_name(words[0])
+    if prefix := _PREFIXES.get(name):
+        inner = _after_options(words, prefix)
+        if inner and name == "xargs" and given is not None:
+            inner = (*inner, *given.split())
+        if inner:
+            yield inner
+    elif name == "find":
+        yield from _executed(words, {"-exec", "-execdir", "-ok", "-okdir"})
+    elif name in ("fd", "fdfind"):
+        yield from _executed(words, {"-x", "-X", "--exec", "--exec-batch"})
+    elif name in ("python", "pypy") and "-m" in words:
+        module = words.index("-m") + 1
+        if all(word.startswith("-") for word in words[1 : module - 1]) and module < len(words):
+            yield tuple(words[module:])
+
+
+def inner_scripts(words: Sequence[str], given: str | None = None) -> Iterator[str]:
+    """Yield the shell scripts that a command runs: of `bash -c`, `eval`, of its standard input."""
+    if not words:
+        return
+    name = program_name(words[0])
+    if name in _SHELLS:
+        script = _shell_script(words)
+        if script is not None:
+            yield script
+        elif given is not None and not any(not word.startswith(("-", "+")) for word in words[1:]):
+            yield given
+    elif reader := _SCRIPTS.get(name):
+        script = reader(words)
+        if script:
+            yield script
+
+
+def _after_options(words: Sequence[str], prefix: _Prefix) -> tuple[str, ...]:
+    at, skipped = 1, prefix.skipped
+    while at < len(words):
+        word = words[at]
+        if word in prefix.lookups:
+            return ()
+        if word == "--":
+            at += 1
+            break
+        if len(word) > 1 and word.startswith("-"):
+            at += 2 if word in prefix.values else 1
+        elif prefix.assignments and _ASSIGNMENT.match(word):
+            at += 1
+        elif skipped:
+            at, skipped = at + 1, skipped - 1
+        else:
+            break
+    return tuple(words[at + skipped :])
+
+
+def _executed(words: Sequence[str], options: set[str]) -> Iterator[tuple[str, ...]]:
+    """Yield what `find … -exec … \\;` runs, with the places it searches instead of `{}`."""
+    places: list[str] = []
+    for word in words[1:]:
+        if word.startswith(("-", "(", "!")):
+            break
+        places.append(word)
+    at = 1
+    while at < len(words):
+        if words[at] in options:
+            end = at + 1
+            while end < len(words) and words[end] not in (";", "+"):
+                end += 1
+            inner = words[at + 1 : end]
+            yield tuple(filled for word in inner for filled in (places or ["."] if word == "{}" else [word]))
+            at = end
+        at += 1
+
+
+def _shell_script(words: Sequence[str]) -> str | None:
+    """Return the argument of a shell's `-c`, also in a cluster such as `-lc`; None without one."""
+    at, wanted = 1, False
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            at += 1
+            break
+        if not word.startswith(("-", "+")) or len(word) < 2:
+            break
+        wanted = wanted or word == "--command" or (word[0] == "-" and word[1] != "-" and "c" in word[1:])
+        at += 2 if word in _SHELL_VALUES else 1
+    return words[at] if wanted and at < len(words) else None
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " ".join(words[1:])
+
+
+def _split_string(words: Sequence[str]) -> str:
+    """Return the command line of `env -S`."""
+    for at, word in enumerate(words):
+        if word in ("-S", "--split-string") or (word.startswith("-S") and len(word) > 2):
+            first = word[2:] if word.startswith("-S") and len(word) > 2 else ""
+            return " ".join(part for part in (first, *words[at + 1 :]) if part)
+        if word.startswith("--split-string="):
+            return " ".join((word.partition("=")[2], *words[at + 1 :]))
+    return ""
+
+
+def _option_c(words: Sequence[str]) -> str:
+    """Return the script of `su -c`, `script -c`, `flock FILE -c`."""
+    for option in ("-c", "--command"):
+        if option in words[:-1]:
+            return words[words.index(option) + 1]
+    return ""
+
+
+_SSH_VALUES = frozenset("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w".split())
+
+
+def _remote(words: Sequence[str]) -> str:
+    rest = _after_options(words, _Prefix(_SSH_VALUES, skipped=1))
+    return " ".join(rest)
+
+
+def _watched(words: Sequence[str]) -> str:
+    rest = _after_options(words, _prefix("-n --interval"))
+    return rest[0] if len(rest) == 1 else shlex.join(rest)
+
+
+_SCRIPTS: dict[str, Callable[[Sequence[str]], str]] = {
+    "eval": _joined,
+    "env": _split_string,
+    "su": _option_c,
+    "script": _option_c,
+    "flock": _option_c,
+    "ssh": _remote,
+    "watch": _watched,
+    "trap": lambda words: words[1] if len(words) > 2 else "",
+}

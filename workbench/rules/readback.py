@@ -1,0 +1,116 @@
+"""Whether an edited rule file reads as it was meant to: the check before anything is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from workbench.rules.building import is_rule, worded
+from workbench.rules.editing_units import Parsed, Patch
+from workbench.rules.formats.markdown import Kind
+from workbench.rules.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A rule that was not edited and reads differently, at this line of the edited file."""
+
+    line: int
+    before: str
+    after: str
+
+
+@dataclass(slots=True)
+class ReadBack:
+    """What an edited file says. `reason` is why it is not what was meant, empty if it is.
+
+    `lines` and `placed` give where units stand now, by their lines before and by the edit's number.
+    """
+
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
+    changed: list[Change] = field(default_factory=list)
+    lines: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    placed: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+Expected = tuple[Unit | None, int | None, Patch | None]
+
+
+def read_back(before: Parsed, patches: Mapping[int, Patch], after: Parsed) -> ReadBack:
+    """Compare the units of an edited file with those it should have. `patches` are by the edit's number."""
+    result = ReadBack()
+    if after.front.fields != before.front.fields:
+        result.reason = "would change the front matter"
+        return result
+    if Counter(after.warnings) - Counter(before.warnings):
+        result.reason = "would leave a code fence or the front matter open"
+        return result
+    expected = list(_expected(before, patches))
+    for (unit, at, patch), found in zip(expected, after.units, strict=False):
+        result.reason = _compare(unit, at, patch, found, result)
+        if result.reason:
+            return result
+    if len(expected) != len(after.units):
+        result.reason = "would be split up, or run together with the text around it"
+    return result
+
+
+def _expected(before: Parsed, patches: Mapping[int, Patch]) -> Iterator[Expected]:
+    """Yield the units that should be there, in order: (unit as it was, edit's number, its patch)."""
+    edited = {patch.unit: (at, patch) for at, patch in patches.items() if patch.unit is not None}
+    inserted: dict[int, list[tuple[int, Patch]]] = {}
+    for at, patch in sorted(patches.items(), key=lambda item: (item[1].start, item[1].stop)):
+        if patch.unit is None:
+            inserted.setdefault(patch.before, []).append((at, patch))
+    for index, unit in enumerate((*before.units, None)):
+        for at, patch in inserted.get(index, ()):
+            yield None, at, patch
+        if unit is None:
+            return
+        if index not in edited:
+            yield unit, None, None
+        elif edited[index][1].text is not None:
+            yield unit, *edited[index]
+
+
+def _compare(unit: Unit | None, at: int | None, patch: Patch | None, found: Unit, result: ReadBack) -> str:
+    """Return why a unit of the edited file is not the one that should be there, '' if it is."""
+    if patch is None or at is None or patch.text is None:
+        return "" if unit is None else _same(unit, found, result)
+    says = worded(found)
+    if " ".join(says.split()) != " ".join(patch.text.split()):
+        if says.endswith(patch.text) or patch.text.endswith(says):
+            return f"would read {_short(says)!r} there, after what introduces or prohibits it"
+        return f"would read {_short(says)!r} there"
+    if not is_rule(found):
+        return "reads as no instruction there and would not be imported as a rule"
+    if says != patch.text:
+        result.notes.append(f"line {found.line}: line breaks and spaces of the rule changed")
+    if unit is not None:
+        result.lines[unit.line, unit.end_line] = (found.line, found.end_line)
+    result.placed[at] = (found.line, found.end_line)
+    return ""
+
+
+def _same(unit: Unit, found: Unit, result: ReadBack) -> str:
+    """Return why a unit that was not edited is another one now, '' if it is the same."""
+    if unit.kind is not found.kind or unit.text != found.text or unit.own != found.own:
+        return f"would change what stands at line {unit.line}"
+    result.lines[unit.line, unit.end_line] = (found.line, found.end_line)
+    if (unit.lead, unit.section, unit.introduces) == (found.lead, found.section, found.introduces):
+        return ""
+    was, stays = is_rule(unit), is_rule(found)
+    if was and not stays and unit.kind is not Kind.HEADING:
+        return f"the rule at line {unit.line} depends on it and would no longer read as one"
+    before, after = worded(unit), worded(found)
+    if stays and (not was or before != after):
+        result.changed.append(Change(found.line, before, after))
+        result.notes.append(f"line {found.line}: now reads {_short(after)!r}")
+    return ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"

@@ -1,0 +1,216 @@
+"""Finding rules by a text: for a message what applies and is relevant [adr2], for a query what is found [rules].
+
+An index holds what both need of a rulebook: columns for filters, words, and vectors where there are any. It is
+made once for a rulebook and asked for every message; everything here is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records.rules import PATH_SCOPE, Authority, Category, Rule, path_globs
+from workbench.rules.calibration import MatchModel
+from workbench.rules.columns import RuleColumns, rule_columns
+from workbench.rules.filters import RuleQuery
+from workbench.rules.globs import first_match
+from workbench.rules.lexical import RuleWords, index_words, shared_terms
+from workbench.rules.match import MatchParams, MatchReport, Scored, match_columns
+from workbench.rules.relevance import WITHOUT_VECTORS, Mode, Relevance, relevance_of
+from workbench.rules.vectors import RuleVectors, closest_part
+
+Float32 = NDArray[np.float32]
+
+_SHOWN = 60  # characters of an example message in a sentence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleIndex:
+    """What matching needs of rules, all in their order."""
+
+    columns: RuleColumns
+    words: RuleWords
+    vectors: RuleVectors | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRule:
+    """A rule a search found: `score` in [0, 1] is its relevance in the mode asked for.
+
+    `vector` is the best cosine, None without one, and `words` the lexical evidence in [0, 1].
+    """
+
+    rule: Rule
+    score: float
+    vector: float | None
+    words: float
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSearch:
+    """Rules found, best first, with the mode that answered; `notes` say why it is not the one asked for."""
+
+    found: tuple[FoundRule, ...]
+    mode: Mode
+    notes: tuple[str, ...] = ()
+
+    def pairs(self) -> list[tuple[Rule, float]]:
+        """Return (rule, score), best first."""
+        return [(one.rule, one.score) for one in self.found]
+
+
+def index_rules(
+    rules: Sequence[Rule], words: RuleWords | None = None, vectors: RuleVectors | None = None
+) -> RuleIndex:
+    """Index rules. Words kept of an earlier run and vectors must be of the same rules in the same order.
+
+    Raises ValueError if their number differs.
+    """
+    words = words or index_words(rules)
+    if words.count != len(rules) or (vectors is not None and len(vectors.known) != len(rules)):
+        raise ValueError(f"{len(rules)} rules do not fit the words or vectors given for them")
+    return RuleIndex(rule_columns(rules), words, vectors)
+
+
+def with_vectors(index: RuleIndex, vectors: RuleVectors | None) -> RuleIndex:
+    """Return the index with other vectors of the same rules."""
+    return replace(index, vectors=vectors)
+
+
+def match_message(
+    index: RuleIndex,
+    query: RuleQuery,
+    vector: Float32 | None = None,
+    params: MatchParams | None = None,
+    *,
+    text: str | None = None,
+    mode: Mode = "hybrid",
+    model: MatchModel | None = None,
+) -> MatchReport:
+    """Return the rules that answer to a message, whose unit vector is float32 [d], or None.
+
+    `text` is what of the message counts for its words, all of it if None.
+    """
+    params = params or MatchParams()
+    text = query.text if text is None else text
+    scores = relevance_of(
+        index.words,
+        text,
+        index.vectors,
+        vector,
+        weights=(params.vector_weight, params.bm25_weight),
+        mode=mode,
+        model=model,
+    )
+
+    def scored(row: int) -> Scored:
+        return _scored(index, scores, row, text, vector)
+
+    return match_columns(index.columns, query, scores.relevance, params, scored, scores.notes)
+
+
+def search_rules(
+    index: RuleIndex,
+    query: str,
+    vector: Float32 | None = None,
+    *,
+    scope: Collection[str] = (),
+    project_id: str | None = None,
+    category: Category | None = None,
+    authority: Authority | None = None,
+    search_mode: Mode = "hybrid",
+    limit: int = 10,
+    score_threshold: float = 0.5,
+    weights: tuple[float, float] = (0.7, 0.3),
+    model: MatchModel | None = None,
+) -> RuleSearch:
+    """Return the rules a query finds [rules], best first, ties by priority and id. Filters come first.
+
+    A rule without scope is global and always considered; another one if its scope and the one asked for have
+    an entry in common, where a `path:` entry asked for also meets the globs that take it in. An empty `scope`
+    asks for all. Disabled rules are not found. Without vectors `dense` and `hybrid` search by words, and say so.
+    """
+    scores = relevance_of(
+        index.words, query, index.vectors, vector, weights=weights, mode=search_mode, model=model
+    )
+    columns = index.columns
+    rows = _allowed(columns, frozenset(scope), project_id, category, authority)
+    rows = rows[scores.relevance[rows] >= score_threshold]
+    order = np.lexsort((columns.rank[rows], -columns.priority[rows], -scores.relevance[rows]))
+    found = tuple(
+        FoundRule(
+            rule=columns.rules[row],
+            score=float(scores.relevance[row]),
+            vector=_number(scores.vector, row),
+            words=float(scores.words[row]),
+        )
+        for row in rows[order[: max(limit, 0)]].tolist()
+    )
+    answered: Mode = "sparse" if WITHOUT_VECTORS in scores.notes else search_mode
+    return RuleSearch(found, answered, scores.notes)
+
+
+def _allowed(
+    columns: RuleColumns,
+    scope: frozenset[str],
+    project_id: str | None,
+    category: Category | None,
+    authority: Authority | None,
+) -> NDArray[np.int64]:
+    """Return the rows of rules that the filters of a search let through."""
+    kept = columns.enabled.copy()
+    if scope:
+        paths = [entry.removeprefix(PATH_SCOPE) for entry in sorted(scope) if entry.startswith(PATH_SCOPE)]
+        kept &= np.array([_meets(one, scope, paths) for one in columns.scopes], np.bool_)[columns.scope_of]
+    if project_id is not None:
+        ours = np.array([one in (None, project_id) for one in columns.projects], np.bool_)
+        kept &= ours[columns.project_of]
+    rows = np.flatnonzero(kept)
+    if category is None and authority is None:
+        return rows
+    fits = [
+        category in (None, rule.category) and authority in (None, rule.authority)
+        for rule in (columns.rules[row] for row in rows.tolist())
+    ]
+    return rows[np.array(fits, np.bool_)]
+
+
+def _meets(rule: tuple[str, ...], asked: frozenset[str], paths: Sequence[str]) -> bool:
+    return not rule or not asked.isdisjoint(rule) or first_match(path_globs(rule), paths) is not None
+
+
+def _scored(index: RuleIndex, scores: Relevance, row: int, text: str, vector: Float32 | None) -> Scored:
+    rule = index.columns.rules[row]
+    cosine, above = _number(scores.vector, row), _number(scores.meaning, row)
+    example = ""
+    if cosine is not None and index.vectors is not None and vector is not None:
+        part = closest_part(index.vectors, row, vector)
+        example = rule.examples[part - 1] if part else ""
+    terms = shared_terms(rule, text)
+    words = float(scores.words[row])
+    parts = []
+    if cosine is not None:
+        closest = f", closest to its example “{_short(example)}”" if example else ""
+        parts.append(f"meaning {above:.2f} from cosine {cosine:.2f}{closest}")
+    parts.append(f"words {words:.2f}" + (f" from {', '.join(terms)}" if terms else ""))
+    return Scored(
+        vector=cosine,
+        bm25=words,
+        hybrid=float(scores.hybrid[row]),
+        meaning=above,
+        example=example,
+        terms=terms,
+        detail="; ".join(parts),
+    )
+
+
+def _number(column: Float32 | NDArray[np.float64] | None, row: int) -> float | None:
+    return None if column is None or np.isnan(column[row]) else float(column[row])
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

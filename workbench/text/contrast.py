@@ -1,0 +1,282 @@
+"""Whether two statements about the same subject can both be followed, and in which words they collide.
+
+Precision comes first: a contrast counts only if all else that the two clauses say agrees, conditions and
+exceptions included. A second contrast takes the first one back ("use tabs" agrees with "never use spaces").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from workbench.text.opposites import CHOICES, antonyms, choices_of, implied_terms
+from workbench.text.statements import LIGHT, Quantity, Statement
+
+AGREEMENT: Final = 0.8
+"""Share of a subject's words that must agree for a contrast to count (fitted, see docs/benchmarks.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A test that found two statements opposed; `left` and `right` are the words that collide."""
+
+    test: str
+    score: float
+    detail: str
+    left: str
+    right: str
+
+
+def contrast(left: Statement, right: Statement) -> Contrast | None:
+    """Return how two statements contradict each other, or None. Mirrored arguments give the mirrored answer."""
+    if not _conditions_agree(left, right):
+        return None
+    found = [result for test in _TESTS if (result := test(left, right)) is not None]
+    return max(found, key=lambda item: item.score, default=None)
+
+
+def agreement(left: frozenset[str], right: frozenset[str]) -> float:
+    """Return how far two subjects are the same, in [0, 1]: light words don't count, two empty ones agree."""
+    only_left, only_right = left - right - LIGHT, right - left - LIGHT
+    if not only_left and not only_right:
+        return 1.0
+    shared = len((left & right) - LIGHT)
+    if only_left and only_right:
+        return shared / (shared + len(only_left) + len(only_right))
+    return shared / (shared + len(only_left) + len(only_right))
+
+
+def _conditions_agree(left: Statement, right: Statement) -> bool:
+    if not _alike(left.condition, right.condition):
+        return False
+    if left.exception or right.exception:
+        return left.exception == right.exception or left.subject == right.subject
+    return True
+
+
+def _alike(first: frozenset[str], second: frozenset[str]) -> bool:
+    if first == second:
+        return True
+    return bool(first and second) and len(first & second) / len(first | second) >= 0.75
+
+
+def _same_values(left: Statement, right: Statement) -> bool:
+    return (
+        {(item.unit, item.value) for item in left.quantities}
+        == {(item.unit, item.value) for item in right.quantities}
+        and left.paths == right.paths
+    )
+
+
+def _denial(left: Statement, right: Statement) -> Contrast | None:
+    """The same thing asked for and ruled out."""
+    if left.negated == right.negated or not _same_values(left, right) or left.choices != right.choices:
+        return None
+    if left.rejected and right.rejected and set(left.rejected) != set(right.rejected):
+        return None
+    if not (left.subject - LIGHT or left.choices or left.paths):
+        return None
+    implied = _implied(left.choices)
+    score = _settled(left, right, left.subject - implied, right.subject - implied)
+    if score < AGREEMENT:
+        return None
+    said = "asks for", "rules out"
+    order = said if right.negated else said[::-1]
+    what = _phrase(left if not left.negated else right)
+    return Contrast("negation", score, f"one {order[0]}, the other {order[1]}: {what}", *_sides(left, right))
+
+
+def _implied(choices: frozenset[str]) -> frozenset[str]:
+    """Return the words that the named alternatives imply."""
+    known = choices_of()
+    return frozenset[str]().union(*(implied_terms()[at] for name in choices for at in known[name]))
+
+
+def _sides(left: Statement, right: Statement) -> tuple[str, str]:
+    return ("not" if left.negated else "", "not" if right.negated else "")
+
+
+def _turned_down(left: Statement, right: Statement) -> Contrast | None:
+    """One asks for what the other turns down ("X instead of Y")."""
+    if left.negated or right.negated or not (left.rejected or right.rejected):
+        return None
+    for first, second in ((left, right), (right, left)):
+        wanted = {*second.terms, *second.choices} - LIGHT
+        refused = set(first.rejected) - LIGHT
+        if not refused or not refused <= wanted or not _same_values(left, right):
+            continue
+        asked = {*first.terms, *first.choices} - LIGHT
+        rest_first = frozenset(asked - wanted)
+        rest_second = frozenset(wanted - refused - asked)
+        mutual = bool(second.rejected) and set(second.rejected) - LIGHT <= asked
+        if mutual or not rest_second:
+            kept = frozenset(asked & wanted)
+            if not mutual and (rest_first & wanted or len(refused) < 1 or (refused <= asked)):
+                continue
+            score = 1.0 if mutual else 0.9
+            detail = f"{' '.join(sorted(refused))} is turned down on one side and asked for on the other"
+            words = " ".join(sorted(refused))
+            del kept
+            return Contrast("alternative", score, detail, *((f"not {words}", words) if first is left else (words, f"not {words}")))
+    return None
+
+
+def _numbers(statement: Statement) -> frozenset[tuple[str, tuple[int, ...]]]:
+    """Return a statement's quantities; how many spaces an indent has is part of choosing spaces."""
+    return frozenset((item.unit, item.value) for item in statement.quantities if item.unit != "space")
+
+
+def _choice(left: Statement, right: Statement) -> Contrast | None:
+    """Different things for a job that one does."""
+    if left.negated or right.negated or left.paths != right.paths:
+        return None
+    if _numbers(left) != _numbers(right):
+        return None
+    if not left.choices or not right.choices or left.choices & right.choices:
+        return None
+    known = choices_of()
+    for position in sorted({p for name in left.choices for p in known[name]}):
+        mine = {name for name in left.choices if position in known[name]}
+        theirs = {name for name in right.choices if position in known[name]}
+        if not mine or not theirs or left.choices - mine != right.choices - theirs:
+            continue
+        implied = implied_terms()[position]
+        score = _settled(left, right, left.subject - implied, right.subject - implied)
+        if score < 1.0 and not (score >= AGREEMENT):
+            continue
+        if CHOICES[position].name in _NEEDS_SUBJECT and not (left.subject & right.subject):
+            continue
+        a, b = " and ".join(sorted(mine)), " and ".join(sorted(theirs))
+        return Contrast("choice", score, f"{CHOICES[position].name}: {a} or {b}", a, b)
+    return None
+
+
+_NEEDS_SUBJECT: Final = frozenset({"naming case", "database", "language", "JVM language", "transport", "API style", "type declarations", "styling", "asynchrony"})
+
+
+def _antonym(left: Statement, right: Statement) -> Contrast | None:
+    """The same but for two words that oppose each other."""
+    if left.negated != right.negated or not _same_values(left, right) or left.choices != right.choices:
+        return None
+    mine, theirs = left.subject - right.subject - LIGHT, right.subject - left.subject - LIGHT
+    shared = (left.subject & right.subject) - LIGHT
+    pairs = [(a, b) for a in sorted(mine) for b in sorted(theirs) if antonyms(a, b)]
+    if len(pairs) != 1 or not (shared or left.choices):
+        return None
+    first, second = pairs[0]
+    score = _settled(left, right, left.subject - {first}, right.subject - {second})
+    if score < AGREEMENT:
+        return None
+    a, b = dict(left.words).get(first, first), dict(right.words).get(second, second)
+    return Contrast("antonym", score, f"{a} against {b}", a, b)
+
+
+def _number(left: Statement, right: Statement) -> Contrast | None:
+    """The same but for a number."""
+    if left.negated != right.negated or left.paths != right.paths or left.choices != right.choices:
+        return None
+    if not left.quantities or len(left.quantities) != len(right.quantities):
+        return None
+    differing = [
+        (a, b)
+        for a, b in zip(left.quantities, right.quantities, strict=True)
+        if (a.unit, a.value, a.bound) != (b.unit, b.value, b.bound)
+    ]
+    if len(differing) != 1:
+        return None
+    first, second = differing[0]
+    if not _collide(first, second):
+        return None
+    score = _settled(left, right, left.subject | {first.unit}, right.subject | {second.unit})
+    if score < AGREEMENT or not (left.subject & right.subject or (first.unit.startswith("of ") or first.unit in ("space",))):
+        return None
+    return Contrast("number", score, f"{first.text} against {second.text}", first.text, second.text)
+
+
+def _collide(first: Quantity, second: Quantity) -> bool:
+    """Whether two quantities of one unit fix different values. Other directions collide only if nothing fits both."""
+    if first.unit != second.unit or first.value == second.value:
+        return False
+    width = max(len(first.value), len(second.value))
+    a = first.value + (0,) * (width - len(first.value))
+    b = second.value + (0,) * (width - len(second.value))
+    if first.unit.startswith("of ") and (
+        first.value[: len(second.value)] == second.value or second.value[: len(first.value)] == first.value
+    ):
+        return False  # "Python 3" and "Python 3.12"
+    if first.bound == second.bound:
+        return True
+    low, high = (a, b) if first.bound < second.bound else (b, a)
+    return low > high
+
+
+def _path(left: Statement, right: Statement) -> Contrast | None:
+    """The same thing in different places."""
+    if left.negated or right.negated or len(left.paths) != 1 or len(right.paths) != 1:
+        return None
+    if left.paths == right.paths or left.choices != right.choices or left.quantities != right.quantities:
+        return None
+    verbs = _PLACING & left.subject & right.subject
+    one_verb = _PLACING & left.subject or _PLACING & right.subject
+    first, second = left.paths[0], right.paths[0]
+    if not one_verb or first.startswith(second) or second.startswith(first):
+        return None
+    subject = (left.subject & right.subject) - verbs - LIGHT
+    score = _settled(left, right, left.subject - _PLACING, right.subject - _PLACING)
+    if score < 1.0 or not subject:
+        return None
+    return Contrast("path", score, f"{first} against {second}", first, second)
+
+
+_PLACING: Final = frozenset(
+    "put place store keep live go belong save locat creat resid organ write stay add group".split()
+)
+
+
+def _order(left: Statement, right: Statement) -> Contrast | None:
+    """The same words on the other side of "before" or "after"."""
+    if left.negated != right.negated or not _same_values(left, right) or left.choices != right.choices:
+        return None
+    for pivot, other in (("before", "before"), ("after", "after")):
+        if pivot in left.terms and other in right.terms and left.subject == right.subject:
+            a, b = left.terms.index(pivot), right.terms.index(other)
+            early, late = set(left.terms[:a]), set(left.terms[a + 1 :])
+            first, last = set(right.terms[:b]), set(right.terms[b + 1 :])
+            moved = (early - first - LIGHT, late - last - LIGHT)
+            if early and late and first and last and moved[0] and moved[1]:
+                detail = f"what comes {pivot} what is turned around"
+                return Contrast("order", 1.0, detail, pivot, other)
+    return None
+
+
+def _settled(left: Statement, right: Statement, mine: frozenset[str], theirs: frozenset[str]) -> float:
+    """Return the agreement of two subjects; words of the other side's label count as said."""
+    only_left = mine - theirs - right.label
+    only_right = theirs - mine - left.label
+    shared = mine & theirs
+    if left.label and right.label and not left.label & right.label:
+        return 0.0
+    if left.label and left.label - LIGHT and not right.label and not left.label & (theirs | right.label):
+        shared = frozenset(shared)
+        if not left.label <= LIGHT | theirs and len(shared) < 3:
+            return 0.0
+    if right.label and right.label - LIGHT and not left.label and not right.label & mine and len(shared) < 3:
+        return 0.0
+    return agreement(shared | only_left, shared | only_right)
+
+
+def _phrase(statement: Statement) -> str:
+    words = dict(statement.words)
+    return " ".join([*(words[term] for term in statement.terms), *sorted(statement.choices)])
+
+
+_TESTS: Final[tuple[Callable[[Statement, Statement], Contrast | None], ...]] = (
+    _denial,
+    _turned_down,
+    _choice,
+    _antonym,
+    _number,
+    _path,
+    _order,
+)
