@@ -18,8 +18,8 @@ from workbench.rules.enforcement.calls import Facts, ToolCall
 from workbench.rules.enforcement.commands import find_commands, like, parse_command
 from workbench.rules.enforcement.files import Use, files_of, find_use
 from workbench.rules.enforcement.patterns import compile_pattern, search
-from workbench.rules.enforcement.shell import Simple
-from workbench.suggest import suggest
+from workbench.rules.enforcement.words import Simple
+from workbench.suggest import did_you_mean
 
 MAX_ITEMS = 200  # tools or globs of one check
 _EXCERPT = 160
@@ -197,8 +197,7 @@ def parse_check(value: str | Mapping[str, Any]) -> Check:
     given = _decoded(value) if isinstance(value, str) else dict(value)
     for key in given:
         if key not in _KEYS:
-            meant = suggest(str(key), _KEYS)
-            hint = f"Did you mean {meant}?" if meant else f"A check has {', '.join(_KEYS)}."
+            hint = did_you_mean(str(key), _KEYS, f"A check has {', '.join(_KEYS)}.")
             raise UsageError(f"a check has no {key!r}", hint=hint)
     check = Check(
         tools=_list(given, "tools"),
@@ -282,6 +281,5 @@ def _decision(value: object) -> Decision:
         return Decision(str(value).casefold())
     except ValueError:
         choices = [decision.value for decision in Decision]
-        meant = suggest(str(value), choices)
-        hint = f"Did you mean {meant}?" if meant else f"It is one of {', '.join(choices)}."
+        hint = did_you_mean(str(value), choices, f"It is one of {', '.join(choices)}.")
         raise UsageError(f"a check decides {', '.join(choices)}, not {value!r}", hint=hint) from None

@@ -30,7 +30,8 @@ from workbench.rules.enforcement.options import (
     subcommand_name,
     value_options,
 )
-from workbench.rules.enforcement.shell import UNKNOWN, ShellLine, Simple, read_shell
+from workbench.rules.enforcement.shell import ShellLine, read_shell
+from workbench.rules.enforcement.words import UNKNOWN, Simple
 from workbench.rules.enforcement.wrappers import program_name
 
 MAX_PATTERN = 1_000  # characters

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from glob import iglob
 from itertools import islice
 
-from workbench.rules.enforcement.shell import UNKNOWN, Simple, joined
+from workbench.rules.enforcement.shell import joined
+from workbench.rules.enforcement.words import UNKNOWN, Simple
 from workbench.rules.enforcement.wrappers import program_name
 from workbench.rules.globs import first_match
 

@@ -9,7 +9,7 @@ to comparing words.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.rules.enforcement.words import MAX_DEPTH, UNKNOWN, Simple, State, WordReader
@@ -59,10 +59,11 @@ def _cleaned(text: str) -> str:
 class _Pending:
     """A simple command being read."""
 
-    __slots__ = ("given", "reads", "words", "writes")
+    __slots__ = ("before", "given", "reads", "words", "writes")
 
     def __init__(self, given: str | None = None) -> None:
         self.words: list[str] = []
+        self.before: dict[str, tuple[str, ...] | None] = {}  # values of variables that are set for it alone
         self.reads: list[str] = []
         self.writes: list[str] = []
         self.given = given
@@ -144,6 +145,7 @@ class _Reader(WordReader):
             return directory, None, False
         command = Simple(words, directory, tuple(pending.reads), tuple(pending.writes), pending.given)
         self.run(command, 0)
+        self._restore(pending.before)
         name = program_name(words[0]) if words else ""
         if name in _DECLARE:
             for word in words[1:]:
@@ -154,6 +156,13 @@ class _Reader(WordReader):
             targets = [word for word in words[1:] if not word.startswith("-")]
             directory = joined(directory, targets[0] if targets else "~")
         return directory, _printed(name, words, pending.given), True
+
+    def _restore(self, values: Mapping[str, tuple[str, ...] | None]) -> None:
+        for name, value in values.items():
+            if value is None:
+                self.state.variables.pop(name, None)
+            else:
+                self.state.variables[name] = value
 
     def _opened(self, pending: _Pending, directory: str) -> bool:
         """Read what a parenthesis before or after words opens, unless it is a subshell."""
@@ -177,6 +186,7 @@ class _Reader(WordReader):
                 values = self.listed(")")
             else:
                 values = tuple(self.word()[0])
+            pending.before.setdefault(assigned[1], self.state.variables.get(assigned[1]))
             self._assign(assigned[1], values)
             return 0
         before = self.at

@@ -103,7 +103,8 @@ class WordReader(ABC):
                 continue
             if char in " \t\n;&|()<>":
                 break
-            plain, quoted = False, quoted or char in "'\""
+            ahead = text[self.at + (char == "$") : self.at + 2][:1]
+            plain, quoted = False, quoted or ahead in ("'", '"')
             parts.append(self._special(char))
         found = fields("".join(parts))
         return (found or ([""] if quoted else [])), plain
@@ -119,6 +120,8 @@ class WordReader(ABC):
             return self._upto("'")
         if char == '"':
             return self.quoted('"')
+        if char == "$" and self.text.startswith(("'", '"'), self.at):
+            return self._dollar(quoted=False)
         value = self._backticks() if char == "`" else self._dollar(quoted=False)
         return value if value == "" else SPLIT.join(value.split()) if value.strip() else SPLIT
 
@@ -268,6 +271,7 @@ class WordReader(ABC):
         return tuple(found)
 
     def blanks(self) -> None:
+        """Skip blanks and continued lines."""
         text = self.text
         while self.at < len(text):
             if text[self.at] in " \t":
@@ -278,6 +282,7 @@ class WordReader(ABC):
                 return
 
     def skip_lines(self) -> None:
+        """Skip blanks and line feeds."""
         while self.at < len(self.text) and self.text[self.at] in " \t\n":
             self.at += 1
 
