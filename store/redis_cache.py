@@ -24,32 +24,34 @@ _REASON: Final = 200  # characters
 _FOR_PEOPLE: Final = "cache.redis_url"
 
 # A value, the order in which values were put, and their weights, with the total in the field ''. Values that
-# time took away are forgotten first; then the oldest go until the new one has room.
+# time took away are discounted first; then the oldest go until all weigh no more than allowed. SET comes
+# before anything else is written, because a full server refuses only what a script writes first.
 PUT: Final = """
 local value, order, weights = KEYS[1], KEYS[2], KEYS[3]
 local seconds, weight, most = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+redis.call('SET', value, ARGV[1], 'EX', seconds)
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local total = tonumber(redis.call('HGET', weights, '') or 0)
-local function forget(name)
+local now = time[1] * 1000000 + time[2]
+local total = tonumber(redis.call('HGET', weights, '') or 0) + weight
+local function discount(name)
   total = total - tonumber(redis.call('HGET', weights, name) or 0)
-  redis.call('DEL', name)
   redis.call('ZREM', order, name)
   redis.call('HDEL', weights, name)
 end
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', order, '-inf', now - seconds * 1000)) do forget(name) end
-forget(value)
-while total + weight > most do
+discount(value)
+local past = now - seconds * 1000000
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', order, '-inf', past)) do discount(name) end
+while total > most do
   local oldest = redis.call('ZRANGE', order, 0, 0)[1]
-  if not oldest then total = 0 break end
-  forget(oldest)
+  if not oldest then total = weight break end
+  redis.call('DEL', oldest)
+  discount(oldest)
 end
-redis.call('SET', value, ARGV[1], 'EX', seconds)
 redis.call('ZADD', order, now, value)
-redis.call('HSET', weights, value, weight, '', total + weight)
+redis.call('HSET', weights, value, weight, '', total)
 redis.call('EXPIRE', order, seconds)
 redis.call('EXPIRE', weights, seconds)
-return total + weight
+return total
 """
 CLEAR: Final = """
 for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('DEL', name) end
@@ -216,4 +218,5 @@ def _place(url: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:_REASON] or type(error).__name__
+    text = str(error).partition(" script: ")[0]  # what follows names the script by its digest
+    return " ".join(text.split())[:_REASON] or type(error).__name__

@@ -11,11 +11,11 @@ from typing import Any
 
 PROGRAM = shutil.which("redis-server")
 REASON = "there is no redis-server in the PATH"
-READY = "Ready to accept connections"
+READY = "ready to accept connections"
 
 
 class RedisServer:
-    """A server on a socket file, so that no two tests want the same port. `options` are its own: `--port 0`."""
+    """A server on a socket file, so that no two tests want the same port. `options` are names and values."""
 
     def __init__(self, *options: str) -> None:
         """Start it and wait until it is ready."""
@@ -42,7 +42,7 @@ class RedisServer:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             lines.append(line)
-            if READY in line:
+            if READY in line.lower() and str(self.socket) in line:
                 return
         raise AssertionError("the server did not start: " + "".join(lines))
 

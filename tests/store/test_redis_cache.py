@@ -205,7 +205,7 @@ def test_a_full_server_is_still_read(
         attempts = cache.attempts
         cache.put("b", b"2")
         assert cache.attempts == attempts
-        assert "does not take values: OOM" in cache.fault
+        assert "does not take values: command not allowed when used memory" in cache.fault
         assert (cache.get("a"), cache.get("b")) == (b"1", None)
         client.config_set("maxmemory", 0)
         clock.advance(RETRY)
@@ -214,7 +214,7 @@ def test_a_full_server_is_still_read(
 
 
 def test_a_foreign_value_under_our_key_is_a_miss(server: RedisServer, make: Make) -> None:
-    """A value of another type is never returned; ours takes its place, and an index of others is left alone."""
+    """A value of another type is not returned and ours takes its place; an index of others is left alone."""
     cache = make(server.url)
     with server.client() as client:
         client.rpush(f"{PREFIX}:value:a", "x")
@@ -223,7 +223,8 @@ def test_a_foreign_value_under_our_key_is_a_miss(server: RedisServer, make: Make
         assert cache.get("a") == b"1"
         client.set(f"{PREFIX}:order", "theirs")
         cache.put("b", b"1")
-        assert (cache.get("a"), cache.get("b")) == (b"1", None)
+        cache.put("c", b"1")
+        assert (cache.get("a"), cache.get("c")) == (b"1", None)
         assert "does not take values" in cache.fault
         assert client.get(f"{PREFIX}:order") == b"theirs"
 
@@ -231,7 +232,7 @@ def test_a_foreign_value_under_our_key_is_a_miss(server: RedisServer, make: Make
 def test_an_option_that_decodes_values_gives_misses(server: RedisServer, make: Make) -> None:
     """A URL that asks the library for texts instead of bytes gets neither."""
     make(server.url).put("a", b"1")
-    with pytest.raises(ConfigError, match="cache.redis_url"):
+    with pytest.raises(ConfigError, match=r"cache\.redis_url"):
         make(f"{server.url}?decode_responses=yes&unheard_of=1")
     cache = make(f"{server.url}?decode_responses=yes")
     assert cache.get("a") is None
