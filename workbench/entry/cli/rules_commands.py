@@ -18,6 +18,10 @@ COMMANDS = {
         f"{_PLACE}.rules_show_commands:match",
         "Show which rules a task calls for, with the parts of their scores.",
     ),
+    "examples": Lazy(
+        f"{_PLACE}.rules_examples_commands:examples",
+        "Show or change the example messages a rule answers to.",
+    ),
     "tags": Lazy(
         f"{_PLACE}.rules_tags_commands:tags",
         "List the tags in use with the number of their rules, and what is wrong with any.",
