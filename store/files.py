@@ -77,6 +77,38 @@ def write_atomic(path: Path, data: bytes) -> None:
         sync_dir(path.parent)
 
 
+def replace_file(path: Path, data: bytes, *, expected: bytes | None) -> None:
+    """Replace a file of the user's that has the content `expected`, or make it where that is None.
+
+    Permissions stay, links are followed. Raises: StoreError; then what was there still is.
+    """
+    target = path.resolve()
+    with translated(f"writing {path}"):
+        try:
+            found: bytes | None = target.read_bytes()
+        except FileNotFoundError:
+            found = None
+        if found != expected:
+            raise StoreError(
+                f"{path} changed while it was about to be written", hint="Nothing was written: run it again."
+            )
+        mode = target.stat().st_mode & 0o7777 if found is not None else None
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.{new_id()}.tmp")
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                if mode is not None:
+                    temporary.chmod(mode)
+                sync_data(file.fileno())
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_dir(target.parent)
+
+
 def sync_data(descriptor: int) -> None:
     """Wait until the file's data, and its size, are on disk."""
     if hasattr(os, "fdatasync"):

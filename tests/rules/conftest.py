@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from store import generations
+from store import files, generations
 from store.memory import ManualClock, MemoryJournal
 from workbench.records.rules import Rule
 from workbench.rules.discover import RuleSource
@@ -89,4 +89,5 @@ def store(tmp_path: Path) -> RuleStore:
         lock=lambda name: contextlib.nullcontext(),
         now=clock.now,
         count_tokens=lambda text: len(text) // 4,
+        replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
     )

@@ -224,6 +224,7 @@ class Curating(RuleBasedStateMachine):
             lock=lambda name: contextlib.nullcontext(),
             now=clock.now,
             count_tokens=len,
+            replace_file=lambda path, data, expected: None,
         )
         self.curator = Curator(store, "test")
         self.past: list[dict[str, Rule]] = []

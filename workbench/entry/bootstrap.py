@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from store import generations, locks
+from store import files, generations, locks
 from store.clock import SystemClock
 from store.embedding import (
     DOWNLOAD,
@@ -126,6 +126,7 @@ def open_workspace(
         lock=partial(_lock, location.root),
         now=clock.now,
         lister=_excluding(_lister(root, repository), excluded),
+        replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
         notes=tuple(found for found in (note, _elsewhere(location)) if found),
         degraded=() if repository is not None else ("history",),
         control=None if repository is None else _version_control(repository),

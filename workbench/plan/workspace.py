@@ -15,6 +15,7 @@ from pathlib import Path
 from workbench.errors import GitError, StoreError
 from workbench.plan.adapters import Adapters, Limits, VersionControl
 from workbench.plan.intent import parse_intent
+from workbench.plan.rule_files import indexed_rule_files, listed_rule_files
 from workbench.plan.view import ProjectView, view_project
 from workbench.ports import Damaged
 from workbench.project.freshness import FreshnessReport
@@ -22,12 +23,7 @@ from workbench.project.index import ProjectIndex
 from workbench.project.keeping import PROJECT, Held, IndexKeeper, IndexLimits, IndexStore
 from workbench.project.snapshot import Snapshot
 from workbench.records.project import Freshness
-from workbench.rules.rulebook import (
-    Rulebook,
-    load_rulebook,
-    rule_candidates,
-    stored_rulebook,
-)
+from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook
 from workbench.rules.rulestore import RuleStore
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import GENERATION as HISTORY
@@ -83,7 +79,7 @@ class Workspace:
         self._view: ProjectView | None = None
         self._last_view: ProjectView | None = None  # of before the last change: paths are mostly the same
         self._touched: tuple[str, ...] = ()
-        self._candidates: tuple[Mapping[str, int], tuple[str, ...]] | None = None
+        self._candidates: tuple[Snapshot, tuple[str, ...]] | None = None
 
     @property
     def indexed(self) -> bool:
@@ -193,6 +189,17 @@ class Workspace:
             tuple(dict.fromkeys(notes)),
         )
 
+    def sync_rules(self, *, rebuild: bool = False) -> tuple[Rulebook, tuple[str, ...]]:
+        """Bring the rules alone in step with rule files and journals; return them and notes.
+
+        The project's names are listed and nothing is indexed, which takes a fraction of a `sync`. Raises:
+        StoreError.
+        """
+        adapters = self.adapters
+        found, notes = listed_rule_files(adapters.root, adapters.lister, self.limits.max_bytes)
+        self._rulebook = load_rulebook(self.rule_store(), found, self._rulebook, rebuild=rebuild)
+        return self._rulebook, (*notes, *self._rulebook.notes)
+
     def look(self) -> Stored:
         """Return what is stored and how it compares with the disk; nothing is brought in step."""
         notes: list[str] = []
@@ -239,9 +246,11 @@ class Workspace:
             return ()
 
     def _rule_files(self) -> tuple[str, ...]:
-        positions = self.index.positions
-        if self._candidates is None or self._candidates[0] is not positions:
-            self._candidates = (positions, rule_candidates(positions))
+        snapshot, limit = self.snapshot, self.limits.max_bytes
+        if snapshot.capped:
+            return listed_rule_files(self.adapters.root, self.adapters.lister, limit)[0]
+        if self._candidates is None or self._candidates[0].paths is not snapshot.paths:
+            self._candidates = (snapshot, indexed_rule_files(snapshot, limit))
         return self._candidates[1]
 
     def rule_store(self) -> RuleStore:
@@ -258,6 +267,7 @@ class Workspace:
             lock=adapters.lock,
             now=adapters.now,
             count_tokens=adapters.count_tokens,
+            replace_file=adapters.replace_file,
         )
 
 

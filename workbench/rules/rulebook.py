@@ -18,7 +18,7 @@ from workbench.rules.discover import RuleSource, discover, read_source
 from workbench.rules.formats.families import family_of
 from workbench.rules.ledger import AUTOMATIC, STREAM, USAGE_STREAM, Ledger, read_usage, used
 from workbench.rules.lexical import RuleWords, index_words
-from workbench.rules.rulestore import LOCK, RuleStore, imagine, record
+from workbench.rules.rulestore import LOCK, RuleStore, record
 
 if TYPE_CHECKING:
     from workbench.rules.stepping import InStep
@@ -34,7 +34,7 @@ class Rulebook:
 
     `warnings` are about rule files; `notes` say what could not be kept for the next run. `pending` counts
     changes of the store that rule files do not have yet, `conflicts` what store and file changed differently.
-    `used_until` says up to where the journals of use are counted in.
+    `used_until` says up to where the journals of use are counted in; `named` are files imported by name.
     """
 
     rules: tuple[Rule, ...]
@@ -45,6 +45,7 @@ class Rulebook:
     pending: int = 0
     conflicts: int = 0
     used_until: tuple[int, int] = (0, 0)
+    named: tuple[RuleSource, ...] = ()
     changed: int = field(default=0, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -62,19 +63,26 @@ def load_rulebook(
     Files that cannot be read keep the rules known of them and are named in `warnings`. With `rebuild`
     what was kept of earlier runs is made anew.
     """
-    home = None if store.home is None else str(store.home)
-    sources = discover(str(store.root), home, candidates)
-    signature = _signature(store, sources)
+    sources = found_sources(store, candidates)
     if not rebuild:
-        if previous is not None and previous.signature == signature and not previous.notes:
+        if previous is not None and not previous.notes and _is_current(store, sources, previous):
             return _with_usage(store, previous)
-        saved = _open(store, signature)
+        saved = _open(store, sources)
         if saved is not None:
             return _with_usage(store, saved)
     with store.lock(LOCK):
         # Another process may have imported the same changes while this one waited.
-        found = None if rebuild else _open(store, _signature(store, sources))
-        return _with_usage(store, found) if found is not None else _import(store, sources)
+        saved = None if rebuild else _open(store, sources)
+        return _import(store, sources) if saved is None else _with_usage(store, saved)
+
+
+def found_sources(store: RuleStore, candidates: Sequence[str]) -> tuple[RuleSource, ...]:
+    """Return the rule files of a project and its user that are found by themselves."""
+    return discover(str(store.root), None if store.home is None else str(store.home), candidates)
+
+
+def _is_current(store: RuleStore, sources: Sequence[RuleSource], book: Rulebook) -> bool:
+    return book.signature == _signature(store, [*sources, *book.named])
 
 
 def stored_rulebook(store: RuleStore) -> Rulebook | None:
@@ -83,20 +91,23 @@ def stored_rulebook(store: RuleStore) -> Rulebook | None:
 
 
 def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
-    from workbench.rules.stepping import bring_in_step  # only when rule files or journals changed
+    from workbench.rules.stepping import (
+        bring_in_step,
+        named_sources,
+    )  # only when rule files or journals changed
 
-    signature = _signature(store, sources)
     ledger = store.ledger()
+    named = named_sources(store, ledger, {source.path for source in sources})
+    signature = _signature(store, [*sources, *named])
     found = bring_in_step(store, ledger, sources)
     notes: list[str] = []
     try:
-        record(store, found.drafts, by=AUTOMATIC, ledger=ledger)
+        record(store, found.drafts, by=AUTOMATIC)
         if found.drafts:
-            signature = _signature(store, sources)
+            signature = _signature(store, [*sources, *named])
     except StoreError as error:
         notes.append(f"changed rules are not recorded: {error.message}")
-        imagine(store, found.drafts, by=AUTOMATIC, ledger=ledger)
-    book = _book(store, ledger, found, signature)
+    book = replace(_book(store, ledger, found, signature), named=tuple(named))
     try:
         _save(store, book)
     except StoreError as error:
@@ -159,15 +170,17 @@ def _with_usage(store: RuleStore, book: Rulebook) -> Rulebook:
     return replace(book, rules=tuple(used(rule, counts) for rule in book.rules), used_until=until)
 
 
-def _open(store: RuleStore, signature: str | None) -> Rulebook | None:
+def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | None:
+    """Return the stored rules; with `sources`, only if they are what files and journals say."""
     directory = store.latest(GENERATION)
     if directory is None:
         return None
     try:
         document = json.loads((directory / _FILE).read_bytes())
-        if signature is not None and document["signature"] != signature:
+        named = msgspec.convert(document["named"], tuple[RuleSource, ...])
+        if sources is not None and document["signature"] != _signature(store, [*sources, *named]):
             return None
-        return _from_document(document)
+        return replace(_from_document(document), named=named)
     except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
 
@@ -195,6 +208,7 @@ def _save(store: RuleStore, book: Rulebook) -> None:
         "pending": book.pending,
         "conflicts": book.conflicts,
         "used_until": list(book.used_until),
+        "named": [msgspec.to_builtins(source) for source in book.named],
     }
     # The standard library's JSON, for names that are not UTF-8 are lone surrogates, which it alone can write.
     payload = json.dumps(document).encode("ascii")

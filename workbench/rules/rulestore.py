@@ -21,6 +21,7 @@ class RuleStore:
     """Where rules come from and go to. `home` is None when the user's own rule files are not to be read.
 
     `publish` and `latest` keep a generation of a kind; `lock` is held while journals are read and written.
+    `replace_file(path, data, expected)` writes a rule file that has the bytes `expected`, None for a new one.
     """
 
     root: Path
@@ -33,6 +34,7 @@ class RuleStore:
     lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
     count_tokens: Callable[[str], int]
+    replace_file: Callable[[Path, bytes, bytes | None], None]
 
     def moment(self) -> str:
         """Return the time as rules carry it."""
@@ -47,20 +49,18 @@ class RuleStore:
         return read_usage((self.journal, self.home_journal), until=until)
 
 
-def record(store: RuleStore, drafts: Sequence[Draft], *, by: str, ledger: Ledger | None = None) -> None:
-    """Write drafts, those of a journal in one piece, and bring them into a ledger.
+def record(store: RuleStore, drafts: Sequence[Draft], *, by: str) -> None:
+    """Write drafts, those of a journal in one piece.
 
     The caller holds the lock. Raises: StoreError, and then nothing is written of the journal that refused.
     """
     for journal, home in ((store.journal, False), (store.home_journal, True)):
         mine = [(draft.kind, draft.body) for draft in drafts if draft.home is home]
-        for entry in journal.append_all(STREAM, mine, by=by):
-            if ledger is not None:
-                take(ledger, entry, home)
+        journal.append_all(STREAM, mine, by=by)
 
 
 def imagine(store: RuleStore, drafts: Iterable[Draft], *, by: str, ledger: Ledger) -> None:
-    """Bring drafts into a ledger without writing them: for when nothing can be written."""
+    """Bring drafts into a ledger without writing them."""
     at = datetime.fromtimestamp(store.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
     for draft in drafts:
         take(ledger, Entry(new_id(), at, draft.kind, by, draft.body), draft.home)

@@ -11,9 +11,9 @@ from workbench.records.rules import Rule
 from workbench.rules.curation import Draft, Marks, forgotten, marks, put, removed, synced
 from workbench.rules.discover import RuleSource, read_source
 from workbench.rules.importing import RuleImport, import_rules
-from workbench.rules.ledger import FileState, Ledger
+from workbench.rules.ledger import AUTOMATIC, FileState, Ledger
 from workbench.rules.merging import FileMerge, Incoming, merge_file
-from workbench.rules.rulestore import RuleStore
+from workbench.rules.rulestore import RuleStore, imagine
 
 _REASONS = {
     Incoming.ADDED: "new in {file}",
@@ -49,6 +49,7 @@ def bring_in_step(
 ) -> InStep:
     """Import rule files and merge each with the store.
 
+    The ledger is brought along; the drafts are what has to be written so that the journals agree with it.
     Files known from before that are gone take their rules with them; files that cannot be read change
     nothing. With `named` only the given files are looked at, and they are remembered as imported by name.
     """
@@ -67,6 +68,19 @@ def bring_in_step(
         files=imported.files,
     )
     told = marks(f"import {_several(imported.files)}")
+    _merge_all(found, store, ledger, imported, told, named=named)
+    if _reaches_other_files(found, ledger):
+        first, found.merges = found.merges, []
+        _merge_all(found, store, ledger, imported, told, named=named)
+        incoming = {merge.state.file: merge.incoming for merge in first}
+        for merge in found.merges:
+            merge.incoming = [*incoming.get(merge.state.file, ()), *merge.incoming]
+    return found
+
+
+def _merge_all(
+    found: InStep, store: RuleStore, ledger: Ledger, imported: RuleImport, told: Marks, *, named: bool
+) -> None:
     rules = _by_file(imported)
     for read in imported.read:
         before = ledger.files.get(read.file)
@@ -74,13 +88,27 @@ def bring_in_step(
         fresh = replace(
             state, format=read.format, digest=read.digest, home=read.home, named=state.named or named
         )
-        _draft(found, ledger, before, merge_file(ledger, fresh, rules[read.file], now=store.moment()), told)
+        merge = merge_file(ledger, fresh, rules[read.file], now=store.moment())
+        _take_in(found, store, ledger, before, merge, told)
     for state in () if named else _gone(store, ledger, imported):
         merge = merge_file(ledger, replace(state, digest=""), (), now=store.moment())
-        _draft(found, ledger, state, merge, told)
+        _take_in(found, store, ledger, state, merge, told)
         if not merge.state.anchors:
-            found.drafts.append(forgotten(state, told))
-    return found
+            _draft(found, store, ledger, [forgotten(state, told)])
+
+
+def _reaches_other_files(found: InStep, ledger: Ledger) -> bool:
+    """Whether a file changed rules that stand in another one, too: that one is now behind."""
+    places = {(anchor.rule_id, state.file) for state in ledger.files.values() for anchor in state.anchors}
+    files = defaultdict(set)
+    for rule, file in places:
+        files[rule].add(file)
+    return any(
+        files[change.before.id] - {merge.state.file}
+        for merge in found.merges
+        for change in merge.incoming
+        if change.before is not None and change.what is not Incoming.REFRESHED
+    )
 
 
 def named_sources(store: RuleStore, ledger: Ledger, known: set[str]) -> list[RuleSource]:
@@ -96,24 +124,37 @@ def named_sources(store: RuleStore, ledger: Ledger, known: set[str]) -> list[Rul
     return sorted(found, key=lambda source: source.path)
 
 
-def _draft(found: InStep, ledger: Ledger, before: FileState | None, merge: FileMerge, told: Marks) -> None:
+def _take_in(
+    found: InStep,
+    store: RuleStore,
+    ledger: Ledger,
+    before: FileState | None,
+    merge: FileMerge,
+    told: Marks,
+) -> None:
     """Draft what a merge brings into the store."""
     found.merges.append(merge)
+    drafts: list[Draft] = []
     for change in merge.incoming:
-        reason = _REASONS[change.what].format(file=merge.state.file)
-        mine = replace(told, reason=reason)
+        mine = replace(told, reason=_REASONS[change.what].format(file=merge.state.file))
         if change.after is not None:
-            found.drafts.append(put(change.after, mine))
+            drafts.append(put(change.after, mine))
         elif change.before is not None:
-            found.drafts.append(removed(change.before, mine))
+            drafts.append(removed(change.before, mine))
         found.changed += change.what is not Incoming.REFRESHED
     for gone, earlier in merge.revived:
         rule = ledger.live.get(gone)
         if rule is not None:
-            reason = f"changed back in {merge.state.file}"
-            found.drafts.append(removed(rule, replace(told, reason=reason), earlier))
+            mine = replace(told, reason=f"changed back in {merge.state.file}")
+            drafts.append(removed(rule, mine, earlier))
     if merge.state != before:
-        found.drafts.append(synced(merge.state, told))
+        drafts.append(synced(merge.state, told))
+    _draft(found, store, ledger, drafts)
+
+
+def _draft(found: InStep, store: RuleStore, ledger: Ledger, drafts: Sequence[Draft]) -> None:
+    found.drafts += drafts
+    imagine(store, drafts, by=AUTOMATIC, ledger=ledger)
 
 
 def _several(files: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ DERIVED: Final = ("authority", "priority", "category", "scope", "tags", "level")
 """What an import reads out of a file and a person may decide otherwise."""
 
 AS_IMPORTED: Final = "as_imported"
-"""The key of `metadata` that keeps what an import decided, so that decisions of people can be told from it."""
+"""The key of `metadata` with what an import decided, so that decisions of people can be told from it."""
 
 HISTORY: Final = "version_history"
 
