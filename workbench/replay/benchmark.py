@@ -25,7 +25,7 @@ from workbench.replay.answers import (
     message_f1,
     ranking_figures,
 )
-from workbench.replay.datasets import RulesDataset, Split
+from workbench.replay.datasets import Message, RulesDataset, Split
 from workbench.replay.statistics import Difference, mean_difference, micro_f1_difference, micro_f1_interval
 from workbench.replay.systems import HYBRID, Embed, System
 
@@ -141,21 +141,34 @@ def _answers(
 ) -> dict[str, _Run]:
     runs = {system.name: _Run() for system in systems}
     total = len(dataset.messages)
-    for number, message in enumerate((*dataset.messages[:_WARM_UP], *dataset.messages)):
-        started = clock()
-        vector = embed([message.text])[0] if embed is not None else None
-        embedding = clock() - started
-        for system in systems:
-            started = clock()
-            ranked = system.rank(message.text, vector)
-            seconds = clock() - started
-            if number >= min(_WARM_UP, total):
-                found = runs[system.name]
-                found.answers.append(Answer(message, ranked))
-                found.alone.append(seconds)
-                found.embedded.append(seconds + (embedding if system.needs_vector else 0.0))
-        progress("Matching", max(0, number - _WARM_UP), total)
+    progress("Matching", 0, total)
+    for message in dataset.messages[:_WARM_UP]:
+        _time(message, systems, embed, clock, {system.name: _Run() for system in systems})
+    for done, message in enumerate(dataset.messages, start=1):
+        _time(message, systems, embed, clock, runs)
+        progress("Matching", done, total)
     return runs
+
+
+def _time(
+    message: Message,
+    systems: Sequence[System],
+    embed: Embed | None,
+    clock: Callable[[], float],
+    runs: dict[str, _Run],
+) -> None:
+    """Add every system's answer to a message, and how long it took, to its run."""
+    started = clock()
+    vector = embed([message.text])[0] if embed is not None else None
+    embedding = clock() - started
+    for system in systems:
+        started = clock()
+        ranked = system.rank(message.text, vector)
+        seconds = clock() - started
+        found = runs[system.name]
+        found.answers.append(Answer(message, ranked))
+        found.alone.append(seconds)
+        found.embedded.append(seconds + (embedding if system.needs_vector else 0.0))
 
 
 def _system(name: str, found: _Run, threshold: float) -> SystemReport:

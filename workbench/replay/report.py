@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from workbench.replay.benchmark import BenchmarkReport, Comparison, SystemReport
-from workbench.replay.statistics import Difference
 
 SIGNIFICANT = 0.05
 
@@ -87,19 +86,18 @@ def _chosen(report: BenchmarkReport) -> str:
 
 
 def _comparison(one: Comparison) -> str:
-    return f"{one.first} - {one.second}: F1 {_difference(one.f1)}; macro F1 {_difference(one.macro_f1)}" + (
-        "" if min(one.f1.p, one.macro_f1.p) < SIGNIFICANT else ": no difference shown"
-    )
-
-
-def _difference(one: Difference) -> str:
-    return f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}], p = {one.p:.4f}"
+    lines = [
+        f"  {name:<8}  {gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]  p = {gap.p:.4f}"
+        + ("" if gap.p < SIGNIFICANT else ": no difference shown")
+        for name, gap in (("F1", one.f1), ("macro F1", one.macro_f1))
+    ]
+    return "\n".join([f"{one.first} - {one.second}", *lines])
 
 
 def _kinds(report: BenchmarkReport) -> str:
     counts = {kind: count for system in report.systems for kind, (count, _) in system.kinds.items()}
     rows = [
-        [kind or "(none)", str(count), *(f"{system.kinds[kind][1]:.3f}" for system in report.systems)]
+        [kind or "no kind", str(count), *(f"{system.kinds[kind][1]:.3f}" for system in report.systems)]
         for kind, count in counts.items()
     ]
     head = ["", "messages", *(system.name for system in report.systems)]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from workbench.records.rules import Rule
 from workbench.replay.answers import Ranked
-from workbench.rules.lexical import index_words
-from workbench.rules.match import MatchParams, RuleQuery, match_rules
-from workbench.rules.relevance import by_meaning, by_words, rule_texts
+from workbench.rules.match import MatchParams, RuleQuery
+from workbench.rules.relevance import Mode
+from workbench.rules.searching import RuleIndex, index_rules, match_message
+from workbench.rules.vectors import rule_texts, rule_vectors
 
 if TYPE_CHECKING:
     from workbench.ports import Float32
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 VECTOR: Final = "vector"
 BM25: Final = "bm25"
 HYBRID: Final = "hybrid"
+
+MODES: Final[dict[str, Mode]] = {VECTOR: "dense", BM25: "sparse", HYBRID: "hybrid"}
 
 Embed = Callable[[Sequence[str]], "Float32"]
 """Texts to float32 [n, dimensions], rows of length 1."""
@@ -37,41 +41,29 @@ class System:
 
 
 def rule_systems(
-    rules: Sequence[Rule], embed: Embed | None, params: MatchParams | None = None
+    rules: Sequence[Rule], embed: Embed | None, *, model: str = "", params: MatchParams | None = None
 ) -> tuple[System, ...]:
     """Return the systems over these rules: vector, bm25 and hybrid, or bm25 alone without `embed`.
 
-    Raises: ModelError if the rules cannot be embedded.
+    `model` is the identity of the vectors, which calibration goes by. Raises: ModelError if the rules cannot
+    be embedded.
     """
     by_relevance = replace(
         params or MatchParams(), threshold=0.0, hybrid_weight=1.0, priority_weight=0.0, scope_weight=0.0
     )
-    words = index_words(rules)
-
-    def ranked(message: str, vector: Float32 | None, lexical: Float32 | None) -> Ranked:
-        found = match_rules(rules, RuleQuery(message), vector, lexical, by_relevance)
-        return tuple((match.rule.id, match.relevance) for match in found if match.relevance > 0)
-
-    def by_bm25(message: str, vector: Float32 | None) -> Ranked:
-        return ranked(message, None, by_words(words, message))
-
     if embed is None:
-        return (System(BM25, needs_vector=False, rank=by_bm25),)
-    vectors = embed(rule_texts(rules))
+        return (_system(BM25, index_rules(rules), by_relevance),)
+    texts = rule_texts(rules)
+    index = index_rules(rules, vectors=rule_vectors(texts, embed(texts.texts), model))
+    return tuple(_system(name, index, by_relevance) for name in MODES)
 
-    def meaning(vector: Float32 | None) -> Float32:
-        if vector is None:
-            raise ValueError("a message cannot be matched by its meaning without its vector")
-        return by_meaning(vectors @ vector)
 
-    def by_vector(message: str, vector: Float32 | None) -> Ranked:
-        return ranked(message, meaning(vector), None)
+def _system(name: str, index: RuleIndex, params: MatchParams) -> System:
+    return System(name, name != BM25, partial(_rank, index, params, name))
 
-    def by_both(message: str, vector: Float32 | None) -> Ranked:
-        return ranked(message, meaning(vector), by_words(words, message))
 
-    return (
-        System(VECTOR, needs_vector=True, rank=by_vector),
-        System(BM25, needs_vector=False, rank=by_bm25),
-        System(HYBRID, needs_vector=True, rank=by_both),
-    )
+def _rank(index: RuleIndex, params: MatchParams, name: str, message: str, vector: Float32 | None) -> Ranked:
+    if vector is None and name != BM25:
+        raise ValueError(f"{name} cannot match a message without its vector")
+    found = match_message(index, RuleQuery(message), vector, params, mode=MODES[name])
+    return tuple((match.rule.id, match.relevance) for match in found.matches if match.relevance > 0)

@@ -34,13 +34,14 @@ def _rules(here: Invocation, folder: Path) -> None:
             limit=config.rules.max,
         )
         embed = None if embedder is None else embedder.embed
-        systems = rule_systems(dataset.rules, embed, params)
+        model = "" if embedder is None else embedder.model
+        systems = rule_systems(dataset.rules, embed, model=model, params=params)
         found = benchmark.run(
             dataset,
             systems,
             embed,
             time.perf_counter,
-            model="" if embedder is None else embedder.model,
+            model=model,
             note=note,
             progress=lambda stage, done, total: line(done, total, stage),
         )
