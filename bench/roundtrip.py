@@ -93,7 +93,8 @@ def check(before: bytes, path: str, rules: Sequence[Rule], index: int, edit: Edi
     elif isinstance(edit, Delete):
         del texts[index]
     else:
-        at = [rule.provenance.line for rule in again if rule.provenance].index(result.placed[0][0])
+        place = result.placed[0] or (0, 0)
+        at = [rule.provenance.line for rule in again if rule.provenance].index(place[0])
         texts.insert(at, NEW)
     after = [" ".join(rule.rule.split()) for rule in again]
     also = {" ".join(change.before.split()): " ".join(change.after.split()) for change in result.changed}

@@ -87,8 +87,8 @@ def try_edits(data: bytes, edits: Sequence[Edit]) -> EditResult:
         if found.unit is not None:
             taken.add(found.unit)
         options[at] = found
-    settled: dict[int, Patch] = {}
-    for at, reason in _settle(parsed, options, sorted(options), settled):
+    settled, reasons = _settle(parsed, options)
+    for at, reason in reasons.items():
         refused[at] = Refused(at, options[at].line, reason, _hint(reason))
     after, read = _attempt(parsed, settled)
     ordered = tuple(refused[at] for at in sorted(refused))
@@ -125,27 +125,67 @@ def unit_text_for(rule_text: str, unit: Unit) -> str:
     return rule_text.removeprefix(lead_in(unit))
 
 
-def _settle(
+def _settle(parsed: Parsed, options: Mapping[int, Options]) -> tuple[dict[int, Patch], dict[int, str]]:
+    """Return a patch for each edit so that all read back well together, and why the others can't be made.
+
+    All edits are tried at once. An edit that reads wrongly takes its next layout; where the text around
+    edits reads wrongly the edits next to it are tried alone, and what then still fails by halves.
+    """
+    choice = dict.fromkeys(sorted(options), 0)
+    reasons: dict[int, str] = {}
+    alone: set[int] = set()
+    while True:
+        read = _attempt(parsed, {at: options[at].patches[turn] for at, turn in choice.items()})[1]
+        if not read.reason:
+            return {at: options[at].patches[turn] for at, turn in choice.items()}, _final(reasons, choice)
+        if read.failed:
+            for at, reason in read.failed.items():
+                reasons.setdefault(at, reason)
+                _next_layout(choice, at, options[at])
+            continue
+        suspects = [at for at in read.suspects if at not in alone]
+        if not suspects:
+            break
+        for at in suspects:
+            alone.add(at)
+            reason = _attempt(parsed, {at: options[at].patches[choice[at]]})[1].reason
+            while at in choice and reason:
+                reasons.setdefault(at, reason)
+                _next_layout(choice, at, options[at])
+                if at in choice:
+                    reason = _attempt(parsed, {at: options[at].patches[choice[at]]})[1].reason
+    settled: dict[int, Patch] = {}
+    reasons.update(_by_halves(parsed, options, list(choice), settled))
+    return settled, _final(reasons, settled)
+
+
+def _next_layout(choice: dict[int, int], at: int, options: Options) -> None:
+    choice[at] += 1
+    if choice[at] == len(options.patches):
+        del choice[at]
+
+
+def _final(reasons: Mapping[int, str], made: Mapping[int, object]) -> dict[int, str]:
+    return {at: reason for at, reason in reasons.items() if at not in made}
+
+
+def _by_halves(
     parsed: Parsed, options: Mapping[int, Options], group: Sequence[int], settled: dict[int, Patch]
 ) -> Iterator[tuple[int, str]]:
-    """Find a patch for each edit that reads back well, halving the group where one doesn't."""
-    if not group:
-        return
-    _, read = _attempt(parsed, settled | {at: options[at].patches[0] for at in group})
-    if read.reason == "":
+    """Settle edits that are well alone and not together, halving the group where it reads wrongly."""
+    reason = _attempt(parsed, settled | {at: options[at].patches[0] for at in group})[1].reason
+    if not reason:
         settled.update((at, options[at].patches[0]) for at in group)
-        return
-    if len(group) > 1:
+    elif len(group) > 1:
         middle = len(group) // 2
-        yield from _settle(parsed, options, group[:middle], settled)
-        yield from _settle(parsed, options, group[middle:], settled)
-        return
-    reason = read.reason
-    for patch in options[group[0]].patches[1:]:
-        if _attempt(parsed, settled | {group[0]: patch})[1].reason == "":
-            settled[group[0]] = patch
-            return
-    yield group[0], reason
+        yield from _by_halves(parsed, options, group[:middle], settled)
+        yield from _by_halves(parsed, options, group[middle:], settled)
+    else:
+        for patch in options[group[0]].patches[1:]:
+            if not _attempt(parsed, settled | {group[0]: patch})[1].reason:
+                settled[group[0]] = patch
+                return
+        yield group[0], reason
 
 
 def _attempt(parsed: Parsed, patches: Mapping[int, Patch]) -> tuple[bytes, ReadBack]:

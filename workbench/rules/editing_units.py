@@ -155,7 +155,7 @@ def options_for(parsed: Parsed, edit: Edit) -> Options:
 def _checked(text: str, before: str, line: int) -> str:
     """Return the text as it will be written.
 
-    Raises: ParseError for nothing at all, and for comment marks that would open or close a comment of the file.
+    Raises: ParseError for nothing at all, and for comment marks that would open or close the file's comments.
     """
     text = as_written(text)
     if not text:
@@ -179,7 +179,7 @@ def _comments_close(text: str) -> bool:
 
 
 def _own_texts(text: str, lead: str) -> Iterable[str]:
-    """Return the texts a unit may have for its rule to read `text`: as it is, without its lead, on one line."""
+    """Return the texts a unit may have for its rule to read `text`: without its lead, whole, on one line."""
     own = text.removeprefix(lead)
     texts = [own, text] if own and own != text else [text]
     for candidate in texts:
@@ -213,7 +213,7 @@ def _row(parsed: Parsed, unit: Unit, at: int, text: str) -> Patch:
 
 
 def _deletions(parsed: Parsed, unit: Unit, at: int) -> tuple[Patch, ...]:
-    """Return the ways to delete a unit: with the blank line it leaves doubled, or with a blank line for it."""
+    """Return the ways to delete a unit: with the blank line it leaves doubled, or one in its stead."""
     start, stop = unit.line - 1, unit.end_line
     above = start == 0 or start == parsed.front.body_start or not parsed.lines[start - 1].strip()
     below = stop < len(parsed.lines) and not parsed.lines[stop].strip()
@@ -241,23 +241,22 @@ def _insertion(parsed: Parsed, edit: Insert) -> Options:
         previous = parsed.units[at - 1] if at else None
         following = parsed.units[at] if at < len(parsed.units) else None
         for own in _own_texts(text, _lead_at(previous, following)):
-            for lines in _inserted(parsed, own, line, previous, following):
-                found.append(Patch(line, line, lines, text, None, at))
+            layouts = _inserted(parsed, own, line, previous, following)
+            found.extend(Patch(line, line, lines, text, None, at) for lines in layouts)
     return Options(tuple(dict.fromkeys(found)), after)
 
 
 def _spots(parsed: Parsed, before: int, after: int) -> Iterable[tuple[int, int]]:
-    """Return (index of the unit after it, line before it) where a rule can go: here, below what is indented
-    under the bullet here, below the list, at the end of the section.
+    """Return (index of the unit after it, line before it) of the places for a new rule, the nearest first.
+
+    Here or below what is indented under the bullet here, below the list, at the end of the section.
     """
     units, lines = parsed.units, parsed.lines
     ends = [before]
     if before:
         margin = _margin(lines, units[before - 1])
-        ends.append(_while(units, before, lambda unit: _margin(lines, unit) > margin))
-    ends.append(
-        _while(units, before, lambda unit: unit.kind is Kind.BULLET or lines[unit.line - 1][:1].isspace())
-    )
+        ends.insert(0, _while(units, before, lambda unit: _margin(lines, unit) > margin))
+    ends.append(_while(units, before, lambda unit: unit.kind is Kind.BULLET or _margin(lines, unit) > 0))
     ends.append(_while(units, before, lambda unit: unit.kind not in (Kind.HEADING, Kind.BREAK)))
     for end in dict.fromkeys(ends):
         yield end, after if end == before else units[end - 1].end_line

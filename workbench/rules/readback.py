@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,10 @@ from workbench.rules.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A rule that was not edited and reads differently, at this line of the edited file."""
+    """A rule that was not edited and reads differently, at this line of the edited file.
+
+    `before` is empty for an introduction that reads as a rule now that its list is gone.
+    """
 
     line: int
     before: str
@@ -25,10 +29,14 @@ class Change:
 class ReadBack:
     """What an edited file says. `reason` is why it is not what was meant, empty if it is.
 
-    `lines` and `placed` give where units stand now, by their lines before and by the edit's number.
+    `failed` are the reasons of edits whose own unit reads wrongly; where another unit does, `suspects` are
+    the edits before and after it. `lines` and `placed` give where units stand now, by their lines before and
+    by the edit's number.
     """
 
     reason: str = ""
+    failed: dict[int, str] = field(default_factory=dict)
+    suspects: tuple[int, ...] = ()
     notes: list[str] = field(default_factory=list)
     changed: list[Change] = field(default_factory=list)
     lines: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
@@ -49,12 +57,28 @@ def read_back(before: Parsed, patches: Mapping[int, Patch], after: Parsed) -> Re
         return result
     expected = list(_expected(before, patches))
     for (unit, at, patch), found in zip(expected, after.units, strict=False):
-        result.reason = _compare(unit, at, patch, found, result)
-        if result.reason:
-            return result
-    if len(expected) != len(after.units):
-        result.reason = "would be split up, or run together with the text around it"
+        if at is not None and patch is not None and patch.text is not None:
+            reason = _edited(unit, at, patch.text, found, result)
+            if reason:
+                result.failed[at] = reason
+        elif unit is not None:
+            result.reason = _same(unit, found, result)
+            if result.reason:
+                result.suspects = _around(patches, unit.line)
+                break
+    else:
+        if len(expected) != len(after.units):
+            result.reason = "would be split up, or run together with the text around it"
+            result.suspects = _around(patches, len(before.lines) + 1)
+    result.reason = next(iter(result.failed.values()), result.reason)
     return result
+
+
+def _around(patches: Mapping[int, Patch], line: int) -> tuple[int, ...]:
+    """Return the edits before and after a line, which may have changed how it reads."""
+    ordered = sorted((patch.start, at) for at, patch in patches.items())
+    place = bisect_left(ordered, (line, -1))
+    return tuple(at for _, at in ordered[max(0, place - 1) : place + 1])
 
 
 def _expected(before: Parsed, patches: Mapping[int, Patch]) -> Iterator[Expected]:
@@ -75,18 +99,16 @@ def _expected(before: Parsed, patches: Mapping[int, Patch]) -> Iterator[Expected
             yield unit, *edited[index]
 
 
-def _compare(unit: Unit | None, at: int | None, patch: Patch | None, found: Unit, result: ReadBack) -> str:
-    """Return why a unit of the edited file is not the one that should be there, '' if it is."""
-    if patch is None or at is None or patch.text is None:
-        return "" if unit is None else _same(unit, found, result)
+def _edited(unit: Unit | None, at: int, text: str, found: Unit, result: ReadBack) -> str:
+    """Return why an edited unit does not read as it should, '' if it does."""
     says = worded(found)
-    if " ".join(says.split()) != " ".join(patch.text.split()):
-        if says.endswith(patch.text) or patch.text.endswith(says):
+    if " ".join(says.split()) != " ".join(text.split()):
+        if says.endswith(text) or text.endswith(says):
             return f"would read {_short(says)!r} there, after what introduces or prohibits it"
         return f"would read {_short(says)!r} there"
     if not is_rule(found):
         return "reads as no instruction there and would not be imported as a rule"
-    if says != patch.text:
+    if says != text:
         result.notes.append(f"line {found.line}: line breaks and spaces of the rule changed")
     if unit is not None:
         result.lines[unit.line, unit.end_line] = (found.line, found.end_line)
@@ -106,7 +128,7 @@ def _same(unit: Unit, found: Unit, result: ReadBack) -> str:
         return f"the rule at line {unit.line} depends on it and would no longer read as one"
     before, after = worded(unit), worded(found)
     if stays and (not was or before != after):
-        result.changed.append(Change(found.line, before, after))
+        result.changed.append(Change(found.line, before if was else "", after))
         result.notes.append(f"line {found.line}: now reads {_short(after)!r}")
     return ""
 

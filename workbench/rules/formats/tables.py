@@ -23,8 +23,20 @@ def new_row(line: str, header: str, text: str) -> str | None:
     for at, value in reversed(list(zip(shown, values, strict=True))):
         if value != cells[at]:
             start, end = spans[at]
-            line = line[:start] + value.replace("|", "\\|") + line[end:]
+            line = line[:start] + _escaped(value, line[start:end]) + line[end:]
     return line
+
+
+def _escaped(value: str, before: str) -> str:
+    """Return a cell's words with their bars escaped, in code spans unless the cell had bare ones there."""
+    if "|" not in before.replace("\\|", ""):
+        return value.replace("|", "\\|")
+    pieces = []
+    at = 0
+    for span in CODE_SPAN.finditer(value):
+        pieces += [value[at : span.start()].replace("|", "\\|"), span[0]]
+        at = span.end()
+    return "".join(pieces) + value[at:].replace("|", "\\|")
 
 
 def cell_spans(line: str) -> tuple[tuple[int, int], ...]:

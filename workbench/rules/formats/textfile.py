@@ -20,7 +20,7 @@ _BYTES_OR_CHAR = re.compile("[\udc80-\udcff]+|.", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file's lines. `raw` are as stored, `ends` their ends, `shown` what an import reads, all of one length.
+    """A file's lines. `raw` are as stored, `ends` their ends, `shown` what an import reads, all as many.
 
     Bytes that can't be decoded stand in `raw` as lone surrogates. `half` is the odd last byte of UTF-16.
     """
