@@ -90,7 +90,7 @@ COMMANDS = {
     "--replay",
     metavar="PATH",
     type=click.Path(),
-    help="Measure the program on the dataset in a folder, and exit.",
+    help="Measure the program on a dataset (messages and the rules each should match), and exit.",
 )
 @click.pass_context
 def cli(context: click.Context, replay: str | None) -> None:
