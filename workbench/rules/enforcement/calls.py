@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.errors import UsageError
 from workbench.rules.enforcement.commands import Commands, index_commands
-from workbench.rules.enforcement.files import Use, files_of
+from workbench.rules.enforcement.files import Form, Use, files_of, forms
 from workbench.rules.enforcement.shell import ShellLine, joined, read_shell, run_words
 
 MAX_TEXT = 2_000_000  # characters of all texts of an input together
@@ -80,7 +80,19 @@ class Facts:
     """What a call contains, found out once for all checks."""
 
     call: ToolCall
-    _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    disk: bool = True
+    _forms: dict[Use, tuple[Form, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def forms(self, use: Use) -> tuple[Form, ...]:
+        """Return a used path as globs are compared with it; links and wildcards are followed with `disk`."""
+        known = self._forms.get(use)
+        if known is None:
+            call = self.call
+            known = tuple(
+                dict.fromkeys(forms(use, cwd=self.directory, root=call.root, home=call.home, disk=self.disk))
+            )
+            self._forms[use] = known
+        return known
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -134,7 +146,8 @@ class Facts:
 
 def writes_files(tool: str, arguments: Mapping[str, Any]) -> bool:
     """Whether a tool changes the files it names; one that nothing is known of is taken to do so."""
-    if arguments.get("command") in _READ_ACTIONS:
+    action = arguments.get("command")
+    if isinstance(action, str) and action in _READ_ACTIONS:
         return False
     name = tool.rpartition("__")[2]
     if _WRITING.search(name):

@@ -70,14 +70,14 @@ def check_call(
     links and wildcards in paths are followed. Deny beats ask beats allow; equal decisions go by priority,
     then id.
     """
-    found = Facts(call)
+    found = Facts(call, disk)
     breaches = [
         breach
         for rule in rules
         if rule.check is not None
         and rule.enabled
-        and _applies(rule, found, facts or {}, contexts, disk)
-        and (breach := _breach(rule, rule.check, found, disk)) is not None
+        and _applies(rule, found, facts or {}, contexts)
+        and (breach := _breach(rule, rule.check, found)) is not None
     ]
     breaches.sort(key=_order)
     notes = tuple(
@@ -105,9 +105,7 @@ def _why(breach: Breach) -> str:
     return f"{' '.join(text.split())} — {breach.found}{doubt}"
 
 
-def _applies(
-    rule: Rule, found: Facts, facts: Mapping[str, Any], contexts: Sequence[str] | None, disk: bool
-) -> bool:
+def _applies(rule: Rule, found: Facts, facts: Mapping[str, Any], contexts: Sequence[str] | None) -> bool:
     call = found.call
     if rule.tool_targets and call.agent and call.agent not in rule.tool_targets:
         return False
@@ -118,7 +116,7 @@ def _applies(
     names, globs = context_names(rule.scope), path_globs(rule.scope)
     if names and (contexts is None or not set(names).isdisjoint(contexts)):
         return True
-    return bool(globs) and _find(globs, (*found.named, *found.ran, *_places(found)), found, disk) is not None
+    return bool(globs) and _find(globs, (*found.named, *found.ran, *_places(found)), found) is not None
 
 
 def _holds(wanted: Any, fact: Any) -> bool:
@@ -132,12 +130,11 @@ def _places(found: Facts) -> list[Use]:
     return [Use("_", False, directory) for directory in sorted(directories)]
 
 
-def _find(globs: tuple[str, ...], uses: Iterable[Use], found: Facts, disk: bool) -> Use | None:
-    call = found.call
-    return find_use(globs, uses, cwd=found.directory, root=call.root, home=call.home, disk=disk)
+def _find(globs: tuple[str, ...], uses: Iterable[Use], found: Facts) -> Use | None:
+    return find_use(globs, uses, found.forms, found.call.home)
 
 
-def _breach(rule: Rule, check: Check, found: Facts, disk: bool) -> Breach | None:
+def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
     """Return the breach of a rule if every given field of its check holds."""
     if check.tools and not any(like(name.casefold(), found.call.tool.casefold()) for name in check.tools):
         return None
@@ -152,7 +149,7 @@ def _breach(rule: Rule, check: Check, found: Facts, disk: bool) -> Breach | None
             doubts.append(f"the command could not be read whole: {found.faults[0]}")
     if check.paths:
         uses = _used(check, commands, found)
-        use = _find(check.paths, uses, found, disk)
+        use = _find(check.paths, uses, found)
         if use is None:
             return None
         told.append(f"it {'changes' if use.writes else 'uses'} {_short(use.path)}")

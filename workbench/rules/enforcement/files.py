@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from glob import iglob
 from itertools import islice
 
@@ -18,6 +19,10 @@ from workbench.rules.enforcement.words import UNKNOWN, Simple
 from workbench.rules.enforcement.wrappers import program_name
 from workbench.rules.globs import first_match
 
+Form = tuple[bool, str]
+
+_ODD = re.compile(r"[\[\]{}\\,]")
+_WILD = re.compile(r"[*?/]+")
 _MAX_EXPANDED = 256
 _MAX_WILD = 2  # parts of a path with wildcards; more would search the disk
 _DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
@@ -112,29 +117,47 @@ def outside_globs(globs: Iterable[str]) -> tuple[str, ...]:
 
 
 def find_use(
-    globs: tuple[str, ...], uses: Iterable[Use], *, cwd: str, root: str, home: str, disk: bool = True
+    globs: tuple[str, ...], uses: Iterable[Use], forms_of: Callable[[Use], Iterable[Form]], home: str
 ) -> Use | None:
     """Return the first use of a path that one of the globs matches, whichever way the path is written.
 
-    Compared are the path with `.` and `..` resolved and, with `disk`, what links and wildcards in it lead to:
-    relative to the project's root where it lies inside, and otherwise as an absolute path. A directory
-    matches a glob that takes in everything below it.
+    A directory matches a glob that takes in everything below it. `forms_of` gives what `forms` does.
     """
-    wide = tuple(_homely(glob, home) for glob in outside_globs(globs))
+    wide: tuple[str, ...] | None = None
     for use in uses:
-        for inside, path in forms(use, cwd=cwd, root=root, home=home, disk=disk):
-            wanted = globs if inside else wide
-            if wanted and first_match(wanted, (path, path + "/")) is not None:
+        for inside, path in forms_of(use):
+            if not inside and wide is None:
+                wide = tuple(_homely(glob, home) for glob in outside_globs(globs))
+            wanted = globs if inside else wide or ()
+            if _may_match(wanted, path) and first_match(wanted, (path, path + "/")) is not None:
                 return use
     return None
+
+
+def _may_match(globs: tuple[str, ...], path: str) -> bool:
+    """Whether the letters that a glob needs are in a path: most globs need not be compiled."""
+    return any(core in path for core in _cores(globs))
+
+
+@lru_cache(maxsize=4096)
+def _cores(globs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        "" if _ODD.search(glob) else max(_WILD.split(glob), key=len)
+        for glob in globs
+        if not glob.startswith("!")
+    )
 
 
 def _homely(glob: str, home: str) -> str:
     return home.rstrip("/") + glob[1:] if home and glob.startswith("~/") else glob
 
 
-def forms(use: Use, *, cwd: str, root: str, home: str, disk: bool = True) -> Iterator[tuple[bool, str]]:
-    """Yield (whether it lies in the project, path) of a used path in every form that globs compare with."""
+def forms(use: Use, *, cwd: str, root: str, home: str, disk: bool = True) -> Iterator[Form]:
+    """Yield (whether it lies in the project, path) of a used path in every form that globs compare with.
+
+    That is the path with `.` and `..` resolved and, with `disk`, what links and wildcards in it lead to:
+    relative to the project's root where it lies inside, and otherwise absolute, without the first slash.
+    """
     path = use.path.replace("\\", "/") if os.name == "nt" else use.path
     path = path.replace("\0", "")
     absolute = _absolute(joined(use.directory, path), cwd or root, home)
@@ -151,7 +174,7 @@ def _absolute(path: str, cwd: str, home: str) -> str:
     return os.path.normpath(path)
 
 
-def _relative(absolute: str, root: str) -> Iterator[tuple[bool, str]]:
+def _relative(absolute: str, root: str) -> Iterator[Form]:
     if not root or not absolute.startswith("/"):
         yield True, absolute.lstrip("/")
     elif absolute == root or absolute.startswith(root.rstrip("/") + "/"):
@@ -160,7 +183,7 @@ def _relative(absolute: str, root: str) -> Iterator[tuple[bool, str]]:
         yield False, absolute.lstrip("/")
 
 
-def _on_disk(absolute: str, root: str) -> Iterator[tuple[bool, str]]:
+def _on_disk(absolute: str, root: str) -> Iterator[Form]:
     """Yield where links lead, and what wildcards stand for."""
     places = [absolute]
     if 0 < sum(any(char in part for char in "*?[") for part in absolute.split("/")) <= _MAX_WILD:
