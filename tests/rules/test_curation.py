@@ -11,10 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from store.memory import ManualClock, MemoryJournal
 from workbench.errors import UsageError
+from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curator import Curator, history, lineage
 from workbench.rules.ledger import Ledger
-from workbench.rules.resolving import Action, Decision
+from workbench.rules.resolving import Decision
 from workbench.rules.rulestore import RuleStore, record_usage
 
 
@@ -42,6 +43,29 @@ def test_an_added_rule_is_whole(curator: Curator) -> None:
     assert curator.store.ledger().live == {rule.id: rule}
     with pytest.raises(UsageError, match="already there"):
         curator.add(make("use  **TABS**."))
+
+
+def test_several_rules_are_added_in_one_step(curator: Curator) -> None:
+    """All or none, whichever journal each goes to, and undone as one."""
+    given = [make("Use tabs."), make("Run the tests.", project_id=None)]
+    assert [rule.rule for rule in curator.add_all(given)] == ["Use tabs.", "Run the tests."]
+    with pytest.raises(UsageError, match=r"^f:2: that rule is already there"):
+        curator.add_all([make("Use spaces."), make("use SPACES.")], places=["f:1", "f:2"])
+    assert in_force(curator) == ["Run the tests.", "Use tabs."]
+    assert curator.undo() == "undo: add 2 rules"
+    assert in_force(curator) == []
+
+
+def test_several_rules_are_edited_in_one_step(curator: Curator) -> None:
+    """The same change of all of them is one step; one that is refused leaves all as they were."""
+    rules = curator.add_all([make("Use tabs."), make("Run the tests.")])
+    ids = [rule.id for rule in rules]
+    assert [rule.enabled for rule in curator.edit_all([*ids, ids[0]], enabled=False)] == [False, False]
+    with pytest.raises(UsageError, match="not known"):
+        curator.edit_all([ids[0], "rule-none"], enabled=True)
+    assert [rule.enabled for rule in curator.store.ledger().live.values()] == [False, False]
+    curator.undo()
+    assert curator.store.ledger().live == {rule.id: rule for rule in rules}
 
 
 def test_a_persons_own_rule_goes_home(curator: Curator) -> None:

@@ -88,6 +88,17 @@ def marks(title: str, reason: str = "", **more: str) -> Marks:
     return Marks(title, reason, step=new_id(), **more)
 
 
+def combined(parts: Sequence[Drafts], *, title: str, reason: str = "") -> Drafts:
+    """Return several steps as one, which is undone as one."""
+    told = marks(title, reason)
+    entries = (
+        Draft(draft.kind, {**draft.body, CURATION: told.body()}, draft.home)
+        for part in parts
+        for draft in part.entries
+    )
+    return Drafts(title, tuple(entries), tuple(rule for part in parts for rule in part.rules))
+
+
 def put(rule: Rule, told: Marks) -> Draft:
     """Draft that a rule holds from now on, as it is given."""
     return Draft(PUT, {**to_body(rule), CURATION: told.body()}, is_home(rule))

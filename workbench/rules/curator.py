@@ -8,11 +8,11 @@ from typing import Any
 
 from workbench.errors import UsageError
 from workbench.records.rules import Provenance, Rule
-from workbench.rules.curation import Drafts, added, dropped, edited, in_force, redone, undone
+from workbench.rules.curation import Drafts, added, combined, dropped, edited, in_force, redone, undone
 from workbench.rules.ledger import Change, Ledger
 from workbench.rules.prose import plain, short_name
 from workbench.rules.resolving import Decision, resolved
-from workbench.rules.rulestore import LOCK, RuleStore, record
+from workbench.rules.rulestore import LOCK, RuleStore, imagine, record
 from workbench.rules.versions import past_ids
 
 
@@ -45,6 +45,30 @@ class Curator:
         )
         return done.rules[0]
 
+    def add_all(self, rules: Sequence[Rule], *, reason: str = "", places: Sequence[str] = ()) -> list[Rule]:
+        """Add rules in one step: all of them or, if one is refused, none.
+
+        `places` say where each was read, for the message. Raises: as `add`.
+        """
+        wholes = [self._worded(rule) for rule in rules]
+        named = places or [""] * len(wholes)
+        done = self._step(lambda ledger: self._all_added(ledger, wholes, named, reason))
+        return list(done.rules)
+
+    def edit_all(self, identifiers: Sequence[str], *, reason: str = "", **changes: Any) -> list[Rule]:
+        """Change the same fields of several rules in one step, or none. Raises: as `edit`."""
+        now = self.store.moment()
+
+        def make(ledger: Ledger) -> Drafts:
+            parts = [
+                edited(ledger, found, self._changed(ledger, found, changes), reason=reason, now=now)
+                for found in dict.fromkeys(identifiers)
+            ]
+            title = f"edit {', '.join(found[:13] for found in dict.fromkeys(identifiers))}"
+            return combined(parts, title=title, reason=reason)
+
+        return list(self._step(make).rules)
+
     def remove(self, identifiers: Sequence[str], *, reason: str = "") -> None:
         """Put rules out of force; they stay in the history. Raises: UsageError, StoreError."""
         self._step(lambda ledger: dropped(ledger, identifiers, reason=reason))
@@ -69,6 +93,20 @@ class Curator:
             drafts = make(self.store.ledger())
             record(self.store, drafts.entries, by=self.by)
         return drafts
+
+    def _all_added(self, ledger: Ledger, rules: Sequence[Rule], places: Sequence[str], reason: str) -> Drafts:
+        now, parts = self.store.moment(), []
+        for rule, place in zip(rules, places, strict=True):
+            try:
+                part = added(ledger, rule, reason=reason, now=now)
+            except UsageError as error:
+                raise UsageError(
+                    f"{place}: {error.message}" if place else error.message, hint=error.hint
+                ) from error
+            imagine(self.store, part.entries, by=self.by, ledger=ledger)  # the next one may say the same
+            parts.append(part)
+        title = parts[0].title if len(parts) == 1 else f"add {len(parts)} rules"
+        return combined(parts, title=title, reason=reason)
 
     def _changed(self, ledger: Ledger, identifier: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return changes with what follows from new words."""
