@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import WorkbenchError
 from workbench.plan.compose import FileCandidate, Pack, compose
 from workbench.plan.contents import Content, Contents, digests_of
 from workbench.plan.intent import parse_intent
+from workbench.plan.matching import RuleMatcher
 from workbench.plan.ranking import LinearModel, rank_files, relevance
 from workbench.plan.render import STYLES, Passage, Style
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.response import plan_response
-from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, cosines, known_past
+from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
 from workbench.plan.snippets import ChunkModel, chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
@@ -25,9 +26,8 @@ from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
 from workbench.records.project import Skipped
 from workbench.records.rules import Authority
 from workbench.rules.applying import PlanRuleLimits, RuleSelection, select_rules
-from workbench.rules.match import MatchParams, MatchReport, RuleQuery, match_report
-from workbench.rules.relevance import by_meaning, by_words, rule_texts
-from workbench.rules.rulebook import Rulebook
+from workbench.rules.match import MatchParams, MatchReport, RuleQuery
+from workbench.rules.searching import match_message
 from workbench.text.tasks import clean_task, split_head
 from workbench.text.tokens import TokenCounter
 
@@ -39,6 +39,7 @@ RULE_SHARE = 0.35
 LEAST_SHOWN = 0.01  # a less likely file is named at most: its lines would only fill the budget
 LEAST_NAMED = 0.004
 _LEAST_SHARE = 0.1
+_MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Planner:
     plain_ranking: LinearModel | None = None
     embedder: CachingEmbedder | None = None
     embedder_note: str = ""
+    matcher: RuleMatcher = field(default_factory=RuleMatcher)
     read: int = READ
     named: int = NAMED
     least_shown: float = LEAST_SHOWN
@@ -178,30 +180,32 @@ def _rules(workspace: Workspace, planner: Planner, request: PlanRequest, ranking
 
 
 def match_task(
-    workspace: Workspace, planner: Planner, task: str, ranking: Ranking
+    workspace: Workspace,
+    planner: Planner,
+    task: str,
+    ranking: Ranking,
+    *,
+    progress: Progress | None = None,
 ) -> tuple[RuleQuery, MatchReport]:
-    """Match the rules in force with a task and its ten first files."""
+    """Match the rules in force with a task and its ten first files.
+
+    With `progress` it waits until all rules are embedded, where an embedding model is ready.
+    """
     book = workspace.rulebook
     paths = tuple(found.path for found in ranking.files[:10])
     query = RuleQuery(
         text=task, project_id=workspace.adapters.project_id, paths=paths, now=workspace.adapters.now()
     )
+    vector = ranking.vector.get() if book.rules else None
+    index = planner.matcher.index(
+        book.rules,
+        book.words,
+        None if vector is None else planner.embedder,
+        progress=None if progress is None else partial(progress, "embedding rules"),
+    )
     head, body = split_head(clean_task(task))
-    words = by_words(book.words, f"{head}\n{body[:500]}")
-    meaning = _meaning(book, planner, ranking.vector)
-    return query, match_report(book.rules, query, meaning, words, planner.matching)
-
-
-def _meaning(book: Rulebook, planner: Planner, vector: TaskVector) -> Float32 | None:
-    if planner.embedder is None or not book.rules:
-        return None
-    query = vector.get()
-    if query is None:
-        return None
-    try:
-        return by_meaning(cosines(planner.embedder.embed(rule_texts(book.rules)), query))
-    except WorkbenchError:
-        return None  # the model failed after it had answered: words alone, as without a model
+    text = f"{head}\n{body[:_MATCHED_BODY]}"
+    return query, match_message(index, query, vector, planner.matching, text=text)
 
 
 def _passages(selection: RuleSelection) -> list[Passage]:
@@ -299,7 +303,7 @@ def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
 
 def unprepared(planner: Planner, ranking: Ranking) -> bool:
     """Whether a plan would be better informed after `workbench model prepare`."""
-    return bool(planner.embedder_note or ranking.past.missing)
+    return bool(planner.embedder_note or ranking.past.missing or planner.matcher.note)
 
 
 def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str]:
@@ -310,6 +314,8 @@ def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
     if ranking.past.missing:
         notes.append(f"past tasks were not compared by meaning: {ranking.past.missing}")
+    if planner.matcher.note:
+        notes.append(planner.matcher.note)
     if workspace.scan_report.get("capped"):
         notes.append("the project has more files than are indexed; see `workbench status`")
     return notes

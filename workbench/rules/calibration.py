@@ -20,7 +20,7 @@ DEFAULT_MODEL = "rules-match-v1"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A logistic: `even` is the score of even odds among 50 rules, `growth` what it rises for e times as many.
+    """A logistic: `even` is the score of even odds among 50 rules, `growth` what e times as many add to it.
 
     More rules bring better matches by chance. `slope` is per unit of score.
     """
@@ -65,7 +65,7 @@ class MatchModel:
     trained_on: tuple[str, ...] = ()
 
     def background_of(self, embedding: str) -> float | None:
-        """Return the background of an embedding model: of its id, or of its name before `@`; None if unknown."""
+        """Return an embedding model's background, by its id or its name before `@`; None if unknown."""
         return self.backgrounds.get(embedding, self.backgrounds.get(embedding.partition("@")[0]))
 
     def curve(self, lexical: float, rules: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Which rules a query is about to consider at all: the business filters [adr2], with the reason for each no."""
+"""Which rules a query considers at all: the business filters [adr2], with the reason for each no."""
 
 from __future__ import annotations
 

@@ -53,19 +53,19 @@ def index_words(rules: Sequence[Rule], numbers: WordNumbers | None = None) -> Ru
     """Return the terms of rules: of what they say, and of each example message."""
     numbers = numbers or load_match_model().words
     columns: dict[str, int] = {}
-    flat, counts, bounds = array("q"), array("d"), array("q", [0])
+    flat, counts, sizes = array("q"), array("d"), array("q")
     for rule in rules:
-        for term, count in _parts(rule).items():
-            flat.append(columns.setdefault(term, len(columns)))
-            counts.append(count)
-        bounds.append(len(flat))
+        parts = _parts(rule)
+        flat.extend(columns.setdefault(term, len(columns)) for term in parts)
+        counts.extend(parts.values())
+        sizes.append(len(parts))
     terms = np.fromiter((_hash(term) for term in columns), np.uint64, len(columns))
     order = np.argsort(terms, kind="stable")
     places = np.empty(len(terms), np.int64)
     places[order] = np.arange(len(terms))
-    column = places[np.frombuffer(flat, np.int64)] if flat else np.empty(0, np.int64)
-    owner = np.repeat(np.arange(len(rules)), np.diff(np.frombuffer(bounds, np.int64)))
-    repeats = np.frombuffer(counts, np.float64) if counts else np.empty(0)
+    column = places[np.array(flat, np.int64)]
+    owner = np.repeat(np.arange(len(rules)), np.array(sizes, np.int64))
+    repeats = np.array(counts, np.float64)
     held = np.bincount(column, minlength=len(terms))
     weights = repeats * (1 + numbers.saturation) / (repeats + numbers.saturation)
     lengths = np.sqrt(np.bincount(owner, (weights * _idf(held, len(rules))[column]) ** 2, len(rules)))
@@ -102,8 +102,8 @@ def lexical_relevance(words: RuleWords, text: str, numbers: WordNumbers | None =
     shared = shared_information(words, text)
     if not len(shared):
         return shared.astype(np.float32)
-    usual = round(numbers.others * float(shared.mean()), _DECIMALS)
-    ahead = (np.maximum(shared - usual, 0.0) / numbers.even) ** numbers.steepness
+    rest = (round(float(shared.sum()), _DECIMALS) - shared) / max(len(shared) - 1, 1)
+    ahead = (np.maximum(shared - numbers.others * rest, 0.0) / numbers.even) ** numbers.steepness
     return (ahead / (1 + ahead)).astype(np.float32)
 
 

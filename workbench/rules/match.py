@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.rules import Level, Rule
-from workbench.rules.columns import RuleColumns, passing, rule_columns
 from workbench.rules.filters import Filters, RuleQuery, scope_holds
+from workbench.rules.match_columns import MatchColumns, match_columns_of, passing
 
 __all__ = [
     "Filters",
@@ -163,11 +163,11 @@ def match_report(
         ]
         return Scored(vector=ours, bm25=theirs, detail=", ".join(parts))
 
-    return match_columns(rule_columns(rules), query, hybrid, params, scored)
+    return match_columns(match_columns_of(rules), query, hybrid, params, scored)
 
 
 def match_columns(
-    columns: RuleColumns,
+    columns: MatchColumns,
     query: RuleQuery,
     relevance: Float64,
     params: MatchParams,
@@ -206,7 +206,7 @@ def applies(rule: Rule, query: RuleQuery) -> str:
     return Filters(query).reject(rule)
 
 
-def _best(rows: Int64, relevance: Float64, columns: RuleColumns, count: int) -> Int64:
+def _best(rows: Int64, relevance: Float64, columns: MatchColumns, count: int) -> Int64:
     """Return the rows of the `count` most relevant, best first; ties by priority and id."""
     count = max(count, 0)
     if len(rows) > count > 0:
@@ -216,10 +216,11 @@ def _best(rows: Int64, relevance: Float64, columns: RuleColumns, count: int) -> 
     return rows[order[:count]]
 
 
-def _finals(rows: Int64, relevance: Float64, columns: RuleColumns, params: MatchParams) -> Float64:
+def _finals(rows: Int64, relevance: Float64, columns: MatchColumns, params: MatchParams) -> Float64:
     priority = params.priority_weight * np.clip(columns.priority[rows], 0, 100) / 100
     scope = np.array([_scope(columns.rules[row], params) for row in rows.tolist()])
-    return np.round(params.hybrid_weight * relevance[rows] + priority + scope, _DECIMALS)
+    finals: Float64 = np.round(params.hybrid_weight * relevance[rows] + priority + scope, _DECIMALS)
+    return finals
 
 
 def _scope(rule: Rule, params: MatchParams) -> float:
@@ -263,7 +264,8 @@ def _column(scores: Scores | None, count: int) -> Float64 | None:
     column = np.asarray(scores, dtype=np.float64)
     if column.shape != (count,):
         raise ValueError(f"{count} rules have {column.shape} scores")
-    return np.clip(np.nan_to_num(column, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+    clipped: Float64 = np.clip(np.nan_to_num(column, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+    return clipped
 
 
 def _hybrid(vector: Float64 | None, bm25: Float64 | None, count: int, params: MatchParams) -> Float64:

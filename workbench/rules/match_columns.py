@@ -1,4 +1,4 @@
-"""The business filters [adr2] over many rules at once: what they look at, as columns computed once a rulebook.
+"""The business filters [adr2] over many rules at once: what they look at, computed once for a rulebook.
 
 `workbench.rules.filters` says why one rule is kept out; this says for all of them whether.
 """
@@ -12,18 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records.rules import Activation, Authority, Level, Rule, path_globs
+from workbench.records.rules import Activation, Authority, Rule, path_globs
 from workbench.rules.filters import Filters, RuleQuery, failing_condition, scope_holds
 
 Bool = NDArray[np.bool_]
 Int64 = NDArray[np.int64]
 Item = TypeVar("Item")
 
-_LEVELS = tuple(Level)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RuleColumns:
+class MatchColumns:
     """Columns of rules, [n] each; those named `…_of` index the distinct values beside them.
 
     `rank` is a rule's place by id; `claims` says which rules can enter a plan without matching: absolute
@@ -41,13 +39,12 @@ class RuleColumns:
     conditions_of: Int64
     conditions: tuple[dict[str, Any], ...]
     priority: NDArray[np.float64]
-    level_of: Int64
     rank: Int64
     claims: Bool
     singular: tuple[int, ...]
 
 
-def rule_columns(rules: Sequence[Rule]) -> RuleColumns:
+def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
     """Return the columns of rules."""
     project_of, projects = _distinct([rule.project_id for rule in rules])
     tools_of, tools = _distinct([rule.tool_targets for rule in rules])
@@ -56,7 +53,7 @@ def rule_columns(rules: Sequence[Rule]) -> RuleColumns:
     rank = np.empty(len(rules), np.int64)
     rank[sorted(range(len(rules)), key=lambda row: (rules[row].id, row))] = np.arange(len(rules))
     by_path = np.array([bool(path_globs(scope)) for scope in scopes], np.bool_)
-    return RuleColumns(
+    return MatchColumns(
         rules=tuple(rules),
         enabled=np.array([rule.enabled for rule in rules], np.bool_),
         project_of=project_of,
@@ -68,7 +65,6 @@ def rule_columns(rules: Sequence[Rule]) -> RuleColumns:
         conditions_of=conditions_of,
         conditions=conditions,
         priority=np.array([rule.priority for rule in rules], np.float64),
-        level_of=np.array([_LEVELS.index(rule.level) for rule in rules], np.int64),
         rank=rank,
         claims=np.array([rule.authority is Authority.ABSOLUTE for rule in rules], np.bool_)
         | by_path[scope_of],
@@ -76,7 +72,7 @@ def rule_columns(rules: Sequence[Rule]) -> RuleColumns:
     )
 
 
-def passing(columns: RuleColumns, query: RuleQuery) -> Bool:
+def passing(columns: MatchColumns, query: RuleQuery) -> Bool:
     """Return which rules a query's filters let through, bool [n]; the same as `Filters.reject` says."""
     kept = columns.enabled.copy()
     if query.project_id is not None:
@@ -93,11 +89,6 @@ def passing(columns: RuleColumns, query: RuleQuery) -> Bool:
     return kept
 
 
-def level_weights(columns: RuleColumns, weights: dict[Level, float]) -> NDArray[np.float64]:
-    """Return the weight of each rule's level, float64 [n]; 1 for a level without one."""
-    return np.array([weights.get(level, 1.0) for level in _LEVELS])[columns.level_of]
-
-
 def _singular(rule: Rule) -> bool:
     """Whether a rule's filters are about itself alone: a cooldown, or a file that has to be named."""
     manual = rule.provenance is not None and rule.provenance.activation is Activation.MANUAL
@@ -106,7 +97,7 @@ def _singular(rule: Rule) -> bool:
 
 def _distinct(
     values: Sequence[Item],
-    key: Callable[[Item], Hashable] = lambda value: value,  # type: ignore[assignment, return-value]
+    key: Callable[[Item], Hashable] = lambda value: value,
 ) -> tuple[Int64, tuple[Item, ...]]:
     """Return (the index of each value, the distinct values in order of appearance)."""
     places: dict[Hashable, int] = {}

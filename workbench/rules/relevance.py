@@ -1,7 +1,7 @@
 """How relevant each rule is to a message, in [0, 1], where 0.5 is as likely relevant as not.
 
 Meaning and words are each made absolute, mixed by the specification's weights [adr2], and read off a fitted
-curve that allows for the number of rules. Where there are no vectors, words alone count, on a curve of theirs.
+curve that allows for the number of rules. Where there are no vectors words alone count, on their own curve.
 """
 
 from __future__ import annotations

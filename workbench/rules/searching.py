@@ -1,24 +1,27 @@
-"""Finding rules by a text: for a message what applies and is relevant [adr2], for a query what is found [rules].
+"""Finding rules by a text: those that answer to a message [adr2] and those a search finds [rules].
 
-An index holds what both need of a rulebook: columns for filters, words, and vectors where there are any. It is
-made once for a rulebook and asked for every message; everything here is pure.
+An index holds what both need of a rulebook: columns for filters, words, and vectors where there are any. It
+is made once for a rulebook and asked for every message; everything here is pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records.rules import PATH_SCOPE, Authority, Category, Rule, path_globs
+from workbench.errors import UsageError
+from workbench.records.rules import Rule
 from workbench.rules.calibration import MatchModel
-from workbench.rules.columns import RuleColumns, rule_columns
+from workbench.rules.columns import RuleColumns, RuleFilter, allowed_positions, column_rules
+from workbench.rules.fetching import rule_filter
 from workbench.rules.filters import RuleQuery
-from workbench.rules.globs import first_match
 from workbench.rules.lexical import RuleWords, index_words, shared_terms
 from workbench.rules.match import MatchParams, MatchReport, Scored, match_columns
+from workbench.rules.match_columns import MatchColumns, match_columns_of
 from workbench.rules.relevance import WITHOUT_VECTORS, Mode, Relevance, relevance_of
 from workbench.rules.vectors import RuleVectors, closest_part
 
@@ -29,11 +32,12 @@ _SHOWN = 60  # characters of an example message in a sentence
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleIndex:
-    """What matching needs of rules, all in their order."""
+    """What matching needs of rules, all in their order, and `properties` that a search filters by."""
 
-    columns: RuleColumns
+    columns: MatchColumns
     words: RuleWords
     vectors: RuleVectors | None = None
+    properties: RuleColumns | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +67,21 @@ class RuleSearch:
 
 
 def index_rules(
-    rules: Sequence[Rule], words: RuleWords | None = None, vectors: RuleVectors | None = None
+    rules: Sequence[Rule],
+    words: RuleWords | None = None,
+    vectors: RuleVectors | None = None,
+    properties: RuleColumns | None = None,
 ) -> RuleIndex:
-    """Index rules. Words kept of an earlier run and vectors must be of the same rules in the same order.
+    """Index rules. What is given of them must be of the same rules in the same order.
+
+    A search wants rules sorted by id, which have different ones; it makes `properties` if they are not given.
 
     Raises ValueError if their number differs.
     """
     words = words or index_words(rules)
     if words.count != len(rules) or (vectors is not None and len(vectors.known) != len(rules)):
         raise ValueError(f"{len(rules)} rules do not fit the words or vectors given for them")
-    return RuleIndex(rule_columns(rules), words, vectors)
+    return RuleIndex(match_columns_of(rules), words, vectors, properties)
 
 
 def with_vectors(index: RuleIndex, vectors: RuleVectors | None) -> RuleIndex:
@@ -117,69 +126,63 @@ def search_rules(
     query: str,
     vector: Float32 | None = None,
     *,
-    scope: Collection[str] = (),
+    scope: Sequence[str] = (),
     project_id: str | None = None,
-    category: Category | None = None,
-    authority: Authority | None = None,
-    search_mode: Mode = "hybrid",
+    category: str | None = None,
+    authority: str | None = None,
+    search_mode: str = "hybrid",
     limit: int = 10,
     score_threshold: float = 0.5,
     weights: tuple[float, float] = (0.7, 0.3),
+) -> RuleSearch:
+    """Return the rules a query finds [rules, Semantic Search]; `vector` float32 [d] is its unit vector.
+
+    Filters mean what they mean to `fetching.get_rules`: a rule without scope is global and always considered,
+    another one if its scope and the one asked for have an entry in common; an empty scope asks for all.
+
+    Raises: UsageError for an unknown category, authority or mode.
+    """
+    selected = rule_filter(scope=scope, project_id=project_id, category=category, authority=authority)
+    if search_mode not in get_args(Mode):
+        raise UsageError(f"unknown search mode {search_mode!r}", hint=f"One of {', '.join(get_args(Mode))}.")
+    mode: Mode = search_mode  # type: ignore[assignment]
+    return search_selected(
+        index, query, selected, vector, mode=mode, limit=limit, least=score_threshold, weights=weights
+    )
+
+
+def search_selected(
+    index: RuleIndex,
+    query: str,
+    selected: RuleFilter,
+    vector: Float32 | None = None,
+    *,
+    mode: Mode = "hybrid",
+    limit: int = 10,
+    least: float = 0.5,
+    weights: tuple[float, float] = (0.7, 0.3),
     model: MatchModel | None = None,
 ) -> RuleSearch:
-    """Return the rules a query finds [rules], best first, ties by priority and id. Filters come first.
+    """Return the rules a filter lets through whose relevance is at least `least`, best first.
 
-    A rule without scope is global and always considered; another one if its scope and the one asked for have
-    an entry in common, where a `path:` entry asked for also meets the globs that take it in. An empty `scope`
-    asks for all. Disabled rules are not found. Without vectors `dense` and `hybrid` search by words, and say so.
+    Ties break by priority and id. Without vectors `dense` and `hybrid` search by words, and say so.
     """
-    scores = relevance_of(
-        index.words, query, index.vectors, vector, weights=weights, mode=search_mode, model=model
-    )
-    columns = index.columns
-    rows = _allowed(columns, frozenset(scope), project_id, category, authority)
-    rows = rows[scores.relevance[rows] >= score_threshold]
-    order = np.lexsort((columns.rank[rows], -columns.priority[rows], -scores.relevance[rows]))
+    properties = index.properties or column_rules(index.columns.rules)
+    scores = relevance_of(index.words, query, index.vectors, vector, weights=weights, mode=mode, model=model)
+    rows = allowed_positions(properties, selected)
+    rows = rows[(scores.relevance[rows] >= least) & (scores.relevance[rows] > 0)]
+    order = np.lexsort((index.columns.rank[rows], -index.columns.priority[rows], -scores.relevance[rows]))
     found = tuple(
         FoundRule(
-            rule=columns.rules[row],
+            rule=index.columns.rules[row],
             score=float(scores.relevance[row]),
             vector=_number(scores.vector, row),
             words=float(scores.words[row]),
         )
         for row in rows[order[: max(limit, 0)]].tolist()
     )
-    answered: Mode = "sparse" if WITHOUT_VECTORS in scores.notes else search_mode
+    answered: Mode = "sparse" if WITHOUT_VECTORS in scores.notes else mode
     return RuleSearch(found, answered, scores.notes)
-
-
-def _allowed(
-    columns: RuleColumns,
-    scope: frozenset[str],
-    project_id: str | None,
-    category: Category | None,
-    authority: Authority | None,
-) -> NDArray[np.int64]:
-    """Return the rows of rules that the filters of a search let through."""
-    kept = columns.enabled.copy()
-    if scope:
-        paths = [entry.removeprefix(PATH_SCOPE) for entry in sorted(scope) if entry.startswith(PATH_SCOPE)]
-        kept &= np.array([_meets(one, scope, paths) for one in columns.scopes], np.bool_)[columns.scope_of]
-    if project_id is not None:
-        ours = np.array([one in (None, project_id) for one in columns.projects], np.bool_)
-        kept &= ours[columns.project_of]
-    rows = np.flatnonzero(kept)
-    if category is None and authority is None:
-        return rows
-    fits = [
-        category in (None, rule.category) and authority in (None, rule.authority)
-        for rule in (columns.rules[row] for row in rows.tolist())
-    ]
-    return rows[np.array(fits, np.bool_)]
-
-
-def _meets(rule: tuple[str, ...], asked: frozenset[str], paths: Sequence[str]) -> bool:
-    return not rule or not asked.isdisjoint(rule) or first_match(path_globs(rule), paths) is not None
 
 
 def _scored(index: RuleIndex, scores: Relevance, row: int, text: str, vector: Float32 | None) -> Scored:

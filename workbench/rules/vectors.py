@@ -1,4 +1,4 @@
-"""A rulebook as vectors [adr2, option D]: a row for what a rule says and one for each of its example messages.
+"""A rulebook as vectors [adr2, option D]: a row for what a rule says, one for each of its example messages.
 
 A rule's similarity is the best of its rows. Beside it stands the cosine to their mean, the prototype, which
 is steadier where there are several (`docs/adr/0006-relevance-of-rules.md`).
@@ -71,15 +71,15 @@ def rule_vectors(texts: RuleTexts, vectors: Float32, model: str, known: Bool | N
     """
     if vectors.ndim != 2 or len(vectors) != len(texts.texts):
         raise ValueError(f"{len(texts.texts)} texts have vectors of shape {vectors.shape}")
-    there = np.isfinite(vectors).all(axis=1)
+    there = np.asarray(np.isfinite(vectors).all(axis=1), np.bool_)
     if not there.all():
         vectors = np.where(there[:, None], vectors, np.float32(0))
     if known is not None:
-        there &= known
+        there = there & known
     count = len(texts.starts) - 1
     if not count:
         return RuleVectors(model, vectors, texts.starts, vectors, np.zeros(0, np.bool_), None)
-    whole = np.logical_and.reduceat(there, texts.starts[:-1])
+    whole = np.asarray(np.minimum.reduceat(there, texts.starts[:-1]), np.bool_)
     prototypes = vectors
     if len(vectors) > count:
         sums = np.add.reduceat(vectors, texts.starts[:-1], axis=0)
@@ -115,7 +115,7 @@ def closest_part(vectors: RuleVectors, rule: int, query: Float32) -> int:
 
 
 def meaning(best: Float32, prototype: Float32, background: float, model: MatchModel) -> Float64:
-    """Return how far rules are above the background of unrelated texts, float64 [n] in [0, 1], NaN unknown."""
+    """Return how far rules are above the background, float64 [n] in [0, 1], NaN where unknown."""
     mixed = (1 - model.prototype) * best.astype(np.float64) + model.prototype * prototype
     return np.clip((mixed - background) / (1 - background), 0.0, 1.0)
 

@@ -1,0 +1,325 @@
+"""How well rules are matched and messages left alone: `python -m bench.rules_matching DATA [--fit]`.
+
+DATA holds `intents/clinc150.jsonl` {text, intent, split} (CLINC150). A rule is the name of an intent and k of
+its train messages; the held-back messages ask, against the rules of all intents. What is fitted (`--fit`
+writes `workbench/models/data/rules-match-v1.json`) has seen the intents whose hash is even and the fit half
+of the project's own benchmark; figures are of the messages of the other intents, with 95 % intervals.
+`--attempts` prints what else was tried, on the fit half.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.rules_cases import (
+    Case,
+    Embedding,
+    Intents,
+    benchmark_case,
+    embedding,
+    held_back,
+    read_intents,
+    sampled,
+)
+from bench.rules_fit import background, fit_cases, hybrids, refit, write_model
+from store.lexical import build_index
+from workbench.replay.datasets import Split
+from workbench.replay.metrics import auroc
+from workbench.replay.statistics import bootstrap, micro_f1_difference, micro_f1_interval, paired_permutation
+from workbench.rules.calibration import MatchModel, load_match_model
+from workbench.rules.relevance import Mode, relevance_of
+from workbench.rules.vectors import similarities
+
+Float64 = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+System = Callable[[Case], Float64]
+
+BENCHMARK: Final = Path(__file__).resolve().parents[1] / "sample_data" / "rules_benchmark"
+EXAMPLES: Final = (0, 1, 5)
+THRESHOLD: Final = 0.5
+ROUNDS: Final = 2000
+HYBRID: Final = "workbench, hybrid"
+
+
+WORD_VARIANTS: Final[dict[str, tuple[float, ...]]] = {
+    "even": (1.4, 2.2),
+    "steepness": (1.0, 2.0, 6.0),
+    "others": (0.0, 1.0, 3.0),
+    "pivot": (0.0, 0.5),
+    "saturation": (0.0, 1.0),
+}
+
+
+def best_cosine(case: Case) -> Float64:
+    """Vector search [adr2, options A and D]: the best cosine of a rule's text and examples."""
+    vectors = case.index.vectors
+    if vectors is None:
+        raise ValueError("the rules have no vectors")
+    return np.stack([similarities(vectors, vector)[0] for vector in case.vectors]).astype(np.float64)
+
+
+def bm25(case: Case) -> Float64:
+    """BM25 over each rule's text and examples."""
+    index = build_index(["\n".join((rule.condition_text, rule.rule, *rule.examples)) for rule in case.rules])
+    return np.stack([index.scores(text) for text in case.messages]).astype(np.float64)
+
+
+def literal(case: Case) -> Float64:
+    """The specification's 0.7 · cosine + 0.3 · BM25 / its maximum [adr2, option B]."""
+    words = bm25(case)
+    normal: Float64 = words / np.maximum(words.max(axis=1, keepdims=True), 1e-9)
+    return 0.7 * best_cosine(case) + 0.3 * normal
+
+
+def ours(mode: Mode, model: MatchModel | None = None) -> System:
+    """The program's own calibrated relevance."""
+
+    def scores(case: Case) -> Float64:
+        index = case.index
+        return np.stack(
+            [
+                relevance_of(index.words, text, index.vectors, vector, mode=mode, model=model).relevance
+                for text, vector in zip(case.messages, case.vectors, strict=True)
+            ]
+        )
+
+    return scores
+
+
+SYSTEMS: Final[dict[str, System]] = {
+    "vector only (best cosine)": best_cosine,
+    "BM25 only": bm25,
+    "0.7 cosine + 0.3 BM25/max": literal,
+    "workbench, meaning only": ours("dense"),
+    "workbench, words only": ours("sparse"),
+    HYBRID: ours("hybrid"),
+}
+SINGLE: Final = ("vector only (best cosine)", "BM25 only")
+CALIBRATED: Final = ("workbench, meaning only", "workbench, words only", HYBRID)
+
+
+def first(case: Case, scores: Float64, k: int) -> Float64:
+    """Return whether a right rule is among the first k of messages that have one; ties count their middle."""
+    inside = case.inside
+    right = np.where(case.right, scores, -np.inf).max(axis=1, keepdims=True)
+    rank = (scores > right).sum(axis=1) + ((scores == right).sum(axis=1) - 1) / 2
+    return np.asarray(rank[inside] < k - 0.5, np.float64)
+
+
+def answers(case: Case, scores: Float64, threshold: float) -> NDArray[np.int64]:
+    """Return (right, wrong, missed) answers int64 [messages, 3], where the best rule answers or none does."""
+    rows = np.arange(len(scores))
+    best = scores.argmax(axis=1)
+    given = scores[rows, best] >= threshold
+    right = given & case.right[rows, best]
+    return np.stack([right, given & ~right, case.inside & ~right], axis=1).astype(np.int64)
+
+
+def aurocs(case: Case, all_scores: Sequence[Float64]) -> tuple[list[float], Float64]:
+    """Return how well each system's best score tells known messages from others, and bootstrap samples."""
+    best = [scores.max(axis=1) for scores in all_scores]
+    known, unknown = np.flatnonzero(case.inside), np.flatnonzero(~case.inside)
+    random = np.random.default_rng(7)
+    samples = np.empty((len(best), ROUNDS))
+    for round_ in range(ROUNDS):
+        some, others = random.choice(known, len(known)), random.choice(unknown, len(unknown))
+        samples[:, round_] = [auroc(one[some], one[others]) for one in best]
+    return [auroc(one[known], one[unknown]) for one in best], samples
+
+
+def part(case: Case, rows: Bool, scores: dict[str, Float64]) -> tuple[Case, dict[str, Float64]]:
+    """Return some of a case's messages."""
+    at = np.flatnonzero(rows)
+    messages = tuple(case.messages[row] for row in at.tolist())
+    kept = Case(case.rules, case.index, messages, case.vectors[at], case.right[at])
+    return kept, {name: found[at] for name, found in scores.items()}
+
+
+def table(intents: Intents, embed: Embedding) -> None:
+    """Print the figures for every number of examples."""
+    test = set(intents.names(fit=False))
+    for examples in EXAMPLES:
+        case = held_back(intents, examples, embed)
+        scores = {name: system(case) for name, system in SYSTEMS.items()}
+        seen = np.array([not row.any() or case.rules[int(row.argmax())].id in test for row in case.right])
+        print(f"\n## k = {examples}: {len(case.rules)} rules\n")
+        print("messages of intents no parameter has seen, and all messages of no intent")
+        _figures(*part(case, seen, scores))
+        print("\nall messages (recall@1, recall@5)")
+        for name, found in scores.items():
+            print(f"  {name:28} {first(case, found, 1).mean():.3f}  {first(case, found, 5).mean():.3f}")
+
+
+def _figures(case: Case, scores: dict[str, Float64]) -> None:
+    inside, outside = int(case.inside.sum()), int((~case.inside).sum())
+    figures, samples = aurocs(case, list(scores.values()))
+    print(f"  {inside} with an intent, {outside} without" + " " * 4 + "recall@1, recall@5, AUROC, F1 at 0.5")
+    for (name, found), area, sample in zip(scores.items(), figures, samples, strict=True):
+        cells = [_cell(first(case, found, k)) for k in (1, 5)]
+        low, high = np.percentile(sample, [2.5, 97.5])
+        cells.append(f"{area:.3f} [{low:.3f}, {high:.3f}]")
+        if name in CALIBRATED:
+            counts = answers(case, found, THRESHOLD)
+            low, high = micro_f1_interval(counts)
+            alone = 1 - counts[~case.inside, 1].mean()
+            cells.append(f"{_f1(counts):.3f} [{low:.3f}, {high:.3f}], {alone:.0%} left alone")
+        print(f"  {name:28} " + "  ".join(cells))
+    names = list(scores)
+    for single in SINGLE:
+        for k in (1, 5):
+            mine, theirs = first(case, scores[HYBRID], k), first(case, scores[single], k)
+            p = paired_permutation(mine.tolist(), theirs.tolist())
+            print(f"  hybrid - {single}: recall@{k} {mine.mean() - theirs.mean():+.3f}, p = {p:.4f}")
+        at, other = names.index(HYBRID), names.index(single)
+        low, high = np.percentile(samples[at] - samples[other], [2.5, 97.5])
+        print(f"  hybrid - {single}: AUROC {figures[at] - figures[other]:+.3f} [{low:+.3f}, {high:+.3f}]")
+
+
+def abstaining(intents: Intents, embed: Embedding) -> None:
+    """Print what 0.5 means on rule sets of several sizes, where messages of other intents match none."""
+    print("\n## Threshold 0.5 by size: rules of unseen intents, messages of those and of left-out intents\n")
+    print(
+        "  rules  k  precision  recall  left alone   right among answers of relevance 0.4-0.6, 0.6-0.8, 0.8-1"
+    )
+    names = intents.names(fit=False)
+    for rules in (10, 30, 60):
+        for examples in EXAMPLES:
+            case = sampled(intents, names, rules, examples, 3, embed)
+            scores = ours("hybrid")(case)
+            right, wrong, missed = answers(case, scores, THRESHOLD).sum(axis=0).tolist()
+            alone = float((scores[~case.inside].max(axis=1) < THRESHOLD).mean())
+            precision, recall = right / max(right + wrong, 1), right / max(right + missed, 1)
+            print(
+                f"  {rules:5}  {examples}  {precision:9.2f}  {recall:6.2f}"
+                f"  {alone:10.2f}   {', '.join(_reliability(case, scores))}"
+            )
+
+
+def own_benchmark(embed: Embedding) -> None:
+    """Print F1 on both halves of the project's benchmark at 0.5, every rule above it an answer."""
+    print("\n## The project's own benchmark: micro F1 over all matched rules at relevance 0.5\n")
+    for split in Split:
+        case = benchmark_case(BENCHMARK, split, embed)
+        counts = {}
+        for name, mode in zip(CALIBRATED, ("dense", "sparse", "hybrid"), strict=True):
+            scores = ours(mode)(case)  # type: ignore[arg-type]
+            given = scores >= THRESHOLD
+            counts[name] = np.stack(
+                [(given & case.right).sum(1), (given & ~case.right).sum(1), (~given & case.right).sum(1)], 1
+            )
+            low, high = micro_f1_interval(counts[name])
+            alone = float((~given[~case.inside].any(axis=1)).mean())
+            area = auroc(scores[case.inside].max(axis=1), scores[~case.inside].max(axis=1))
+            print(
+                f"  {split}: {name:26} F1 {_f1(counts[name]):.3f} [{low:.3f}, {high:.3f}], {alone:.0%} of "
+                f"messages about nothing left alone, AUROC {area:.3f}, "
+                f"recall@1 {first(case, scores, 1).mean():.3f}"
+            )
+        for name in CALIBRATED[:2]:
+            found = micro_f1_difference(counts[HYBRID], counts[name])
+            interval = f"[{found.low:+.3f}, {found.high:+.3f}]"
+            print(f"  {split}: hybrid - {name}: {found.value:+.3f} {interval}, p = {found.p:.4f}")
+
+
+def attempts(intents: Intents, embed: Embedding) -> None:
+    """Print variants of the method on the fit half: CLINC150 and the project's benchmark."""
+    model = load_match_model()
+    names = intents.names(fit=True)
+    cases = [sampled(intents, names, 60, examples, 1, embed) for examples in EXAMPLES]
+    own = benchmark_case(BENCHMARK, Split.FIT, embed)
+    print("\n## Variants on the fit half: recall@1 and AUROC at k = 0, 1, 5 of 60 rules; own benchmark\n")
+    variants: dict[str, tuple[MatchModel, tuple[float, float]]] = {"as shipped": (model, (0.7, 0.3))}
+    for share in (0.0, 0.5, 1.0):
+        variants[f"prototype {share}"] = (replace(model, prototype=share), (0.7, 0.3))
+    for share in (0.1, 0.2, 0.4, 0.5):
+        variants[f"weights {1 - share:.1f} + {share}"] = (model, (1 - share, share))
+    for number, values in WORD_VARIANTS.items():
+        for value in values:
+            words = replace(model.words, **{number: value})
+            variants[f"words: {number} {value}"] = (replace(model, words=words), (0.7, 0.3))
+    for name, (variant, weights) in variants.items():
+        cells = []
+        for case in (*cases, own):
+            indexed = _reindexed(case, variant)
+            scores = hybrids(indexed, variant, "hybrid", weights)
+            best = scores.max(axis=1)
+            cells.append(
+                f"{first(case, scores, 1).mean():.3f} {auroc(best[case.inside], best[~case.inside]):.3f}"
+            )
+        print(f"  {name:24} {'   '.join(cells)}")
+
+
+def _reindexed(case: Case, model: MatchModel) -> Case:
+    """Return the case with words weighed as a variant of the model has it."""
+    from workbench.rules.lexical import index_words
+
+    index = replace(case.index, words=index_words(case.rules, model.words))
+    return Case(case.rules, index, case.messages, case.vectors, case.right)
+
+
+def _reliability(case: Case, scores: Float64) -> list[str]:
+    best = scores.argmax(axis=1)
+    top = scores.max(axis=1)
+    inside = case.inside
+    # As in fitting: three messages in four are about a rule.
+    weight = np.where(inside, 0.75 / max(inside.sum(), 1), 0.25 / max((~inside).sum(), 1))
+    right = case.right[np.arange(len(best)), best]
+    cells = []
+    for low, high in ((0.4, 0.6), (0.6, 0.8), (0.8, 1.01)):
+        here = (top >= low) & (top < high)
+        total = weight[here].sum()
+        cells.append(f"{(weight * right)[here].sum() / total:.2f}" if total else "-")
+    return cells
+
+
+def _cell(values: Float64) -> str:
+    low, high = bootstrap(values.tolist())
+    return f"{values.mean():.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _f1(counts: NDArray[np.int64]) -> float:
+    right, wrong, missed = counts.sum(axis=0).tolist()
+    return float(2 * right / max(2 * right + wrong + missed, 1))
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("--fit", action="store_true", help="fit the calibration and write it, then measure")
+    parser.add_argument("--attempts", action="store_true", help="print variants on the fit half instead")
+    options = parser.parse_args()
+    intents, embed = read_intents(options.data), embedding()
+    print(f"embedding model {embed.model}")
+    if options.attempts:
+        attempts(intents, embed)
+        return
+    if options.fit:
+        sources = fit_cases(intents, BENCHMARK if BENCHMARK.is_dir() else None, embed)
+        model = load_match_model()
+        name = embed.model.partition("@")[0]
+        unrelated = round(background(sampled(intents, intents.names(fit=True), 60, 0, 1, embed)), 3)
+        model = replace(model, backgrounds={**model.backgrounds, name: unrelated})
+        trained = [
+            f"CLINC150: {len(intents.names(fit=True))} intents",
+            *(["sample_data/rules_benchmark: fit half"] if len(sources) > 1 else []),
+        ]
+        print(f"wrote {write_model(refit(model, sources), embed.model, trained)}")
+        load_match_model.cache_clear()
+    table(intents, embed)
+    abstaining(intents, embed)
+    if BENCHMARK.is_dir():
+        own_benchmark(embed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""A rulebook made ready for matching, once for as long as it stays the same.
+
+A plan does not wait for rules to be embedded: vectors come from the cache, a few new ones are made on the
+spot, and where more are missing the rules are matched by words alone and a note says what to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from workbench.errors import WorkbenchError
+from workbench.plan.semantics import CachingEmbedder
+from workbench.records.rules import Rule
+from workbench.rules.lexical import RuleWords
+from workbench.rules.searching import RuleIndex, index_rules, with_vectors
+from workbench.rules.vectors import RuleTexts, RuleVectors, rule_texts, rule_vectors
+
+FEW = 32
+"""Texts a plan embeds by itself: what an edit of a rule file brings."""
+
+Progress = Callable[[int, int], None]
+
+
+class RuleMatcher:
+    """Keeps the index of the rules it saw last, with their vectors once they are all there.
+
+    `note` says why rules are not compared by meaning, '' if they are or no embedder was given.
+    """
+
+    def __init__(self) -> None:
+        self._words: RuleWords | None = None
+        self._index: RuleIndex | None = None
+        self.note = ""
+
+    def index(
+        self,
+        rules: tuple[Rule, ...],
+        words: RuleWords,
+        embedder: CachingEmbedder | None,
+        *,
+        progress: Progress | None = None,
+    ) -> RuleIndex:
+        """Return the index of rules, whose words are `words`. With `progress` it waits for all vectors."""
+        vectors = None
+        if self._index is not None and self._words is words:
+            vectors = self._index.vectors  # the same texts, though counts of use may have changed
+        if self._index is None or self._index.columns.rules is not rules:
+            self._index, self._words = index_rules(rules, words), words
+        self.note = ""
+        if embedder is None or not rules:
+            vectors = None
+        elif vectors is None or vectors.model != embedder.model:
+            vectors, self.note = _vectors(rule_texts(rules), embedder, progress)
+        if self._index.vectors is not vectors:
+            self._index = with_vectors(self._index, vectors)
+        return self._index
+
+
+def missing_texts(rules: Sequence[Rule], embedder: CachingEmbedder) -> list[str]:
+    """Return the texts of rules that are not embedded yet, each once."""
+    texts = list(dict.fromkeys(rule_texts(rules).texts))
+    known = embedder.known(texts)[1] if texts else ()
+    return [text for text, there in zip(texts, known, strict=True) if not there]
+
+
+def _vectors(
+    texts: RuleTexts, embedder: CachingEmbedder, progress: Progress | None
+) -> tuple[RuleVectors | None, str]:
+    vectors, known = embedder.known(texts.texts)
+    missing = len(known) - int(known.sum())
+    if missing > FEW and progress is None:
+        return None, "rules were not compared by meaning: run `workbench model prepare` to embed them"
+    try:
+        if missing:
+            vectors = embedder.embed(texts.texts, progress=progress)
+    except WorkbenchError as error:
+        return None, f"rules were not compared by meaning: {error.message}"
+    return rule_vectors(texts, vectors, embedder.model), ""
