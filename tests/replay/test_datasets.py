@@ -131,7 +131,7 @@ SAID = '{"id":"m","text":"t","expected":["a"]}'
         (["[1]"], [SAID], "rules.jsonl", 1, "Expected `object`"),
         (['{"id":"a","name":"A"}'], [SAID], "rules.jsonl", 1, "missing required field `rule`"),
         (['{"id":"a","name":"A","rule":7}'], [SAID], "rules.jsonl", 1, "$.rule"),
-        (['{"id":"a","name":"A","rule":"x","lvl":1}'], [SAID], "rules.jsonl", 1, "no field 'lvl'"),
+        (['{"id":"a","name":"A","rule":"x","lvl":1}'], [SAID], "rules.jsonl", 1, "a rule has no field 'lvl'"),
         (['{"id":"a","name":"A","rule":"x","level":"top"}'], [SAID], "rules.jsonl", 1, "'top'"),
         (['{"id":"a","name":"A","rule":"x","priority":101}'], [SAID], "rules.jsonl", 1, "between 0 and 100"),
         (['{"id":"a","name":"A","rule":" "}'], [SAID], "rules.jsonl", 1, "says nothing"),
@@ -158,8 +158,11 @@ def test_a_fault_is_told_with_file_and_line(
     assert message.lower() in caught.value.message.lower()
 
 
-def test_a_misspelt_rule_is_suggested(write: Any) -> None:
-    """An expected id close to a rule's says which was meant."""
+def test_what_was_meant_is_suggested(write: Any) -> None:
+    """An expected id close to a rule's, and a field close to one there is."""
+    with pytest.raises(ParseError) as caught:
+        read_rules(write(['{"id":"a","name":"A","rule":"x","prioritty":1}']))
+    assert caught.value.hint == "Did you mean priority?"
     with pytest.raises(ParseError) as caught:
         read_rules(write(messages=[{"id": "m", "text": "t", "expected": ["tasb"]}]))
     assert caught.value.hint == "Did you mean tabs?"

@@ -97,6 +97,15 @@ def test_what_was_missing_stands_at_the_top(report: BenchmarkReport) -> None:
     assert "hybrid - bm25" not in found
 
 
+def test_names_from_the_dataset_cannot_drive_the_terminal(report: BenchmarkReport) -> None:
+    """A kind with an escape or a line feed in it is shown on its line."""
+    odd = replace(report.systems[0], kinds={"a\x1b[2J\nb": (1, 0.5)})
+    found = as_text(replace(report, dataset="\x1b]0;x\x07", systems=(odd,), comparisons=()))
+    assert "\x1b" not in found
+    assert "\x07" not in found
+    assert len([line for line in found.splitlines() if line.endswith("1  0.500")]) == 1
+
+
 def test_the_json_holds_every_figure(report: BenchmarkReport) -> None:
     """It is plain values, with the fields of the report."""
     found = json.loads(json.dumps(as_json(report)))

@@ -114,17 +114,16 @@ def split_of(text: str) -> Split:
 
 
 def _check_rule(rule: Rule, place: Path, line: int, known: Container[str]) -> None:
-    problem = ""
+    problem, hint = "", "Each rule needs an id of its own and a text."
     if not rule.id or rule.id in known:
         problem = f"the rule id {rule.id!r} stands for two rules" if rule.id else "the rule has no id"
     elif not rule.rule.strip():
-        problem = f"the rule {rule.id} says nothing"
+        problem = f"the rule {rule.id!r} says nothing"
     elif not 0 <= rule.priority <= 100:
-        problem = f"the priority {rule.priority} of {rule.id} is not between 0 and 100"
+        problem = f"the priority {rule.priority} of {rule.id!r} is not between 0 and 100"
+        hint = "50 is what a rule has that is given none."
     if problem:
-        raise ParseError(
-            problem, path=str(place), line=line, hint="Each rule needs an id of its own and a text."
-        )
+        raise ParseError(problem, path=str(place), line=line, hint=hint)
 
 
 def _check_message(
@@ -134,17 +133,24 @@ def _check_message(
         problem = f"the id {message.id!r} stands for two messages" if message.id else "the message has no id"
         raise ParseError(problem, path=str(place), line=line, hint="Each message needs an id of its own.")
     if not message.text.strip():
-        raise ParseError(f"the message {message.id} is empty", path=str(place), line=line)
+        raise ParseError(
+            f"the message {message.id!r} is empty", path=str(place), line=line, hint="Give it a text."
+        )
     for wanted in message.expected:
         if wanted not in rules:
             raise ParseError(
-                f"the message {message.id} expects {wanted!r}, which is no rule of {RULES}",
+                f"the message {message.id!r} expects {wanted!r}, which is no rule of {RULES}",
                 path=str(place),
                 line=line,
                 hint=did_you_mean(wanted, rules, "Correct the id, or add the rule."),
             )
     if len(set(message.expected)) < len(message.expected):
-        raise ParseError(f"the message {message.id} expects a rule twice", path=str(place), line=line)
+        raise ParseError(
+            f"the message {message.id!r} expects a rule twice",
+            path=str(place),
+            line=line,
+            hint="Once counts.",
+        )
 
 
 def _records(place: Path, kind: type[Record]) -> Iterator[tuple[int, Record]]:
@@ -157,10 +163,13 @@ def _records(place: Path, kind: type[Record]) -> Iterator[tuple[int, Record]]:
                 found = msgspec.json.decode(raw, type=dict[str, Any])
                 unknown = sorted(found.keys() - names)
                 if unknown:
-                    problem = (
-                        f"there is no field {unknown[0]!r}; a {kind.__name__.lower()} has {sorted(names)}"
+                    problem = f"a {kind.__name__.lower()} has no field {unknown[0]!r}"
+                    raise ParseError(
+                        problem,
+                        path=str(place),
+                        line=line,
+                        hint=did_you_mean(unknown[0], sorted(names), f"It has {', '.join(sorted(names))}."),
                     )
-                    raise ParseError(problem, path=str(place), line=line)
                 yield line, msgspec.convert(found, kind)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise ParseError(

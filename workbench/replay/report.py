@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from workbench.replay.benchmark import BenchmarkReport, Comparison, SystemReport
+from workbench.text.sanitize import visible_line
 
 SIGNIFICANT = 0.05
 
@@ -42,7 +43,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _head(report: BenchmarkReport) -> str:
     lines = [
-        f"{report.dataset}: {report.rules} rules, {report.messages} messages, "
+        f"{visible_line(report.dataset)}: {report.rules} rules, {report.messages} messages, "
         f"{report.expecting_none} of them about no rule",
         f"{report.fit} messages choose the thresholds, {report.test} others are reported",
         f"embeddings: {report.model or 'none'}" + (f" ({report.note})" if report.note else ""),
@@ -97,7 +98,11 @@ def _comparison(one: Comparison) -> str:
 def _kinds(report: BenchmarkReport) -> str:
     counts = {kind: count for system in report.systems for kind, (count, _) in system.kinds.items()}
     rows = [
-        [kind or "no kind", str(count), *(f"{system.kinds[kind][1]:.3f}" for system in report.systems)]
+        [
+            visible_line(kind) or "no kind",
+            str(count),
+            *(f"{system.kinds[kind][1]:.3f}" for system in report.systems),
+        ]
         for kind, count in counts.items()
     ]
     head = ["", "messages", *(system.name for system in report.systems)]

@@ -129,7 +129,7 @@ def test_faults_are_told_with_file_and_line(run: Any, folder: Path) -> None:
     messages.write_text('{"id": "a", "text": "t"}\n{"id": "b", "text": "t", "expected": ["psuh"]}\n')
     ran = run("--replay", str(folder))
     assert (ran.code, ran.out) == (exits.ERROR, "")
-    assert f"{messages}:2: the message b expects 'psuh'" in ran.err
+    assert f"{messages}:2: the message 'b' expects 'psuh'" in ran.err
     assert "hint: Did you mean push?" in ran.err
     messages.unlink()
     ran = run("--replay", str(folder))
