@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from store import files, generations, locks
 from store.clock import SystemClock
@@ -24,7 +24,6 @@ from store.embedding_cache import CachedEmbedder, cached
 from store.git import (
     Repository,
     count_commits,
-    find_repository,
     head_state,
     lister,
     listing_inputs,
@@ -33,27 +32,24 @@ from store.git import (
     resolve,
     shallow_edge,
     touched_files,
-    tracked_below,
 )
 from store.journal import FileJournal
-from store.location import DIRECTORY, Location, locate
+from store.location import Location, locate
 from workbench.config import Config, user_cache
-from workbench.errors import GitError, ProjectError
-from workbench.plan.chunk_model import load_chunk_model
-from workbench.plan.contents import Contents
-from workbench.plan.pipeline import Planner
-from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+from workbench.entry.places import foreign_state, project_id, repository_at
+from workbench.errors import ProjectError
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
 from workbench.ports import Damaged, Embedder
 from workbench.project.scan import Lister
 from workbench.project.walk import walk_lister
 from workbench.records.episodes import Commit
 from workbench.records.worktree import Listing
-from workbench.rules.match import MatchParams
 from workbench.sessions.past import Commits
 from workbench.text.tokens import TokenCounter, token_counter
 
-_SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
+if TYPE_CHECKING:
+    from workbench.plan.pipeline import Planner
+
 _PATIENCE = 60.0  # seconds
 _BUILD_PATIENCE = 600.0
 
@@ -75,15 +71,8 @@ class Opened:
 
 def project_root(start: Path) -> Path:
     """Return the root of the repository that holds `start`, or `start` itself outside of any."""
-    repository = _repository(start)[0]
+    repository = repository_at(start)[0]
     return start.absolute() if repository is None or repository.bare else repository.root
-
-
-def project_id(root: Path) -> str:
-    """Return a short readable name for a project directory, the same on every run."""
-    digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:8]
-    name = "".join(char if char.isalnum() or char in "-_." else "-" for char in root.name)
-    return f"{name or 'root'}-{digest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +93,11 @@ def open_workspace(
     start: Path, config: Config, environment: Mapping[str, str] = os.environ
 ) -> OpenedWorkspace:
     """Open the index, history and rules of the project around `start`. Raises as `open_project`."""
-    repository, note = _repository(start)
+    repository, note = repository_at(start)
     root = start.absolute() if repository is None else repository.root
     if repository is not None and repository.bare:
         raise ProjectError(f"{root} is a bare repository: there are no files to plan from", hint="Clone it.")
-    location = locate(root, environment, distrust=_foreign_state(repository))
+    location = locate(root, environment, distrust=foreign_state(repository))
     clock = SystemClock()
     journal = FileJournal(location.root, clock)
     home_journal = FileJournal(location.home, clock)
@@ -146,6 +135,13 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
 
     Raises: StoreError if no directory can hold its state; ModelError.
     """
+    # Commands that only read rules do without what plans, which takes as long to import as they take.
+    from workbench.plan.chunk_model import load_chunk_model
+    from workbench.plan.contents import Contents
+    from workbench.plan.pipeline import Planner
+    from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+    from workbench.rules.match import MatchParams
+
     found = open_workspace(start, config, environment)
     chunks, worth = load_chunk_model()
     embedder, unprepared = _embedder(config, found.location.home)
@@ -194,9 +190,9 @@ def alone(
     start: Path, name: str, environment: Mapping[str, str] = os.environ
 ) -> AbstractContextManager[None]:
     """Hold a lock of a project that nobody waits for. Raises: StoreBusy if another process holds it."""
-    repository, _ = _repository(start)
+    repository, _ = repository_at(start)
     root = start.absolute() if repository is None else repository.root
-    location = locate(root, environment, distrust=_foreign_state(repository))
+    location = locate(root, environment, distrust=foreign_state(repository))
     return locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=0)
 
 
@@ -221,14 +217,6 @@ def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
     return (None if embedder is None else cached(embedder, home / "embeddings")), unprepared
 
 
-def _repository(start: Path) -> tuple[Repository | None, str]:
-    try:
-        repository = find_repository(start)
-    except GitError as error:
-        return None, f"git cannot be used here: {error.message}"
-    return repository, "" if repository is not None else "not a git repository: planning without history"
-
-
 def _elsewhere(location: Location) -> str:
     """Say where the state is when it is not in the project."""
     reason = location.fallback_reason
@@ -239,24 +227,6 @@ def _lock(root: Path, name: str) -> AbstractContextManager[None]:
     """Return the lock of a kind of state; an index being built by another process is worth waiting for."""
     timeout = _BUILD_PATIENCE if name == "index" else _PATIENCE
     return locks.exclusive(root / "locks" / f"{name}.lock", timeout=timeout)
-
-
-def _foreign_state(repository: Repository | None) -> str:
-    """Return why the state directory in a work tree is not this user's own, empty if it may well be.
-
-    A repository can bring journals and indexes of its making: rules its users never wrote, a past that
-    never was. Shared settings are another matter, and meant to be tracked.
-    """
-    if repository is None or not os.path.lexists(repository.root / DIRECTORY):
-        return ""
-    try:
-        tracked = tracked_below(repository, DIRECTORY)
-    except GitError as error:
-        return f"whether git tracks files in {DIRECTORY} cannot be told: {error.message}"
-    foreign = [path for path in tracked if path not in _SHARED]
-    if not foreign:
-        return ""
-    return f"git tracks {foreign[0]}: what a repository brings as state is not used"
 
 
 def _lister(root: Path, repository: Repository | None) -> Lister:

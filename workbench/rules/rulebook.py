@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,10 +17,10 @@ from workbench.rules.bodies import to_body
 from workbench.rules.discover import RuleSource, discover, read_source
 from workbench.rules.formats.families import family_of
 from workbench.rules.ledger import AUTOMATIC, STREAM, USAGE_STREAM, Ledger, read_usage, used
-from workbench.rules.lexical import RuleWords, index_words
 from workbench.rules.rulestore import LOCK, RuleStore, record
 
 if TYPE_CHECKING:
+    from workbench.rules.lexical import RuleWords
     from workbench.rules.stepping import InStep
 
 GENERATION = "rules"
@@ -90,6 +90,37 @@ def stored_rulebook(store: RuleStore) -> Rulebook | None:
     return _open(store, None)
 
 
+def unchanged_rules(store: RuleStore) -> tuple[Rule, ...] | None:
+    """Return the stored rules if the journals and the rule files they were read from are as they were.
+
+    None if not, or if nothing is stored. The project is not listed and no word is indexed: this is for asking
+    rules that curation made, such as those with a check, which no new rule file can bring.
+    """
+    document = _document(store)
+    if document is None:
+        return None
+    try:
+        files = msgspec.convert(document["files"], tuple[str, ...])
+        named = msgspec.convert(document["named"], tuple[RuleSource, ...])
+        sources = found_sources(store, [file for file in files if not file.startswith("~/")])
+        if document["signature"] != _signature(store, [*sources, *named]):
+            return None
+        return msgspec.convert(document["rules"], tuple[Rule, ...])
+    except (ValueError, KeyError, TypeError, msgspec.MsgspecError):
+        return None  # damaged, as in `_open`
+
+
+def _document(store: RuleStore) -> dict[str, Any] | None:
+    directory = store.latest(GENERATION)
+    if directory is None:
+        return None
+    try:
+        document = json.loads((directory / _FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
 def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
     from workbench.rules.stepping import (
         bring_in_step,
@@ -116,6 +147,8 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
 
 
 def _book(store: RuleStore, ledger: Ledger, found: InStep, signature: str) -> Rulebook:
+    from workbench.rules.lexical import index_words
+
     until = _usage_sizes(store)
     counts = store.usage()
     rules = visible(store, ledger.placed().values())
@@ -172,20 +205,21 @@ def _with_usage(store: RuleStore, book: Rulebook) -> Rulebook:
 
 def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | None:
     """Return the stored rules; with `sources`, only if they are what files and journals say."""
-    directory = store.latest(GENERATION)
-    if directory is None:
+    document = _document(store)
+    if document is None:
         return None
     try:
-        document = json.loads((directory / _FILE).read_bytes())
         named = msgspec.convert(document["named"], tuple[RuleSource, ...])
         if sources is not None and document["signature"] != _signature(store, [*sources, *named]):
             return None
         return replace(_from_document(document), named=named)
-    except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
+    except (ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
 
 
 def _from_document(document: Mapping[str, object]) -> Rulebook:
+    from workbench.rules.lexical import index_words
+
     rules = msgspec.convert(document["rules"], tuple[Rule, ...])
     return Rulebook(
         rules,

@@ -19,6 +19,7 @@ from workbench.rules.enforcement.commands import find_commands, like, parse_comm
 from workbench.rules.enforcement.files import Use, files_of, find_use
 from workbench.rules.enforcement.patterns import compile_pattern, search
 from workbench.rules.enforcement.words import Simple
+from workbench.rules.filters import failing_condition
 from workbench.suggest import did_you_mean
 
 MAX_ITEMS = 200  # tools or globs of one check
@@ -109,7 +110,7 @@ def _applies(rule: Rule, found: Facts, facts: Mapping[str, Any], contexts: Seque
     call = found.call
     if rule.tool_targets and call.agent and call.agent not in rule.tool_targets:
         return False
-    if not all(_holds(wanted, facts.get(name)) for name, wanted in rule.conditions.items()):
+    if failing_condition(rule.conditions, facts) is not None:
         return False
     if not rule.scope:
         return True
@@ -117,11 +118,6 @@ def _applies(rule: Rule, found: Facts, facts: Mapping[str, Any], contexts: Seque
     if names and (contexts is None or not set(names).isdisjoint(contexts)):
         return True
     return bool(globs) and _find(globs, (*found.named, *found.ran, *_places(found)), found) is not None
-
-
-def _holds(wanted: Any, fact: Any) -> bool:
-    have = {str(item) for item in (fact if isinstance(fact, (list, tuple, set, frozenset)) else [fact])}
-    return any(str(choice) in have for choice in (wanted if isinstance(wanted, (list, tuple)) else [wanted]))
 
 
 def _places(found: Facts) -> list[Use]:

@@ -1,0 +1,109 @@
+"""Where a project and its state are, and the rules kept there, found without anything a plan needs besides.
+
+For what has to answer in moments, such as a hook before a tool runs. With `bootstrap` and `storage` the only
+module that imports `store`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store import generations, locks
+from store.clock import SystemClock
+from store.files import replace_file
+from store.git_repository import Repository, find_repository, tracked_below
+from store.journal import FileJournal
+from store.location import DIRECTORY, locate
+from workbench.errors import GitError
+
+if TYPE_CHECKING:
+    from workbench.config import Config
+    from workbench.records.rules import Rule
+
+_SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
+_PATIENCE = 60.0  # seconds
+
+
+def project_id(root: Path) -> str:
+    """Return a short readable name for a project directory, the same on every run."""
+    digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:8]
+    name = "".join(char if char.isalnum() or char in "-_." else "-" for char in root.name)
+    return f"{name or 'root'}-{digest}"
+
+
+def repository_at(start: Path) -> tuple[Repository | None, str]:
+    """Return the repository that holds a directory, and a note where there is none or git fails."""
+    try:
+        repository = find_repository(start)
+    except GitError as error:
+        return None, f"git cannot be used here: {error.message}"
+    return repository, "" if repository is not None else "not a git repository: planning without history"
+
+
+def foreign_state(repository: Repository | None) -> str:
+    """Return why the state directory in a work tree is not this user's own, empty if it may well be.
+
+    A repository can bring journals and indexes of its making: rules its users never wrote, a past that
+    never was. Shared settings are another matter, and meant to be tracked.
+    """
+    if repository is None or not os.path.lexists(repository.root / DIRECTORY):
+        return ""
+    try:
+        tracked = tracked_below(repository, DIRECTORY)
+    except GitError as error:
+        return f"whether git tracks files in {DIRECTORY} cannot be told: {error.message}"
+    foreign = [path for path in tracked if path not in _SHARED]
+    if not foreign:
+        return ""
+    return f"git tracks {foreign[0]}: what a repository brings as state is not used"
+
+
+def kept_rules(
+    start: Path, config: Config, environment: Mapping[str, str] = os.environ
+) -> tuple[Rule, ...] | None:
+    """Return a project's rules as they are kept, None if they have to be read anew. Raises: StoreError.
+
+    See `unchanged_rules`: takes no listing, no index and no model.
+    """
+    from workbench.rules.rulebook import unchanged_rules
+    from workbench.rules.rulestore import RuleStore
+
+    repository, _ = repository_at(start)
+    root = start.absolute() if repository is None else repository.root
+    location = locate(root, environment, distrust=foreign_state(repository))
+    clock = SystemClock()
+    store = RuleStore(
+        root=root,
+        project_id=project_id(root),
+        home=Path(environment.get("HOME") or Path.home()) if config.rules.home else None,
+        journal=FileJournal(location.root, clock),
+        home_journal=FileJournal(location.home, clock),
+        latest=partial(_latest, location.root),
+        publish=lambda kind, write: generations.publish(location.root, kind, write, clock=clock).path,
+        lock=partial(_lock, location.root),
+        now=clock.now,
+        count_tokens=lambda text: _count_tokens(config, text),
+        replace_file=lambda path, data, expected: replace_file(path, data, expected=expected),
+    )
+    return unchanged_rules(store)
+
+
+def _latest(root: Path, kind: str) -> Path | None:
+    found = generations.latest(root, kind)
+    return None if found is None or isinstance(found, generations.DamagedGeneration) else found.path
+
+
+def _lock(root: Path, name: str) -> AbstractContextManager[None]:
+    return locks.exclusive(root / "locks" / f"{name}.lock", timeout=_PATIENCE)
+
+
+def _count_tokens(config: Config, text: str) -> int:
+    from workbench.text.tokens import token_counter
+
+    return token_counter(config.plan.tokenizer).count(text)
