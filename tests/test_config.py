@@ -123,7 +123,7 @@ def test_unreadable_files_are_refused_clearly(tmp_path: Path) -> None:
 
 def test_a_project_cannot_reach_outside_itself(tmp_path: Path) -> None:
     """A shared file sets none of the user's own settings; what it tries is told."""
-    lines = {"models.download": "true", "clipboard.mode": "'native'", "models.embedding_path": "'/etc'"}
+    lines = {"models.download": "true", "clipboard.mode": "'native'", "cache.redis_url": "'redis://h'"}
     assert set(lines) <= USER_ONLY
     for key, value in lines.items():
         section, _, name = key.partition(".")

@@ -120,6 +120,21 @@ class StoreConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheConfig:
+    """How long, and how many, fetched rules are cached: in the process, and in the Redis at `redis_url`.
+
+    An empty URL means no Redis. One that failed is left alone for `redis_retry` seconds.
+    """
+
+    seconds: Count = 300
+    rules: Count = 1000
+    redis_url: str = ""
+    redis_seconds: Positive = 1800
+    redis_rules: Positive = 10_000
+    redis_retry: Weight = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings, by section."""
 
@@ -130,6 +145,7 @@ class Config:
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     clipboard: ClipboardConfig = field(default_factory=ClipboardConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
+    cache: CacheConfig = field(default_factory=CacheConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +187,10 @@ USER_ONLY = frozenset(
         "rules.recheck",
         "rules.recheck_top",
         "rules.recheck_timeout",
+        "cache.redis_url",
+        "cache.redis_seconds",
+        "cache.redis_rules",
+        "cache.redis_retry",
     }
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})

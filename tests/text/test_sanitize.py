@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text.sanitize import is_safe, safe_lines, visible, visible_line
+from workbench.text.sanitize import is_safe, safe_lines, visible, visible_line, without_passwords
 
 HOSTILE = "".join(
     map(chr, [0, 7, 8, 11, 12, 13, 27, 31, 127, 0x85, 0x9B, 0xAD, 0x200B, 0x202E, 0x2028, 0x2066])
@@ -61,3 +61,19 @@ def test_a_last_line_without_an_end_counts() -> None:
     assert safe_lines("a\nb") == ["a", "b"]
     assert safe_lines("") == []
     assert safe_lines("\n") == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("redis://:secret@h:6379/0", "redis://:…@h:6379/0"),
+        ("rediss://me:s/e?c@h", "rediss://me:…@h"),
+        ("unix:///run/redis.sock?db=1&password=secret&x=1", "unix:///run/redis.sock?db=1&password=…&x=1"),
+        ("redis://h:6379/0", "redis://h:6379/0"),
+        ("redis://me@h:6379", "redis://me@h:6379"),
+        ("write to me@example.org: now", "write to me@example.org: now"),
+    ],
+)
+def test_passwords_in_urls_are_left_out(text: str, expected: str) -> None:
+    """What a URL tells about its password is not shown, everything else is."""
+    assert without_passwords(text) == expected

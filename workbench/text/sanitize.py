@@ -28,6 +28,7 @@ _VISIBLE = (
     _PICTURES | {code: f"<U+{code:04X}>" for code in _HIDDEN} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 )
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_PASSWORD = re.compile(r"(://[^\s/@:]*:)[^\s@]*@|([?&]password=)[^&#\s]*")
 _UNSAFE = frozenset(map(chr, _VISIBLE))
 
 
@@ -46,6 +47,11 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """Return the text on one line: line feeds and tabs are shown as well. For paths, names and reasons."""
     return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+
+
+def without_passwords(text: str) -> str:
+    """Return the text with the passwords of URLs in it left out: `redis://:…@host`, `?password=…`."""
+    return _PASSWORD.sub(lambda found: f"{found[1]}…@" if found[1] else f"{found[2]}…", text)
 
 
 def safe_lines(text: str) -> list[str]:

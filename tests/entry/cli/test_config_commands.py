@@ -71,3 +71,18 @@ def test_unset_and_path_say_what_is(project: Path, home: Path, capsys: pytest.Ca
         str(home / "config.toml"),
         str(project / ".workbench" / "config.toml"),
     ]
+
+
+def test_passwords_are_not_shown_around(
+    project: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The password of a Redis is in the file and in what `get` gives to programs, not in lists."""
+    url = "redis://:hunter2@cache.example:6379/0"
+    assert main.run(["config", "set", "cache.redis_url", url]) == exits.OK
+    main.run(["config", "show"])
+    main.run(["config", "show", "--json"])
+    printed = capsys.readouterr()
+    assert "hunter2" not in printed.out + printed.err
+    assert printed.out.count("redis://:…@cache.example:6379/0") == 2
+    main.run(["config", "get", "cache.redis_url"])
+    assert capsys.readouterr().out == url + "\n"

@@ -12,6 +12,7 @@ from workbench import config as configuration
 from workbench.config_file import set_key, to_toml, unset_key
 from workbench.entry.cli.frame import Group, command, current
 from workbench.errors import ConfigError
+from workbench.text.sanitize import without_passwords
 
 _IN_PROJECT = click.option(
     "--in-project", is_flag=True, help="Use the project's shared file instead of the user's."
@@ -33,7 +34,7 @@ def config() -> None:
 @command(examples=("workbench config show", "workbench config show --json", "workbench config show plan"))
 @click.argument("prefix", default="")
 def show(prefix: str) -> None:
-    """Print every setting with its value and where it came from.
+    """Print every setting with its value and where it came from; passwords in URLs are left out.
 
     PREFIX narrows the list: a section (`plan`) or a setting (`plan.budget`).
     """
@@ -50,7 +51,7 @@ def show(prefix: str) -> None:
         here.out.json(
             {
                 key: {
-                    "value": value,
+                    "value": without_passwords(value) if isinstance(value, str) else value,
                     "source": settings.origins[key].layer,
                     "where": settings.origins[key].where,
                     "type": configuration.describe(key),
@@ -60,7 +61,7 @@ def show(prefix: str) -> None:
         )
         return
     width = max(map(len, chosen))
-    shown = {key: to_toml(value) for key, value in chosen.items()}
+    shown = {key: without_passwords(to_toml(value)) for key, value in chosen.items()}
     column = min(40, max(map(len, shown.values())))
     for key, text in shown.items():
         origin = settings.origins[key]
@@ -104,7 +105,7 @@ def set_(key: str, value: str, in_project: bool) -> None:
     section, _, name = key.partition(".")
     before = _read(path)
     _write(path, set_key(before, section, name, checked))
-    here.out.say(f"{key} = {to_toml(checked)} in {path}")
+    here.out.say(f"{key} = {without_passwords(to_toml(checked))} in {path}")
 
 
 @command(examples=("workbench config unset plan.budget",))
