@@ -1,4 +1,4 @@
-"""The calibration of matching, fitted: where a score means even odds, for how many rules, and how steeply.
+"""The calibration of matching, fitted: where a score means even odds, among how many texts, and how steeply.
 
 A rule set and a message give one pair: the best rule's score, and whether the message is about that rule.
 Three numbers a mode are fitted to such pairs by logistic regression, in closed steps and without chance.
@@ -7,7 +7,6 @@ Three numbers a mode are fitted to such pairs by logistic regression, in closed 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -85,7 +84,7 @@ def fit_curve(sources: Sequence[Iterable[Case]], model: MatchModel, mode: Mode) 
         for case in cases:
             scores = hybrids(case, model, mode)
             best = scores.argmax(axis=1)
-            size = math.log(min(max(len(case.rules), model.sizes[0]), model.sizes[1]) / 50)
+            size = model.size(case.index.words.texts)
             rows.append(np.stack([scores.max(axis=1), np.full(len(best), size), np.ones(len(best))], axis=1))
             labels.append(case.right[np.arange(len(best)), best])
             inside = case.inside

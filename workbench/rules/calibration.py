@@ -20,9 +20,9 @@ DEFAULT_MODEL = "rules-match-v1"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A logistic: `even` is the score of even odds among 50 rules, `growth` what e times as many add to it.
+    """A logistic: `even` is the score of even odds among 50 texts, `growth` what e times as many add to it.
 
-    More rules bring better matches by chance. `slope` is per unit of score.
+    The more rules and examples there are, the better they match by chance. `slope` is per unit of score.
     """
 
     even: float
@@ -48,7 +48,7 @@ class MatchModel:
     `prototype` is the share of the mean of a rule's vectors against the best of them. `backgrounds` is the
     mean cosine of unrelated texts by embedding model, `background` what is assumed of others, worth
     `background_rules` rules of their own. `lexical_share` is the words' share of the hybrid the curve
-    `hybrid` was fitted with. Sizes of rule sets count within `sizes`.
+    `hybrid` was fitted with. Numbers of texts count within `sizes`.
     """
 
     model_id: str
@@ -68,14 +68,18 @@ class MatchModel:
         """Return an embedding model's background, by its id or its name before `@`; None if unknown."""
         return self.backgrounds.get(embedding, self.backgrounds.get(embedding.partition("@")[0]))
 
-    def curve(self, lexical: float, rules: int) -> tuple[float, float]:
-        """Return (even, slope) for a hybrid with this lexical share, in [0, 1], over a number of rules."""
+    def size(self, texts: int) -> float:
+        """Return how many times e this many texts are 50 of them."""
+        return math.log(min(max(texts, self.sizes[0]), self.sizes[1]) / 50)
+
+    def curve(self, lexical: float, texts: int) -> tuple[float, float]:
+        """Return (even, slope) for a hybrid with this lexical share, in [0, 1], over a number of texts."""
         if lexical <= self.lexical_share:
             low, high, way = self.dense, self.hybrid, lexical / self.lexical_share
         else:
             way = (lexical - self.lexical_share) / (1 - self.lexical_share)
             low, high = self.hybrid, self.sparse
-        size = math.log(min(max(rules, self.sizes[0]), self.sizes[1]) / 50)
+        size = self.size(texts)
         evens = [curve.even + curve.growth * size for curve in (low, high)]
         return evens[0] + way * (evens[1] - evens[0]), low.slope + way * (high.slope - low.slope)
 

@@ -23,7 +23,7 @@ from workbench.text.terms import count_terms
 
 Float64 = NDArray[np.float64]
 
-_ARRAYS = ("count", "terms", "starts", "rules", "weights")
+_ARRAYS = ("count", "texts", "terms", "starts", "rules", "weights")
 _DECIMALS = 6
 
 
@@ -31,11 +31,12 @@ _DECIMALS = 6
 class RuleWords:
     """The terms of rules as postings.
 
-    `terms` uint64 [t] are sorted hashes; `rules` int32 [p] and `weights` float32 [p] hold the rules with
+    `count` are rules, `texts` what they say and all of their examples. `terms` uint64 [t] are sorted hashes; `rules` int32 [p] and `weights` float32 [p] hold the rules with
     term `i` from `starts[i]` to `starts[i + 1]`.
     """
 
     count: int
+    texts: int
     terms: NDArray[np.uint64]
     starts: NDArray[np.int64]
     rules: NDArray[np.int32]
@@ -74,6 +75,7 @@ def index_words(rules: Sequence[Rule], numbers: WordNumbers | None = None) -> Ru
     by_term = np.argsort(column, kind="stable")
     return RuleWords(
         count=len(rules),
+        texts=len(rules) + sum(len(rule.examples) for rule in rules),
         terms=terms[order],
         starts=np.concatenate([[0], np.cumsum(held)]).astype(np.int64),
         rules=owner[by_term].astype(np.int32),
@@ -121,15 +123,15 @@ def words_arrays(words: RuleWords) -> dict[str, NDArray[np.generic]]:
 
 def words_from(arrays: Mapping[str, NDArray[np.generic]]) -> RuleWords:
     """Return the index kept as arrays. Raises ValueError or KeyError if they do not fit together."""
-    count = int(np.asarray(arrays["count"]).reshape(-1)[0])
+    count, texts = (int(np.asarray(arrays[name]).reshape(-1)[0]) for name in ("count", "texts"))
     terms, starts = np.asarray(arrays["terms"], np.uint64), np.asarray(arrays["starts"], np.int64)
     rules, weights = np.asarray(arrays["rules"], np.int32), np.asarray(arrays["weights"], np.float32)
     whole = len(starts) == len(terms) + 1 and len(rules) == len(weights) == starts[-1] and starts[0] == 0
-    if not whole or (np.diff(starts) < 0).any():
+    if not whole or texts < count or (np.diff(starts) < 0).any():
         raise ValueError("the arrays of the rules' words do not fit together")
     if len(rules) and not 0 <= rules.min() <= rules.max() < count:
         raise ValueError("the rules' words name rules that are not there")
-    return RuleWords(count, terms, starts, rules, weights)
+    return RuleWords(count, texts, terms, starts, rules, weights)
 
 
 def _parts(rule: Rule) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """How relevant each rule is to a message, in [0, 1], where 0.5 is as likely relevant as not.
 
 Meaning and words are each made absolute, mixed by the specification's weights [adr2], and read off a fitted
-curve that allows for the number of rules. Where there are no vectors words alone count, on their own curve.
+curve that allows for the number of texts compared. Shared words count for what meaning leaves open. Where there are no
+vectors words alone count, on their own curve.
 """
 
 from __future__ import annotations
@@ -64,16 +65,18 @@ def relevance_of(
     evidence = lexical_relevance(words, text, model.words).astype(np.float64)
     share = _lexical_share(mode, weights)
     if mode == "sparse":
-        return _calibrated(evidence, None, None, np.ones(words.count), model, ())
+        return _calibrated(words.texts, evidence, None, None, np.ones(words.count), model, ())
     if vectors is None or query is None:
-        return _calibrated(evidence, None, None, np.ones(words.count), model, (WITHOUT_VECTORS,))
+        return _calibrated(words.texts, evidence, None, None, np.ones(words.count), model, (WITHOUT_VECTORS,))
     background, note = background_of(vectors, model)
     best, prototype = similarities(vectors, query)
     above = meaning(best, prototype, background, model)
     unknown = np.isnan(above)
+    # What meaning already accounts for is not counted twice.
+    evidence *= 1 - np.nan_to_num(above, nan=0.0)
     notes = (note, SOME_WITHOUT if unknown.any() else "")
     lexical = np.where(unknown, 1.0, share)
-    return _calibrated(evidence, above, best, lexical, model, tuple(filter(None, notes)))
+    return _calibrated(words.texts, evidence, above, best, lexical, model, tuple(filter(None, notes)))
 
 
 def _lexical_share(mode: Mode, weights: tuple[float, float]) -> float:
@@ -83,6 +86,7 @@ def _lexical_share(mode: Mode, weights: tuple[float, float]) -> float:
 
 
 def _calibrated(
+    texts: int,
     words: Float64,
     above: Float64 | None,
     vector: Float32 | None,
@@ -96,7 +100,7 @@ def _calibrated(
     hybrid = np.round(hybrid, _DECIMALS)
     relevance = np.zeros(len(words))
     for share in np.unique(lexical).tolist():  # at most two: with vectors and without
-        even, slope = model.curve(share, len(words))
+        even, slope = model.curve(share, texts)
         here = lexical == share
         relevance[here] = 1 / (1 + np.exp(np.clip(slope * (even - hybrid[here]), -60, 60)))
     # Nothing in common is no evidence, wherever the curve starts.
