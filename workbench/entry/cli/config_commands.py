@@ -34,9 +34,10 @@ def config() -> None:
 @command(examples=("workbench config show", "workbench config show --json", "workbench config show plan"))
 @click.argument("prefix", default="")
 def show(prefix: str) -> None:
-    """Print every setting with its value and where it came from; passwords in URLs are left out.
+    """Print every setting with its value and where it came from.
 
-    PREFIX narrows the list: a section (`plan`) or a setting (`plan.budget`).
+    PREFIX narrows the list: a section (`plan`) or a setting (`plan.budget`). Passwords in URLs are left
+    out; `get` prints them.
     """
     here = current()
     settings = here.settings()
