@@ -10,11 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.text.opposites import CHOICES, antonyms, choices_of, implied_terms
-from workbench.text.statements import LIGHT, Quantity, Statement
+from workbench.text.opposites import CHOICES, antonyms, choices_of, implied_terms, named_things
+from workbench.text.quantities import Quantity
+from workbench.text.statements import Statement, measured
+from workbench.text.words import LIGHT
 
 AGREEMENT: Final = 0.8
 """Share of a subject's words that must agree for a contrast to count (fitted, see docs/benchmarks.md)."""
+
+CURT: Final = 6
+
+LABEL_FREE: Final = 3
+"""Words in common from which a label on one side only ("Style: …") is taken for a heading, not a subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +36,8 @@ class Contrast:
 
 
 def contrast(left: Statement, right: Statement) -> Contrast | None:
-    """Return how two statements contradict each other, or None. Mirrored arguments give the mirrored answer."""
-    if not _conditions_agree(left, right):
+    """Return how two statements contradict each other, or None. Mirrored arguments mirror the answer."""
+    if left.anaphoric or right.anaphoric or not _conditions_agree(left, right):
         return None
     found = [result for test in _TESTS if (result := test(left, right)) is not None]
     return max(found, key=lambda item: item.score, default=None)
@@ -62,11 +69,9 @@ def _alike(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def _same_values(left: Statement, right: Statement) -> bool:
-    return (
-        {(item.unit, item.value) for item in left.quantities}
-        == {(item.unit, item.value) for item in right.quantities}
-        and left.paths == right.paths
-    )
+    return {(item.unit, item.value) for item in left.quantities} == {
+        (item.unit, item.value) for item in right.quantities
+    } and left.paths == right.paths
 
 
 def _denial(left: Statement, right: Statement) -> Contrast | None:
@@ -75,7 +80,8 @@ def _denial(left: Statement, right: Statement) -> Contrast | None:
         return None
     if left.rejected and right.rejected and set(left.rejected) != set(right.rejected):
         return None
-    if not (left.subject - LIGHT or left.choices or left.paths):
+    named = len((left.subject & right.subject) - LIGHT) + len(left.choices) + len(left.paths)
+    if not named or (named == 1 and not (_curt(left) and _curt(right))):
         return None
     implied = _implied(left.choices)
     score = _settled(left, right, left.subject - implied, right.subject - implied)
@@ -85,6 +91,11 @@ def _denial(left: Statement, right: Statement) -> Contrast | None:
     order = said if right.negated else said[::-1]
     what = _phrase(left if not left.negated else right)
     return Contrast("negation", score, f"one {order[0]}, the other {order[1]}: {what}", *_sides(left, right))
+
+
+def _curt(statement: Statement) -> bool:
+    """Whether a clause is so short that its one term must be what it is about ("No semicolons")."""
+    return not statement.rejected and len(statement.text.split()) <= CURT
 
 
 def _implied(choices: frozenset[str]) -> frozenset[str]:
@@ -118,7 +129,12 @@ def _turned_down(left: Statement, right: Statement) -> Contrast | None:
             detail = f"{' '.join(sorted(refused))} is turned down on one side and asked for on the other"
             words = " ".join(sorted(refused))
             del kept
-            return Contrast("alternative", score, detail, *((f"not {words}", words) if first is left else (words, f"not {words}")))
+            return Contrast(
+                "alternative",
+                score,
+                detail,
+                *((f"not {words}", words) if first is left else (words, f"not {words}")),
+            )
     return None
 
 
@@ -143,7 +159,9 @@ def _choice(left: Statement, right: Statement) -> Contrast | None:
             continue
         implied = implied_terms()[position]
         score = _settled(left, right, left.subject - implied, right.subject - implied)
-        if score < 1.0 and not (score >= AGREEMENT):
+        if CHOICES[position].name == NAMING and len(mine) == len(theirs) == 1:
+            score = max(score, _naming(left, right, implied))
+        if score < AGREEMENT:
             continue
         if CHOICES[position].name in _NEEDS_SUBJECT and not (left.subject & right.subject):
             continue
@@ -152,7 +170,17 @@ def _choice(left: Statement, right: Statement) -> Contrast | None:
     return None
 
 
-_NEEDS_SUBJECT: Final = frozenset({"naming case", "database", "language", "JVM language", "transport", "API style", "type declarations", "styling", "asynchrony"})
+def _naming(left: Statement, right: Statement, implied: frozenset[str]) -> float:
+    """Return 0.9 if two conventions name one thing in common and nothing but things to be named."""
+    mine = (left.subject | left.label) - implied - LIGHT
+    theirs = (right.subject | right.label) - implied - LIGHT
+    return 0.9 if mine & theirs and (mine | theirs) <= named_things() else 0.0
+
+
+NAMING: Final = "naming case"
+_NEEDS_SUBJECT: Final = frozenset(
+    {NAMING, "database", "language", "JVM language", "API style", "styling", "asynchrony"}
+)
 
 
 def _antonym(left: Statement, right: Statement) -> Contrast | None:
@@ -188,14 +216,20 @@ def _number(left: Statement, right: Statement) -> Contrast | None:
     first, second = differing[0]
     if not _collide(first, second):
         return None
-    score = _settled(left, right, left.subject | {first.unit}, right.subject | {second.unit})
-    if score < AGREEMENT or not (left.subject & right.subject or (first.unit.startswith("of ") or first.unit in ("space",))):
+    implied = measured(left) & measured(right)
+    mine, theirs = left.subject - implied, right.subject - implied
+    if implied:
+        mine, theirs = mine | (left.label - implied), theirs | (right.label - implied)
+        score = agreement(mine, theirs)
+    else:
+        score = _settled(left, right, mine | {first.unit}, theirs | {second.unit})
+    if score < AGREEMENT or not (mine & theirs or first.unit.startswith("of ") or first.unit == "space"):
         return None
     return Contrast("number", score, f"{first.text} against {second.text}", first.text, second.text)
 
 
 def _collide(first: Quantity, second: Quantity) -> bool:
-    """Whether two quantities of one unit fix different values. Other directions collide only if nothing fits both."""
+    """Whether two quantities of one unit differ; bounds of other directions only if nothing fits both."""
     if first.unit != second.unit or first.value == second.value:
         return False
     width = max(len(first.value), len(second.value))
@@ -229,9 +263,7 @@ def _path(left: Statement, right: Statement) -> Contrast | None:
     return Contrast("path", score, f"{first} against {second}", first, second)
 
 
-_PLACING: Final = frozenset(
-    "put place store keep live go belong save locat creat resid organ write stay add group".split()
-)
+_PLACING: Final = frozenset("put place store keep live go belong save locat resid stay".split())
 
 
 def _order(left: Statement, right: Statement) -> Contrast | None:
@@ -251,19 +283,14 @@ def _order(left: Statement, right: Statement) -> Contrast | None:
 
 
 def _settled(left: Statement, right: Statement, mine: frozenset[str], theirs: frozenset[str]) -> float:
-    """Return the agreement of two subjects; words of the other side's label count as said."""
-    only_left = mine - theirs - right.label
-    only_right = theirs - mine - left.label
-    shared = mine & theirs
-    if left.label and right.label and not left.label & right.label:
+    """Return the agreement of two subjects. Labels are part of them, and one side's label may be said by the
+    other side in its sentence."""
+    mine, theirs = mine | (left.label & theirs), theirs | (right.label & mine)
+    if left.label - theirs and right.label - mine:
+        mine, theirs = mine | left.label, theirs | right.label
+    elif (left.label - theirs - LIGHT or right.label - mine - LIGHT) and len(mine & theirs) < LABEL_FREE:
         return 0.0
-    if left.label and left.label - LIGHT and not right.label and not left.label & (theirs | right.label):
-        shared = frozenset(shared)
-        if not left.label <= LIGHT | theirs and len(shared) < 3:
-            return 0.0
-    if right.label and right.label - LIGHT and not left.label and not right.label & mine and len(shared) < 3:
-        return 0.0
-    return agreement(shared | only_left, shared | only_right)
+    return agreement(mine, theirs)
 
 
 def _phrase(statement: Statement) -> str:

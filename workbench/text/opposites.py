@@ -13,19 +13,17 @@ from typing import Final
 from workbench.text.terms import stem
 
 _ANTONYMS = """
-before after|include exclude|enable disable|add remove|show hide|first last|start end|begin end|
-ascending descending|increase decrease|with without|above below|inside outside|internal external|
-manual automatic|manually automatically|uppercase lowercase|upper lower|accept reject|open close|
+before after|include exclude|enable disable|first last|ascending descending|with without|above below|
+inside outside|internal external|manual automatic|manually automatically|uppercase lowercase|upper lower|
 required optional|mandatory optional|require optional|blocking nonblocking|synchronous asynchronous|
 sync async|relative absolute|global local|static dynamic|explicit implicit|strict loose|eager lazy|
 eagerly lazily|mutable immutable|public private|singular plural|prefix suffix|named default|single double|
 single multiple|functional class|client server|light dark|top bottom|short long|present past|
-allow forbid|permit forbid|positive negative|inline external|compile runtime|early late|same different|
-minimum maximum|opt-in opt-out|whitelist blacklist|allowlist denylist|encrypted plaintext|
-encrypt decrypt|online offline|unified separate|high low|more fewer|true false|append prepend|
-create delete|lock unlock|push pull|commit ignore|together separately|stateful stateless|verbose terse|
-verbose concise|detailed brief|trailing leading|inheritance composition|monorepo polyrepo|
-monolith microservices|merge rebase|merge squash|rebase squash|throw return|throw swallow|
+inline external|early late|same different|minimum maximum|opt-in opt-out|
+whitelist blacklist|allowlist denylist|encrypted plaintext|online offline|append prepend|
+together separately|stateful stateless|verbose terse|verbose concise|detailed brief|trailing leading|
+inheritance composition|monorepo polyrepo|monolith microservices|merge rebase|merge squash|rebase squash|
+throw return|throw swallow|
 """
 
 
@@ -119,13 +117,19 @@ CHOICES: Final = (
         ("prettier", "biome", "dprint"),
         ("format", "formatting", "formatter", "code", "style", "consistent", "run"),
     ),
-    Choice("JavaScript linter", ("eslint", "tslint", "biome", "oxlint"), ("lint", "linting", "linter", "code")),
+    Choice(
+        "JavaScript linter", ("eslint", "tslint", "biome", "oxlint"), ("lint", "linting", "linter", "code")
+    ),
     Choice(
         "browser tests",
         ("cypress", "playwright", "selenium", "puppeteer", "testcafe"),
         ("test", "testing", "tests", "e2e", "end-to-end", "browser", "write", "run", "end"),
     ),
-    Choice("bundler", ("webpack", "vite", "rollup", "parcel", "esbuild", "turbopack"), ("bundle", "bundler", "build")),
+    Choice(
+        "bundler",
+        ("webpack", "vite", "rollup", "parcel", "esbuild", "turbopack"),
+        ("bundle", "bundler", "build"),
+    ),
     Choice(
         "state management",
         ("redux", "zustand", "mobx", "recoil", "jotai", "pinia", "vuex"),
@@ -136,9 +140,15 @@ CHOICES: Final = (
         ("tailwind", "bootstrap", "styled-components", "css-modules"),
         ("style", "styling", "css", "component", "ui"),
     ),
-    Choice("HTTP client", ("axios", "fetch", "superagent", "ky"), ("http", "request", "api", "call", "client", "make")),
+    Choice(
+        "HTTP client",
+        ("axios", "fetch", "superagent", "ky"),
+        ("http", "request", "api", "call", "client", "make"),
+    ),
     Choice("Python HTTP client", ("requests", "httpx", "aiohttp"), ("http", "api", "call", "client", "make")),
-    Choice("data fetching", ("swr", "react-query", "apollo"), ("data", "fetch", "fetching", "server", "state")),
+    Choice(
+        "data fetching", ("swr", "react-query", "apollo"), ("data", "fetch", "fetching", "server", "state")
+    ),
     Choice(
         "JavaScript ORM",
         ("prisma", "drizzle", "typeorm", "sequelize"),
@@ -150,23 +160,71 @@ CHOICES: Final = (
         ("postgresql", "mysql", "sqlite", "mongodb", "mariadb"),
         ("database", "db", "data", "storage", "store"),
     ),
-    Choice("dates", ("moment", "dayjs", "date-fns", "luxon"), ("date", "time", "format", "handle", "library")),
-    Choice("validation", ("zod", "yup", "joi", "valibot"), ("validation", "validate", "schema", "form", "input")),
+    Choice(
+        "dates", ("moment", "dayjs", "date-fns", "luxon"), ("date", "time", "format", "handle", "library")
+    ),
+    Choice(
+        "validation", ("zod", "yup", "joi", "valibot"), ("validation", "validate", "schema", "form", "input")
+    ),
     Choice("Java build", ("maven", "gradle"), ("build", "project", "tool", "java", "dependency")),
     Choice("CI", ("github-actions", "gitlab-ci", "circleci", "jenkins"), ("ci", "cd", "pipeline", "build")),
-    Choice("language", ("typescript", "javascript"), ("code", "file", "new", "write", "project", "language", "component")),
+    Choice(
+        "language",
+        ("typescript", "javascript"),
+        ("code", "file", "new", "write", "project", "language", "component"),
+    ),
     Choice("JVM language", ("kotlin", "java"), ("code", "file", "new", "write", "language")),
-    Choice("type declarations", ("interfaces", "types"), ("define", "declare", "typescript")),
     Choice("line endings", ("lf", "crlf"), ("line", "ending", "file", "end")),
     Choice("API style", ("rest", "graphql", "grpc"), ("api", "endpoint", "design", "service", "expose")),
-    Choice("transport", ("http", "https"), ("request", "connection", "traffic", "url", "network", "call")),
-    Choice("asynchrony", ("callbacks", "promises", "async-await"), ("asynchronous", "async", "code", "operation", "handle")),
+    Choice(
+        "asynchrony",
+        ("callbacks", "promises", "async-await"),
+        ("asynchronous", "async", "code", "operation", "handle"),
+    ),
     Choice("components", ("functional-components", "class-components"), ("react", "write", "component")),
     Choice("exports", ("named-exports", "default-exports"), ("module", "component", "file")),
     Choice("quotes", ("single-quotes", "double-quotes"), ("string", "literal", "code", "quote")),
     Choice("branch update", ("merge-commits", "rebasing"), ("branch", "feature", "update", "main")),
     Choice("imports", ("relative-imports", "absolute-imports"), ("module", "import", "file")),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A quantity that a project fixes once: its unit, the words that name it, and words that add nothing."""
+
+    name: str
+    unit: str
+    named: tuple[str, ...]
+    implied: tuple[str, ...]
+
+
+MEASURES: Final = (
+    Measure(
+        "line length",
+        "char",
+        ("line",),
+        ("length", "limit", "keep", "text", "code", "wrap", "break", "width", "hard", "enforce", "max"),
+    ),
+    Measure(
+        "test coverage",
+        "%",
+        ("coverage",),
+        (
+            "test", "code", "unit", "achieve", "ensure", "meet", "maintain", "aim", "keep", "requirement",
+            "reach", "target", "threshold", "line", "stay", "overall",
+        ),
+    ),
+    Measure("indentation", "space", ("indent",), ("code", "maintain", "style", "level", "width", "size")),
+)  # fmt: skip
+
+# What a naming convention speaks about; a rule often names several of them at once.
+NAMED_THINGS: Final = (
+    "variable", "function", "method", "class", "file", "folder", "directory", "constant", "component", "hook",
+    "interface", "type", "enum", "property", "parameter", "module", "package", "test", "member", "contract",
+    "struct", "event", "table", "column", "route", "prop", "field", "attribute", "argument", "service",
+    "filename",
+)  # fmt: skip
 
 # Several words that name one member.
 PHRASES: Final = {
@@ -215,8 +273,9 @@ PHRASES: Final = {
 }
 
 _SYNONYMS = """
-use utilize utilise leverage employ adopt using|prefer favor favour choose opt|directory folder directories folders|
-documentation docs doc|character char chars columns column|maximum max|minimum min|write add create implement|
+use utilize utilise leverage employ adopt using|prefer favor favour choose opt|
+directory folder directories folders|documentation docs doc|
+character char chars columns column|maximum max|minimum min|write add create implement|
 error exception|repository repo|configuration config|dependency package library|
 descriptive meaningful|check verify confirm|guideline convention|
 delete remove|large big|begin start|handle manage|authentication auth|application app|development dev|
@@ -250,6 +309,25 @@ def choices_of() -> dict[str, tuple[int, ...]]:
 def implied_terms() -> tuple[frozenset[str], ...]:
     """Return the canonical stems that each of CHOICES implies."""
     return tuple(frozenset(canonical(word) for word in choice.implied) for choice in CHOICES)
+
+
+@lru_cache(maxsize=1)
+def named_things() -> frozenset[str]:
+    """Return the canonical stems of what naming conventions are about."""
+    return frozenset(canonical(word) for word in NAMED_THINGS)
+
+
+@lru_cache(maxsize=1)
+def measures() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+    """Return (unit, stems that name the measure, stems that it implies) of each of MEASURES."""
+    return tuple(
+        (
+            item.unit,
+            frozenset(canonical(word) for word in item.named),
+            frozenset(canonical(word) for word in item.implied),
+        )
+        for item in MEASURES
+    )
 
 
 def canonical(word: str) -> str:

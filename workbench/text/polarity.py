@@ -11,7 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_CONTRACTED = re.compile(r"\b(ca|wo|sha|do|does|did|is|are|was|were|should|must|could|would|has|have|had|need)n['’]?t\b")
+_CONTRACTED = re.compile(
+    r"\b(ca|wo|sha|do|does|did|is|are|was|were|should|must|could|would|has|have|had|need)n['’]?t\b"
+)
 _SPELLED = {"ca": "can", "wo": "will", "sha": "shall"}
 _CANNOT = re.compile(r"\bcannot\b")
 _AUX = r"(?:(?:do|must|should|shall|may|can|does|will|to|is|are) not|never|not|don't)"
@@ -32,7 +34,8 @@ _NO_DENIAL: Final = (
     (re.compile(r"\bnot[ -]null\b"), "notnull"),
     (re.compile(r"\bif (?:not|none|no) "), "if absent "),
     (re.compile(r"\b(?:whether )?or not\b"), " "),
-    (re.compile(r"\bnot (?:only|just|merely)\b"), "also"),
+    (re.compile(r"\b(?:(?:do|must|should) )?not (?:only|just|merely|solely)\b"), "notonly"),
+    (re.compile(r"\b(?:each other|one another)\b"), "eachother"),
     (re.compile(r"\bno matter\b"), "whatever"),
     (re.compile(r"\b(?:no exceptions?|without exceptions?|without fail)\b"), "always"),
     (re.compile(r"\bno longer\b"), "not"),
@@ -50,8 +53,8 @@ _NO_DENIAL: Final = (
 
 DENIALS: Final = frozenset(
     """
-    not never no none nothing nobody neither nor avoid avoids avoiding avoided refrain refraining forbid forbids
-    forbidden prohibit prohibits prohibited ban bans banned disallow disallowed discourage discouraged
+    not never no none nothing nobody neither nor avoid avoids avoiding avoided refrain refraining forbid
+    forbids forbidden prohibit prohibits prohibited ban bans banned disallow disallowed discourage discouraged
     unacceptable impermissible dont doesnt isnt shouldnt mustnt
     """.split()
 )
@@ -64,7 +67,9 @@ OMISSIONS: Final = frozenset(
     """.split()
 )
 
-_LEADING = frozenset("please always also just then and but or so must should shall to be you we ever do".split())
+_LEADING = frozenset(
+    "please always also just then and but or so must should shall to be you we ever do".split()
+)
 
 
 def spell_out(clause: str) -> str:

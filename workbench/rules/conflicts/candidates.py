@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from workbench.rules.conflicts.reading import Reading
 from workbench.text.duplicates import MOST_PARTNERS, buckets, similar_pairs, window
-from workbench.text.opposites import antonym_groups, choices_of, implied_terms
-from workbench.text.statements import LIGHT, Statement
+from workbench.text.opposites import antonym_groups, choices_of, implied_terms, named_things
+from workbench.text.statements import Statement, measured
+from workbench.text.words import LIGHT
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, VectorIndex
@@ -39,7 +40,7 @@ def by_subject(readings: Sequence[Reading]) -> Iterator[tuple[int, int]]:
     rows: list[int] = []
     variants: list[int] = []
     for row, reading in enumerate(readings):
-        for statement in reading.statements:
+        for statement in reading.claims:
             variant = _hash(repr(_variant(statement)))
             for key in _keys(statement):
                 keys.append(key)
@@ -52,7 +53,7 @@ def by_subject(readings: Sequence[Reading]) -> Iterator[tuple[int, int]]:
 
 
 def _across(bucket: list[int], rows: list[int], variants: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of a bucket's rows whose variants differ; in large buckets each meets some of each variant."""
+    """Yield pairs of a bucket's rows whose variants differ; in large buckets only some of each variant."""
     if len(bucket) <= MOST_PARTNERS:
         pairs = window(bucket)
         yield from (
@@ -140,7 +141,7 @@ def _keys(statement: Statement) -> set[int]:
 
 
 def _skeletons(statement: Statement) -> Iterator[frozenset[str]]:
-    """Yield a statement's subject with names of classes in place of what may differ, once for each reading."""
+    """Yield a statement's subject with class names in place of what may differ, once a reading."""
     terms = statement.subject - LIGHT
     groups, known = antonym_groups(), choices_of()
     units = {f"#{item.unit}" for item in statement.quantities if item.unit != "space"}
@@ -153,6 +154,11 @@ def _skeletons(statement: Statement) -> Iterator[frozenset[str]]:
             yield plain | (statement.label - LIGHT)
     for at in sorted(positions):
         yield (plain - implied_terms()[at]) | {f"={at}"}
+    if implied := measured(statement):
+        yield (plain | statement.label) - implied
+    if len(statement.choices) == 1 and positions:
+        for thing in (terms | statement.label) & named_things():
+            yield frozenset({thing, "=name"})
     if statement.rejected:
         yield frozenset({*statement.rejected, *terms, *statement.choices} - LIGHT) | {"-"}
 

@@ -15,9 +15,10 @@ from workbench.rules.conflicts.reading import Reading
 from workbench.text.contrast import Contrast, contrast
 from workbench.text.duplicates import jaccard
 from workbench.text.statements import Statement
+from workbench.text.words import LIGHT, statement_terms
 
 LEAST_TERMS: Final = 2
-"""A rule with fewer terms than this repeats nothing but an equal one: "Use TypeScript" is part of too much."""
+"""A rule with fewer terms repeats nothing but an equal one: "Use TypeScript" is part of too much."""
 
 NEAR_JACCARD: Final = 0.8
 NEAR_COSINE: Final = 0.93
@@ -58,8 +59,8 @@ def compare(left: Reading, right: Reading, cosine: float | None = None) -> Findi
 def _opposed(left: Reading, right: Reading) -> Contrast | None:
     """Return the strongest contrast between statements that neither rule takes back itself."""
     found = []
-    for mine in left.statements:
-        for theirs in right.statements:
+    for mine in left.claims:
+        for theirs in right.claims:
             result = contrast(mine, theirs)
             if result is not None:
                 found.append(result)
@@ -76,6 +77,7 @@ def _says_both(left: Reading, right: Reading) -> bool:
 
 def _key(statement: Statement) -> tuple[object, ...]:
     return (
+        statement.terms if {"before", "after"} & set(statement.terms) else (),
         statement.subject,
         statement.choices,
         statement.negated,
@@ -87,7 +89,10 @@ def _key(statement: Statement) -> tuple[object, ...]:
 def _contradiction(left: Reading, right: Reading, found: Contrast, cosine: float | None) -> Finding:
     evidence = [Evidence(found.test, round(found.score, 3), found.detail), *_likeness(left, right, cosine)]
     return Finding(
-        ConflictKind.CONTRADICTORY, round(found.score, 3), tuple(evidence), f"Both cannot be followed: {found.detail}."
+        ConflictKind.CONTRADICTORY,
+        round(found.score, 3),
+        tuple(evidence),
+        f"Both cannot be followed: {found.detail}.",
     )
 
 
@@ -101,6 +106,8 @@ def _likeness(left: Reading, right: Reading, cosine: float | None) -> list[Evide
 
 def _repetition(left: Reading, right: Reading, cosine: float | None) -> Finding | None:
     if min(len(left.profile), len(right.profile)) < LEAST_TERMS or _turned(left, right):
+        return None
+    if not left.whole or not right.whole:
         return None
     evidence = tuple(_likeness(left, right, cosine))
     only_left, only_right = left.profile - right.profile, right.profile - left.profile
@@ -121,12 +128,15 @@ def _repetition(left: Reading, right: Reading, cosine: float | None) -> Finding 
 def _alike(
     left: Reading, right: Reading, cosine: float | None, evidence: tuple[Evidence, ...]
 ) -> Finding | None:
-    """Near duplicates with words of their own on both sides: only if meaning and words agree almost wholly."""
+    """Repetitions with own words on both sides: only if meaning and words agree almost wholly."""
     value = jaccard(left.profile, right.profile)
     if cosine is None or cosine < NEAR_COSINE or value < NEAR_JACCARD or _fixed(left) != _fixed(right):
         return None
     return Finding(
-        ConflictKind.NEAR, round((value + cosine) / 2, 3), evidence, "Both say nearly the same in other words."
+        ConflictKind.NEAR,
+        round((value + cosine) / 2, 3),
+        evidence,
+        "Both say nearly the same in other words.",
     )
 
 
@@ -141,7 +151,11 @@ def _contained(short: Reading, long: Reading) -> bool:
 
 
 def _within(mine: Statement, theirs: Statement) -> bool:
-    if mine.negated != theirs.negated or mine.rejected != theirs.rejected or mine.exception != theirs.exception:
+    if (
+        mine.negated != theirs.negated
+        or mine.rejected != theirs.rejected
+        or mine.exception != theirs.exception
+    ):
         return False
     if not mine.condition <= theirs.condition or not mine.choices <= theirs.choices:
         return False
@@ -151,16 +165,35 @@ def _within(mine: Statement, theirs: Statement) -> bool:
     if len(mine.terms) + len(mine.choices) < SUBSUMED_SHARE * size:
         return False
     places = [theirs.terms.index(term) for term in mine.terms if term in theirs.terms]
-    return places == sorted(places) and (not places or places[-1] - places[0] < len(places) + 1)
+    if not places:
+        return True
+    dense = places == sorted(places) and places[-1] - places[0] < len(places) + 1
+    led = all(term in LIGHT or term in mine.label for term in theirs.terms[: places[0]])
+    return dense and led and _ends(theirs, theirs.terms[places[-1]])
+
+
+def _ends(statement: Statement, term: str) -> bool:
+    """Whether a term is the last word of its phrase: "validation" is in "form validation", not in "validation
+    rules"."""
+    word = re.escape(dict(statement.words)[term])
+    match = re.search(rf"(?<![\w-]){word}(?![\w-])(\W*)([\w.-]*)", statement.text, re.IGNORECASE)
+    if match is None:
+        return True
+    return not match[2] or bool(set(match[1]) & set(",;:.()[]—–")) or not statement_terms(match[2])
 
 
 def _turned(left: Reading, right: Reading) -> bool:
-    """Whether two texts have the same words on other sides of a word of direction ("from strings to bytes")."""
+    """Whether words change sides around a word of direction ("from strings to bytes")."""
     mine, theirs = _DIRECTED.match(left.normal), _DIRECTED.match(right.normal)
     if not mine or not theirs or mine[2] != theirs[2]:
         return False
-    heads, tails = (set(mine[1].split()), set(theirs[1].split())), (set(mine[3].split()), set(theirs[3].split()))
-    return bool((heads[0] - heads[1]) & (tails[1] - tails[0])) and bool((heads[1] - heads[0]) & (tails[0] - tails[1]))
+    heads, tails = (
+        (set(mine[1].split()), set(theirs[1].split())),
+        (set(mine[3].split()), set(theirs[3].split())),
+    )
+    return bool((heads[0] - heads[1]) & (tails[1] - tails[0])) and bool(
+        (heads[1] - heads[0]) & (tails[0] - tails[1])
+    )
 
 
 def differing_words(left: Reading, right: Reading) -> tuple[tuple[str, ...], tuple[str, ...]]:

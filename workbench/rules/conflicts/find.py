@@ -103,7 +103,10 @@ def _copies(readings: Sequence[Reading]) -> list[tuple[int, int]]:
         for at in members:
             reach = readings[at].reach
             if reach not in firsts:
-                other = next((first for first in firsts.values() if reaches_overlap(readings[first].reach, reach)), None)
+                other = next(
+                    (first for first in firsts.values() if reaches_overlap(readings[first].reach, reach)),
+                    None,
+                )
                 firsts[reach] = at
             else:
                 other = firsts[reach]

@@ -8,17 +8,16 @@ from typing import Final
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.rules import Authority, Rule
 from workbench.rules.conflicts.compare import Finding
-from workbench.rules.conflicts.reading import Reading
+from workbench.rules.conflicts.reading import Reading, profile_of
 from workbench.rules.conflicts.scopes import wider
 from workbench.text.duplicates import normal_text
 from workbench.text.statements import statements
+from workbench.text.words import LIGHT, statement_terms
 
 CLEARLY: Final = 10
 """Points of priority by which one rule stands above another."""
 
-_NARROWING = re.compile(
-    r"\b(?:when|whenever|if|unless|except|for|in|on|inside|within|during|while|before|after|with|using)\b"
-)
+_JOINING = frozenset("and or & plus then".split())
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
@@ -36,7 +35,11 @@ def merge_text(left: str, right: str) -> str:
 
     Mirrored arguments give the same text; every sentence is one of theirs.
     """
-    first, second = sorted((left.strip(), right.strip()), key=lambda text: (-len(_said(text)), -len(text), text))
+    if "```" in left or "```" in right:
+        return max(left.strip(), right.strip(), key=lambda text: (len(text), text))
+    first, second = sorted(
+        (left.strip(), right.strip()), key=lambda text: (-len(_said(text)), -len(text), text)
+    )
     said = _said(first)
     extra = [
         piece.strip()
@@ -51,21 +54,15 @@ def merge_text(left: str, right: str) -> str:
 
 
 def _said(text: str) -> frozenset[str]:
-    return frozenset(
-        ("!" if statement.negated else "") + term
-        for statement in statements(text)
-        for term in (*statement.terms, *statement.choices, *statement.paths, *(q.text for q in statement.quantities))
-    )
+    return profile_of(statements(text))
 
 
 def _unite(left: Reading, right: Reading, finding: Finding) -> Suggestion:
-    """Two wordings of one instruction: one rule in both files, or the one that reaches further or binds more."""
+    """Two wordings of one instruction: one rule in both files, or the better one."""
     exact = finding.kind is ConflictKind.EXACT
     text = left.rule.rule if exact else merge_text(left.rule.rule, right.rule.rule)
     if _files(left.rule) != _files(right.rule) and _agents(left.rule) != _agents(right.rule):
-        return Suggestion(
-            Action.MERGE, "Two agents' files hold it; one rule can stand in both.", text=text
-        )
+        return Suggestion(Action.MERGE, "Two agents' files hold it; one rule can stand in both.", text=text)
     stronger = _stronger(left.rule, right.rule)
     if stronger is not None:
         return _keep(left, right, stronger[0] is left.rule, stronger[1])
@@ -74,40 +71,54 @@ def _unite(left: Reading, right: Reading, finding: Finding) -> Suggestion:
     if wider(right.reach, left.reach):
         return _keep(left, right, False, "it also holds where the other one does")
     if left.reach != right.reach:
-        return Suggestion(Action.MERGE, "Each holds where the other one does not; one rule can hold for both.", text=text)
+        return Suggestion(
+            Action.MERGE, "Each holds where the other one does not; one rule can hold for both.", text=text
+        )
     if exact:
         return _keep(left, right, _older(left.rule, right.rule), "the other one is a later copy")
-    if not text.startswith((left.rule.rule.strip(), right.rule.rule.strip())) or _files(left.rule) != _files(right.rule):
+    if not text.startswith((left.rule.rule.strip(), right.rule.rule.strip())) or _files(left.rule) != _files(
+        right.rule
+    ):
         return Suggestion(Action.MERGE, "They say the same; one wording is enough.", text=text)
     return _keep(left, right, text.startswith(left.rule.rule.strip()), "it says the most")
 
 
 def _cover(left: Reading, right: Reading, finding: Finding) -> Suggestion:
-    """One rule says more: what it adds is either a further demand or a limit."""
+    """One rule says more: either it narrows the other one down and adds nothing, or it demands more."""
     long_is_left = bool(finding.wider)
     long, short = (left, right) if long_is_left else (right, left)
     stronger = _stronger(left.rule, right.rule)
-    if stronger is not None and (stronger[0] is long.rule) is False:
-        return Suggestion(Action.KEEP_BOTH, f"The shorter one stands because {stronger[1]}; the longer one adds to it.")
-    if wider(long.reach, short.reach) or long.reach == short.reach:
-        if _limits(short, long):
+    if _limits(short, long):
+        if stronger is not None and stronger[0] is long.rule:
+            return Suggestion(Action.KEEP_BOTH, f"The longer one speaks of one case only, but {stronger[1]}.")
+        if short.reach == long.reach or wider(short.reach, long.reach):
             return _keep(left, right, not long_is_left, "the other one only repeats it for one case")
+        return Suggestion(Action.KEEP_BOTH, "The shorter one does not hold everywhere the longer one does.")
+    if stronger is not None and stronger[0] is short.rule:
+        return Suggestion(
+            Action.KEEP_BOTH, f"The longer one demands more, but the shorter one weighs more: {stronger[1]}."
+        )
+    if short.reach == long.reach or wider(long.reach, short.reach):
         return _keep(left, right, long_is_left, "it says everything the other one says, and more")
     return Suggestion(Action.KEEP_BOTH, "The longer one does not hold everywhere the shorter one does.")
 
 
 def _limits(short: Reading, long: Reading) -> bool:
-    """Whether what the longer rule adds narrows it down: a condition, or words after a preposition."""
-    conditions = frozenset[str]().union(*(s.condition for s in long.statements))
-    if conditions - frozenset[str]().union(*(s.condition for s in short.statements)):
-        return True
-    known = set(short.normal.split())
-    added = [word for word in long.normal.split() if word not in known]
-    return bool(added) and bool(_NARROWING.fullmatch(added[0]))
+    """Whether what the longer rule adds narrows it down, and is no further demand ("… and …", a sentence)."""
+    if len(long.statements) > len(short.statements):
+        return False
+    known = {*statement_terms(short.normal), *LIGHT}
+    joined = False
+    for word in long.normal.split():
+        terms = statement_terms(word)
+        if terms and not known.issuperset(terms):
+            return not joined
+        joined = word in _JOINING or (joined and not terms) or word[-1] in ",;:"
+    return True
 
 
 def _settle(left: Reading, right: Reading) -> Suggestion:
-    """A contradiction: the one that binds more, the narrower as an exception, the newer; else a person's choice."""
+    """A contradiction: what binds more, the narrower as an exception, the newer; else a person's choice."""
     stronger = _stronger(left.rule, right.rule)
     if stronger is not None:
         return _keep(left, right, stronger[0] is left.rule, stronger[1])
@@ -123,7 +134,9 @@ def _settle(left: Reading, right: Reading) -> Suggestion:
         return Suggestion(Action.SUPERSEDE, "The newer one can replace the older one.", keep=newer.id)
     if left.reach != right.reach:
         return Suggestion(Action.NARROW_SCOPE, "They meet only in part; each can keep to its own files.")
-    return _keep(left, right, _older(left.rule, right.rule), "it stands first; nothing else speaks for either")
+    return _keep(
+        left, right, _older(left.rule, right.rule), "it stands first, and nothing else speaks for either"
+    )
 
 
 def _keep(left: Reading, right: Reading, keep_left: bool, why: str) -> Suggestion:
@@ -134,7 +147,9 @@ def _keep(left: Reading, right: Reading, keep_left: bool, why: str) -> Suggestio
 def _stronger(left: Rule, right: Rule) -> tuple[Rule, str] | None:
     """Return the rule that binds more and why, or None."""
     if left.authority is not right.authority:
-        return (left if left.authority is Authority.ABSOLUTE else right), "it is absolute, the other one a default"
+        return (
+            left if left.authority is Authority.ABSOLUTE else right
+        ), "it is absolute, the other one a default"
     if abs(left.priority - right.priority) >= CLEARLY:
         return (left if left.priority > right.priority else right), "its priority is higher"
     return None
