@@ -351,7 +351,7 @@ def test_importing_an_edited_file_gives_the_expected_rules(data: bytes, at: int,
     assume(rules)
     at %= len(rules)
     line, end_line = lines_of(rules[at])
-    edits = {"replace": Replace(line, end_line, new), "delete": Delete(line, end_line)}
+    edits: dict[str, Edit] = {"replace": Replace(line, end_line, new), "delete": Delete(line, end_line)}
     edit = edits.get(kind, Insert(new, end_line))
     result = try_edits(data, [edit])
     assert undo_edits(result.data, result.undo) == data

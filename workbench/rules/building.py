@@ -36,7 +36,9 @@ class Batch:
 
 
 def is_rule(unit: Unit) -> bool:
-    """Whether a unit is an instruction that stands for itself."""
+    """Whether a unit is an instruction that stands for itself; what the workbench wrote as a rule is one."""
+    if unit.stated is not None:
+        return True
     if len(unit.text) > MAX_RULE_CHARS or (unit.introduces and introduces_only(unit.own)):
         return False
     if unit.kind is Kind.TABLE_ROW:
@@ -56,7 +58,8 @@ def build_rule(
 ) -> Rule:
     """Return the rule a unit is. `occurrences` counts (file, text) seen so far and is counted up."""
     text, lead = _worded(unit)
-    authority = authority_of(text if unit.kind is Kind.TABLE_ROW else unit.own, unit.section, lead)
+    said = None if unit.stated is None else unit.stated.authority
+    authority = said or authority_of(text if unit.kind is Kind.TABLE_ROW else unit.own, unit.section, lead)
     priority = priority_of(text, authority, unit.section)
     normal = " ".join(text.split()).casefold()
     occurrence = occurrences[where.file, normal]
@@ -86,6 +89,10 @@ def build_rule(
         provenance=where,
     )
     metadata: dict[str, object] = {AS_IMPORTED: derived(rule)}
+    if reach.description:
+        metadata["description"] = reach.description
+    if lead:
+        metadata["lead"] = lead
     if reach.kept:
         metadata["front_matter"] = {
             key: value if isinstance(value, str) else list(value) for key, value in reach.kept.items()
@@ -107,13 +114,16 @@ def worded(unit: Unit) -> str:
 
 def lead_in(unit: Unit) -> str:
     """Return what stands before a unit's own text in its rule ("Never commit: "), '' where nothing does."""
-    text = CHECKBOX.sub("", unit.text)
+    if unit.kind is Kind.TABLE_ROW or unit.stated is not None:
+        return ""
     whole = _worded(unit)[0]
-    return "" if unit.kind is Kind.TABLE_ROW else whole[: len(whole) - len(text)]
+    return whole[: len(whole) - len(CHECKBOX.sub("", unit.text))]
 
 
 def _worded(unit: Unit) -> tuple[str, str]:
     """Return a rule's text, understandable on its own, and the introduction that stays a condition."""
+    if unit.stated is not None:
+        return unit.text, ""
     if unit.kind is Kind.TABLE_ROW:
         pairs = zip(table_cells(unit.lead), table_cells(unit.text), strict=False)
         return "; ".join(f"{head}: {cell}" if head else cell for head, cell in pairs if cell), ""

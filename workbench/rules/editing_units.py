@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from workbench.errors import ParseError
 from workbench.rules.building import lead_in, worded
 from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
+from workbench.rules.formats.managed import bullet_lines, written
 from workbench.rules.formats.markdown import FENCE, Kind
 from workbench.rules.formats.tables import new_row
 from workbench.rules.formats.textfile import TextFile, parse_file
@@ -145,11 +146,26 @@ def options_for(parsed: Parsed, edit: Edit) -> Options:
             line=unit.line,
             hint="Edit it in the file itself.",
         )
+    if unit.stated is not None:
+        text = written(edit.text)
+        lines = _stated_lines(parsed, unit, text)
+        return Options((Patch(unit.line - 1, unit.end_line, lines, text, at),), unit.line, at)
     text = _checked(edit.text, worded(unit), unit.line)
     if unit.kind is Kind.TABLE_ROW:
         return Options((_row(parsed, unit, at, text),), unit.line, at)
     found = [_laid(parsed, unit, at, own, text) for own in _own_texts(text, lead_in(unit))]
     return Options(tuple(dict.fromkeys(found)), unit.line, at)
+
+
+def _stated_lines(parsed: Parsed, unit: Unit, text: str) -> tuple[Laid, ...]:
+    """Return the lines of a rule in the workbench's own part; lines that say the same stay."""
+    new = bullet_lines(text) if text else []
+    old = parsed.lines[unit.line - 1 : unit.end_line]
+    same = len(old) == len(new)
+    return tuple(
+        Laid(line, unit.line - 1 + at) if same and old[at] == line else Laid(line)
+        for at, line in enumerate(new)
+    )
 
 
 def _checked(text: str, before: str, line: int) -> str:
@@ -297,6 +313,8 @@ def _inserted(
 ) -> Iterable[tuple[Laid, ...]]:
     """Return the ways to lay out a new rule: as the bullet next to it, or as a list of its own."""
     lines = parsed.lines
+    if previous is not None and previous.stated is not None and previous.end_line == after:
+        yield tuple(Laid(line) for line in bullet_lines(own))
     if previous is not None and previous.kind is Kind.BULLET and previous.end_line == after:
         places = places_of(lines, previous)
         if places is not None and places[0].index == previous.line - 1:

@@ -19,6 +19,7 @@ from workbench.rules.building import PROSE, Batch, build_rule, globs_for, is_rul
 from workbench.rules.discover import Read, RuleSource
 from workbench.rules.formats.families import IMPORTING, reader_of
 from workbench.rules.formats.frontmatter import read_front_matter
+from workbench.rules.formats.textfile import decode_text
 from workbench.rules.units import Unit, split_units
 from workbench.text.sanitize import is_safe, safe_lines
 
@@ -188,7 +189,7 @@ def _plain_pair(first: RuleSource, second: RuleSource) -> bool:
 
 
 def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ...]:
-    text, problems = _decode(data)
+    text, problems = decode_text(data)
     lines = safe_lines(text)
     if not is_safe(text.replace("\r\n", "\n")):
         hidden = next(i for i, line in enumerate(text.split("\n")) if not is_safe(line.removesuffix("\r")))
@@ -206,33 +207,23 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
         )
         work.contexts.append(RuleContext("front matter", "\n".join(lines[: front.body_start]), where))
     for unit in units:
+        told = reach if unit.stated is None else unit.stated.reach or reach
         where = Provenance(
             source.path,
             unit.line,
             unit.end_line,
             source.format,
             source.home,
-            globs,
+            globs if told is reach else globs_for(source, told),
             unit.section,
             source.names,
-            reach.activation,
+            told.activation,
         )
         if is_rule(unit):
-            work.rules.append(build_rule(unit, where, reach, work.seen, work.batch))
+            work.rules.append(build_rule(unit, where, told, work.seen, work.batch))
         else:
             work.contexts.append(RuleContext(unit.kind.value, unit.text, where))
     return units
-
-
-def _decode(data: bytes) -> tuple[str, list[tuple[int, str]]]:
-    """Return a file's text, and (line, message) where bytes were replaced: UTF-8, or UTF-16 with a mark."""
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return data.decode(encoding), []
-    except UnicodeDecodeError as error:
-        text = data.decode(encoding, "replace")
-        line = data.count(b"\n", 0, error.start) + 1
-        return text, [(line, "is not UTF-8 here; unreadable bytes became replacement characters")]
 
 
 def _import_lines(source: RuleSource, units: Iterable[Unit]) -> list[tuple[str, int]]:

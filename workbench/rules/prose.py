@@ -51,7 +51,8 @@ def table_cells(row: str) -> tuple[str, ...]:
         spans.append(match.group(0).replace("\x01", "|"))
         return f"\x00{len(spans) - 1}\x00"
 
-    masked = CODE_SPAN.sub(keep, row.replace("\x00", "").replace("\x01", "").replace("\\|", "\x01")).strip().strip("|")
+    row = row.replace("\x00", "").replace("\x01", "").replace("\\|", "\x01")
+    masked = CODE_SPAN.sub(keep, row).strip().strip("|")
     cells = (cell.strip().replace("\x01", "|") for cell in masked.split("|"))
     return tuple(re.sub(r"\x00(\d+)\x00", lambda match: spans[int(match.group(1))], cell) for cell in cells)
 

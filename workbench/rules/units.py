@@ -8,9 +8,10 @@ line belongs to exactly one unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from workbench.rules.formats.managed import Stated, managed_lines, read_entries
 from workbench.rules.formats.markdown import Block, Kind, blocks
 from workbench.rules.instructions import judge, negative_lead
 from workbench.rules.prose import bare, plain
@@ -29,7 +30,7 @@ class Unit:
     `text` is what it says, without list and heading marks. `section` are the headings above it, outermost
     first; `lead` is the sentence that introduces the list it stands in, or the head of the table. `own` is
     the beginning of `text` without sub-bullets and code. A unit that `introduces` others may say
-    nothing without them.
+    nothing without them. `stated` is there for what the workbench wrote: a rule as it is worded.
     """
 
     kind: Kind
@@ -40,22 +41,56 @@ class Unit:
     lead: str = ""
     own: str = ""
     introduces: bool = False
+    stated: Stated | None = None
 
 
-def split_units(lines: list[str], start: int = 0) -> tuple[tuple[Unit, ...], tuple[tuple[int, str], ...]]:
+Warnings = tuple[tuple[int, str], ...]
+Headings = list[tuple[int, str]]
+
+
+def split_units(lines: list[str], start: int = 0) -> tuple[tuple[Unit, ...], Warnings]:
     """Cut a file's lines from index `start` on into units, with warnings as (1-based line, message)."""
+    headings: Headings = []
+    part = managed_lines(lines, start)
+    if part is None:
+        return _split(lines, start, headings)
+    above, warnings = _split(lines[: part.start], start, headings)
+    below, more = _split(lines, part.stop, headings)
+    return (*above, *_stated_units(lines, part), *below), (*warnings, *more)
+
+
+def _stated_units(lines: Sequence[str], part: range) -> list[Unit]:
+    """Return the units of what the workbench wrote: its rules as they are worded, and what is around them."""
+    entries, _ = read_entries(lines, part)
+    units: list[Unit] = []
+    at = part.start
+    for entry in entries:
+        units.extend(_between(lines, at, entry.start))
+        text, at = entry.text, entry.end
+        place = (entry.start + 1, entry.end)
+        units.append(Unit(Kind.BULLET, *place, text, entry.section, own=text, stated=entry.stated))
+    return [*units, *_between(lines, at, part.stop)]
+
+
+def _between(lines: Sequence[str], start: int, stop: int) -> Iterable[Unit]:
+    if not any(line.strip() for line in lines[start:stop]):
+        return
+    for unit in _split(list(lines[start:stop]), 0, [])[0]:
+        yield replace(unit, line=unit.line + start, end_line=unit.end_line + start)
+
+
+def _split(lines: list[str], start: int, headings: Headings) -> tuple[tuple[Unit, ...], Warnings]:
+    """Cut lines into units. `headings` are those above, outermost first, and are brought along."""
     found, warnings = blocks(lines, start)
     units: list[Unit] = []
-    headings: list[tuple[int, str]] = []
     lead = head = ""
     index = 0
     while index < len(found):
         block = found[index]
         section = tuple(name for _, name in headings if name)
         if block.kind is Kind.HEADING:
-            headings = [item for item in headings if item[0] < block.depth] + [
-                (block.depth, plain(block.text))
-            ]
+            headings[:] = [item for item in headings if item[0] < block.depth]
+            headings.append((block.depth, plain(block.text)))
             units.append(_unit([block], section))
             lead, index = "", index + 1
         elif block.kind is Kind.BULLET:
