@@ -90,6 +90,20 @@ def test_time_is_counted_with_and_without_the_embedding(report: BenchmarkReport)
     assert (latency[HYBRID].p50, latency[HYBRID].p50_with_embedding) == pytest.approx((1.0, 2.0))
 
 
+def test_the_first_messages_are_ranked_once_before_the_clock_counts() -> None:
+    """What is slow the first time is no part of the figures."""
+    asked: list[str] = []
+
+    def rank(message: str, vector: Any) -> tuple[tuple[str, float], ...]:
+        asked.append(message)
+        return ()
+
+    messages = tuple(Message(f"m{number}", f"t{number}", (), "", Split.TEST) for number in range(30))
+    run(RulesDataset("many", (), messages), [System(BM25, needs_vector=False, rank=rank)], None, ticking(1))
+    texts = [message.text for message in messages]
+    assert asked == texts[:20] + texts
+
+
 def test_without_a_model_words_are_measured_alone(dataset: RulesDataset) -> None:
     """The report says what was missing and why, and compares nothing."""
     found = run(dataset, [system(BM25)], None, ticking(0.001), note="no model")

@@ -95,6 +95,14 @@ def test_differences_are_repeatable_and_signed() -> None:
     assert mean_difference([1.0, 0.5, 0.9], [0.2, 0.1, 0.9]).value == pytest.approx(0.4)
 
 
+def test_a_difference_from_nothing_has_the_interval_of_the_system() -> None:
+    """Against a system that finds nothing the difference in F1 is the F1 itself, interval included."""
+    first = np.random.default_rng(9).integers(0, 3, (50, 3))
+    nothing = np.column_stack([np.zeros((50, 2), np.int64), first[:, 0] + first[:, 2]])
+    found = micro_f1_difference(first, nothing)
+    assert (found.low, found.high) == pytest.approx(micro_f1_interval(first))
+
+
 def test_counts_of_different_messages_cannot_be_paired() -> None:
     """A pairing needs the same messages."""
     with pytest.raises(ValueError, match="cannot be paired"):

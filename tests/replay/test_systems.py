@@ -15,8 +15,8 @@ from workbench.rules.searching import index_rules, match_message
 from workbench.rules.vectors import rule_texts, rule_vectors
 
 RULES = (
-    Rule("tabs", "Tabs", "Indent with tabs.", priority=0, examples=("how wide is a step",)),
-    Rule("push", "Push", "Never force-push to main.", priority=100),
+    Rule("tabs", "Tabs", "Indent with tabs.", priority=100, examples=("how wide is a step",)),
+    Rule("push", "Push", "Never force-push to main.", priority=0),
     Rule("off", "Off", "Indent with blanks.", enabled=False),
 )
 
@@ -53,6 +53,7 @@ def test_meaning_words_and_both(systems: dict[str, System]) -> None:
     assert systems[VECTOR].rank(step, embed([step])[0])[0][0] == "tabs"
     assert systems[BM25].rank("lunch", None) == ()
     assert systems[BM25].rank("force it to main", None)[0][0] == "push"
+    assert [rule for rule, _ in systems[VECTOR].rank("force it to main", embed(["indent"])[0])] == ["tabs"]
     push = "force push"
     assert systems[HYBRID].rank(push, embed([push])[0])[0][0] == "push"
 
@@ -66,9 +67,10 @@ def test_what_is_disabled_is_never_found(systems: dict[str, System]) -> None:
 
 def test_rankings_are_by_relevance_alone(systems: dict[str, System]) -> None:
     """Scores fall, are in (0, 1] and are those of the program; priority decides nothing."""
-    text = "indent, then push"
+    text = "indent with tabs, then push"
     vector = embed([text])[0]
     found = systems[HYBRID].rank(text, vector)
+    assert [rule for rule, _ in found] == ["push", "tabs"]  # though the other has the higher priority
     scores = [score for _, score in found]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score <= 1 for score in scores)
