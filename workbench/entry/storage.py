@@ -17,7 +17,7 @@ from workbench.config import Config
 from workbench.entry.bootstrap import Opened, embedding_settings
 from workbench.entry.measuring import Measured, Record
 from workbench.errors import GitError, StoreBusy
-from workbench.ports import Embedder, LanguageModel
+from workbench.ports import Embedder, Journal, LanguageModel
 from workbench.project.index import ProjectIndex
 from workbench.project.snapshot import Snapshot
 
@@ -41,14 +41,19 @@ class IndexState:
 
 def recorder(opened: Opened, by: str = "cli") -> Record | None:
     """Return what writes measurements into the project's journal, None where the settings say no."""
-    if not opened.config.store.metrics:
+    return journal_recorder(opened.journal, opened.config, by)
+
+
+def journal_recorder(journal: Journal, config: Config, by: str = "cli") -> Record | None:
+    """Return what writes measurements into a journal, None where the settings say no."""
+    if not config.store.metrics:
         return None
 
     def record(operation: str, duration_ms: float, told: Measured, ok: bool) -> None:
         from store import metrics
 
         metrics.record(
-            opened.journal,
+            journal,
             operation,
             duration_ms,
             by=by,

@@ -27,9 +27,7 @@ def indexed_rule_files(snapshot: Snapshot, max_bytes: int) -> tuple[str, ...]:
     return tuple(path for path in rule_candidates(paths) if sizes[bisect_left(paths, path)] <= max_bytes)
 
 
-def listed_rule_files(
-    root: Path, lister: Lister, max_bytes: int
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def listed_rule_files(root: Path, lister: Lister, max_bytes: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return (rule files by listing the project's names, sorted; notes). Nothing is read or indexed."""
 
     def only_rules(only: Sequence[str] | None) -> Listing:

@@ -1,4 +1,4 @@
-"""Rules shown: which there are, where they come from, and which a task calls for."""
+"""Rules shown: which there are or were, where they come from, and which a task calls for."""
 
 from __future__ import annotations
 
@@ -8,42 +8,102 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.plan_commands import read_task
+from workbench.entry.cli.output import Output
+from workbench.entry.cli.rules_filters import Wanted, filter_options, moment, wanted
+from workbench.entry.cli.rules_session import (
+    PREFIX,
+    RuleSession,
+    find_any,
+    find_live,
+    origin,
+    past_session,
+    rule_session,
+    short,
+)
 from workbench.entry.cli.session import Session, session
-from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.suggest import did_you_mean
+from workbench.rules.bodies import to_body
+from workbench.rules.ledger import used
+from workbench.text.sanitize import visible, visible_line
 
-_WIDTH = 72
-_PREFIX = 13  # of an id: `rule-` and eight digits tell rules of a project apart
+__all__ = ["details", "find_rule", "list_", "match", "origin", "place", "rule_line", "show"]
 
 
 @command(
-    name="list", examples=("workbench rules list", 'workbench rules list --json | jq -r ".rules[].rule"')
+    name="list",
+    examples=(
+        "workbench rules list",
+        "workbench rules list --authority absolute --tag language:python",
+        "workbench rules list --scope path:src/app.py --tool claude",
+        "workbench rules list --as-of 2026-01-31",
+        "workbench rules list --limit 100 --json | jq -r .next_cursor",
+    ),
 )
-@click.option("--file", "file", metavar="PATH", help="Only rules of this file.")
-def list_(file: str | None) -> None:
-    """List the rules in force, by file and line."""
-    with session("rules") as work:
-        work.told.synced(work.opened.workspace.sync(progress=work.progress))
-    book = work.opened.workspace.rulebook
-    found = sorted(
-        (rule for rule in book.rules if file is None or (rule.provenance and rule.provenance.file == file)),
-        key=_place,
-    )
-    out = work.here.out
-    if work.here.flags.json:
-        out.json({"rules": found, "warnings": list(book.warnings)})
+@filter_options
+@click.option("--enabled/--disabled", default=None, help="Only rules that are switched on, or off.")
+@click.option("--limit", metavar="N", type=int, help="At most so many, the most binding first.")
+@click.option("--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before.")
+@click.option("--as-of", "as_of", metavar="DATE", help="The rules as they were then (UTC; a date: its end).")
+def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: Any) -> None:
+    """List the rules in force, by file and line.
+
+    With --limit or --cursor they come in pages: absolute ones first, then by priority, then by id.
+    """
+    from workbench.rules.columns import column_rules
+    from workbench.rules.fetching import every, fetch, get_rules, rule_filter
+
+    here = current()
+    asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
+    with past_session(moment(as_of)) if as_of else rule_session("rules") as work:
+        columns = column_rules(asked.of_file(work.book.rules))
+    selection = _selection(asked)
+    if limit is None and cursor is None:
+        found = sorted(every(lambda request: fetch(columns, request), rule_filter(**selection)), key=place)
+        total, following = len(found), None
+    else:
+        page = get_rules(columns, **selection, limit=100 if limit is None else limit, cursor=cursor)
+        found, total, following = list(page.rules), page.total_count, page.next_cursor
+    warnings = [] if as_of else list(work.book.warnings)
+    if here.flags.json:
+        here.out.json({"rules": found, "total_count": total, "next_cursor": following, "warnings": warnings})
         return
     for rule in found:
-        out.painted(
-            f"{out.style(rule.id[:_PREFIX], '2')}  {_mark(rule)}  {out.style(origin(rule), '36')}  "
-            f"{out.style(_short(rule.rule), '0')}"
-        )
+        here.out.painted(rule_line(here.out, rule))
     if not found:
-        out.say("no rules: there is no CLAUDE.md, AGENTS.md or other rule file here")
-    for warning in book.warnings:
-        out.warn(warning)
+        here.out.say(_none(work, asked, bool(as_of)))
+    elif len(found) < total:
+        more = f"; go on with --cursor {following}" if following else ""
+        here.out.say(f"{len(found):,} of {total:,} rules{more}")
+    for warning in warnings:
+        here.out.warn(warning)
+
+
+def _selection(asked: Wanted) -> dict[str, Any]:
+    return {
+        "scope": asked.scope,
+        "category": asked.category,
+        "authority": asked.authority,
+        "tool_targets": asked.tools,
+        "tags": asked.tags,
+        "enabled": asked.enabled,
+    }
+
+
+def _none(work: RuleSession, asked: Wanted, past: bool) -> str:
+    if past:
+        return "no rule was in force then" if not work.book.rules else "no rule of then is like that"
+    if work.book.rules and asked != Wanted():
+        return f"none of {len(work.book.rules):,} rules is like that"
+    return "no rules: there is no CLAUDE.md, AGENTS.md or other rule file here, and none was added"
+
+
+def rule_line(out: Output, rule: Rule) -> str:
+    """Return a rule as one line: id, authority, place, text."""
+    state = str(rule.authority) if rule.enabled else "disabled"
+    return (
+        f"{out.style(rule.id[:PREFIX], '2')}  {state:<8}  {out.style(visible_line(origin(rule)), '36')}  "
+        f"{out.style(short(rule.rule), '0')}"
+    )
 
 
 @command(examples=('workbench rules match "add a migration"', 'workbench rules match "fix the login" --json'))
@@ -55,6 +115,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
 
     A plan also takes absolute rules and rules of the files it shows; these here answer to the words.
     """
+    from workbench.entry.cli.plan_commands import read_task
     from workbench.plan.pipeline import match_task, rank
 
     text = read_task(current(), task, from_stdin)
@@ -90,7 +151,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
     for found in report.matches:
         out.painted(
             f"{found.final:.3f}  {out.style(origin(found.rule), '36')}  "
-            f"{out.style(_short(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
+            f"{out.style(short(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
         )
     if not report.matches:
         out.say(f"none of {len(opened.workspace.rulebook.rules):,} rules answers to this task")
@@ -103,71 +164,85 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
 @command(examples=("workbench rules show rule-1f0c2a9b", "workbench rules show rule-1f0c2a9b --json"))
 @click.argument("identifier", metavar="ID")
 def show(identifier: str) -> None:
-    """Show one rule whole: its text, where it stands and when it holds. The beginning of its id is enough."""
-    with session("rules") as work:
-        work.told.synced(work.opened.workspace.sync(progress=work.progress))
-    rule = find_rule(work, identifier)
+    """Show one rule whole: its text, where it stands and when it holds. The beginning of its id is enough.
+
+    A rule that is no longer in force is shown as it last was, with the one in its place.
+    """
+    with rule_session("rules") as work:
+        rule, successor, live = _lookup(work, identifier)
+    out = work.here.out
     if work.here.flags.json:
-        work.here.out.json(rule)
+        out.json({**to_body(rule), "in_force": live, "successor": successor})
         return
-    for name, text in _details(rule):
-        work.here.out.data(f"{name:<11} {text}")
-    work.here.out.data(f"\n{rule.rule}")
+    if not live:
+        out.warn(f"{rule.id} gave way to {successor}" if successor else f"{rule.id} is no longer in force")
+    for name, text in details(rule):
+        out.data(f"{name:<11} {visible_line(text)}")
+    out.data(f"\n{visible(rule.rule)}")
 
 
-def find_rule(work: Session, identifier: str) -> Rule:
-    """Return the rule whose id begins with the text given. Raises UsageError for none or several."""
-    known = work.opened.workspace.rulebook.rules
-    wanted = identifier if identifier.startswith("rule-") else f"rule-{identifier}"
-    found = [rule for rule in known if rule.id in (identifier, wanted)] or [
-        rule for rule in known if rule.id.startswith((identifier, wanted))
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(
-            f"{len(found)} rules begin with {identifier}", hint="Give more digits: workbench rules list."
-        )
-    ids = (rule.id[:_PREFIX] for rule in known)
-    hint = did_you_mean(wanted, ids, "`workbench rules list` shows all of them.")
-    raise UsageError(f"there is no rule {identifier}", hint=hint)
+def _lookup(work: RuleSession, identifier: str) -> tuple[Rule, str | None, bool]:
+    """Return (rule, the id of the one in its place if any, whether it is in force)."""
+    known = [rule for rule in work.book.rules if rule.id.startswith((identifier, f"rule-{identifier}"))]
+    if len(known) == 1:
+        return known[0], None, True
+    ledger = work.store.ledger()
+    rule = ledger.versions[find_any(ledger, identifier)]
+    standing = ledger.standing(rule.id)
+    successor = None if standing is None or standing.id == rule.id else standing.id
+    return used(rule, work.store.usage()), successor, rule.id in ledger.live
 
 
-def origin(rule: Rule) -> str:
-    """Return where a rule stands: `CLAUDE.md:12`, or its source."""
-    return rule.source if rule.provenance is None else f"{rule.provenance.file}:{rule.provenance.line}"
+def find_rule(work: Session | RuleSession, identifier: str) -> Rule:
+    """Return the rule in force whose id begins with the text given. Raises UsageError for none or several."""
+    return find_live(work.opened.workspace.rulebook.rules, identifier)
 
 
-def _place(rule: Rule) -> tuple[Any, ...]:
+def place(rule: Rule) -> tuple[Any, ...]:
+    """Return the sort key that orders rules by file and line, those of no file last."""
     if rule.provenance is None:
         return (1, rule.source, 0, rule.id)
     return (0, rule.provenance.file, rule.provenance.line, rule.id)
 
 
-def _mark(rule: Rule) -> str:
-    state = str(rule.authority) if rule.enabled else "disabled"
-    return f"{state:<8}"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
-
-
-def _details(rule: Rule) -> list[tuple[str, str]]:
-    lines = [("id", rule.id), ("origin", origin(rule))]
-    if rule.provenance is not None:
-        section = " > ".join(rule.provenance.section)
-        lines += [("section", section)] if section else []
-        lines.append(("holds", str(rule.provenance.activation)))
+def details(rule: Rule) -> list[tuple[str, str]]:
+    """Return the fields of a rule besides its text, by name; what is empty or usual is left out."""
+    where = rule.provenance
+    lines: list[tuple[str, str]] = [("id", rule.id), ("name", rule.name), ("origin", origin(rule))]
+    if where is not None:
+        lines += [("also", name) for name in where.names]
+        lines += [("section", " > ".join(where.section)), ("holds", str(where.activation))]
     lines += [
+        ("owner", "you, in all projects" if rule.project_id is None else rule.project_id),
         ("authority", str(rule.authority)),
         ("category", str(rule.category)),
         ("priority", str(rule.priority)),
+        ("level", str(rule.level)),
         ("tokens", str(rule.token_cost)),
+        ("enabled", "" if rule.enabled else "no"),
+        ("scope", ", ".join(rule.scope)),
+        ("tools", ", ".join(rule.tool_targets)),
+        ("tags", ", ".join(rule.tags)),
+        ("condition", rule.condition_text),
+        ("when", ", ".join(f"{name}={value}" for name, value in sorted(rule.conditions.items()))),
+        ("cooldown", f"{rule.cooldown} s" if rule.cooldown else ""),
     ]
-    if rule.scope:
-        lines.append(("scope", ", ".join(rule.scope)))
-    if rule.tags:
-        lines.append(("tags", ", ".join(rule.tags)))
-    return lines
+    lines += [("example", text) for text in rule.examples]
+    if rule.check is not None:
+        lines.append(("check", _check(rule)))
+    used = f"{rule.usage_count:,} times, last {rule.last_used or 'never'}" if rule.usage_count else "never"
+    lines += [
+        ("version", str(rule.version)),
+        ("replaces", ", ".join(rule.replaces)),
+        ("created", rule.created_at),
+        ("updated", rule.updated_at),
+        ("used", used),
+    ]
+    return [(name, text) for name, text in lines if text]
+
+
+def _check(rule: Rule) -> str:
+    import json
+
+    told = to_body(rule)["check"]
+    return json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)

@@ -1,0 +1,111 @@
+"""The filters that commands about rules share, and moments in time as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import click
+
+from workbench.errors import UsageError
+from workbench.records.rules import Authority, Category, Rule
+from workbench.rules.taxonomy import check_tag, choose, taxonomy
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The filters of a command line, checked; `enabled` None lets disabled rules through, too."""
+
+    scope: tuple[str, ...] = ()
+    category: Category | None = None
+    authority: Authority | None = None
+    tools: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    file: str | None = None
+    enabled: bool | None = None
+
+    def of_file(self, rules: Iterable[Rule]) -> list[Rule]:
+        """Return the rules of the file asked for, all of them if none is."""
+        if self.file is None:
+            return list(rules)
+        wanted = self.file.removeprefix("./")
+        return [rule for rule in rules if rule.provenance is not None and rule.provenance.file == wanted]
+
+
+_OPTIONS = (
+    click.option(
+        "--scope",
+        metavar="NAME",
+        multiple=True,
+        help="Only rules that hold here: a context name, or path:FILE (repeatable).",
+    ),
+    click.option("--category", metavar="NAME", help="Only preference, behavior or agent."),
+    click.option("--authority", metavar="NAME", help="Only absolute or default."),
+    click.option(
+        "--tool", "tools", metavar="NAME", multiple=True, help="Only rules for this tool (repeatable)."
+    ),
+    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only rules with one of these tags."),
+    click.option("--file", metavar="PATH", help="Only rules of this file."),
+)
+
+
+def filter_options(function: Function) -> Function:
+    """Give a command the options of `wanted`: scope, category, authority, tools, tags, file."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def wanted(
+    *,
+    scope: tuple[str, ...],
+    category: str | None,
+    authority: str | None,
+    tools: tuple[str, ...],
+    tags: tuple[str, ...],
+    file: str | None,
+    enabled: bool | None = None,
+    extra_tags: tuple[str, ...] = (),
+) -> Wanted:
+    """Check the values of filters. Raises: UsageError, with what was probably meant.
+
+    A tag in no list is asked for as it is, unless its category is unknown: then no rule can have it.
+    """
+    known = taxonomy(extra_tags)
+    for tag in tags:
+        problem = check_tag(tag, known)
+        if problem is not None and problem.refused:
+            hint = (
+                f"Did you mean {problem.suggestion}?" if problem.suggestion else "See workbench rules tags."
+            )
+            raise UsageError(f"no rule can have the tag {tag!r}: {problem.message}", hint=hint)
+    return Wanted(
+        scope,
+        None if category is None else choose(Category, category),
+        None if authority is None else choose(Authority, authority),
+        tools,
+        tags,
+        file,
+        enabled,
+    )
+
+
+def moment(text: str) -> str:
+    """Return the time that a date or datetime names, as journals write it: a date means its end, in UTC.
+
+    Raises: UsageError.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+        if len(text.strip()) <= len("2026-01-31"):
+            found += timedelta(days=1, microseconds=-1)
+        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{text!r} is no date", hint="Write 2026-01-31, or 2026-01-31T18:30, both in UTC."
+        ) from None
+    return found.isoformat(timespec="microseconds")[:-6] + "Z"
