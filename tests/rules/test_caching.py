@@ -197,7 +197,13 @@ def test_a_second_level_that_fails_is_told_once_and_costs_no_answer(store: Store
 def test_a_session_begins_warm(store: Store, rule: Make) -> None:
     """After the warm-up the session's absolute rules, preferences and behaviors come from the first level."""
     store.put(rule("r1", authority=Authority.ABSOLUTE), rule("r2", category=Category.PREFERENCE))
+    store.put(*(rule(f"q{number}", authority=Authority.ABSOLUTE, project_id="q") for number in range(120)))
     fetcher = store.fetcher()
+    fetcher.warm_up("q", "claude")
+    selected = rule_filter(project_id="q", tool_targets=["claude"])
+    before = fetcher.figures()
+    assert len(fetcher.get_context_rules(lambda *_: [], "q", selected).absolute) == 121
+    assert fetcher.measured(before) == {"rules.l1": (2, 0)}
     fetcher.warm_up("p", "claude")
     loads, before = store.loads, fetcher.figures()
     session = {"project_id": "p", "tool_targets": ["claude"]}

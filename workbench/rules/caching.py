@@ -22,6 +22,7 @@ from workbench.rules.fetching import (
     RulePage,
     RuleRequest,
     Search,
+    every,
     fetch,
     get_context_rules,
     get_rule,
@@ -140,7 +141,8 @@ class RuleFetcher:
         """
         self._stored()
         begin = rule_filter(project_id=project_id, tool_targets=(tool,) if tool else ())
-        self.fetch(RuleRequest(replace(begin, authority=Authority.ABSOLUTE)))
+        for _ in every(self.fetch, replace(begin, authority=Authority.ABSOLUTE)):
+            pass  # all pages of them, as the composite asks for
         for category in WARM_CATEGORIES:
             self.fetch(RuleRequest(replace(begin, category=category)))
 

@@ -154,13 +154,13 @@ def fetch(columns: RuleColumns, request: RuleRequest) -> RulePage:
 
 
 def every(fetching: Fetch, selected: RuleFilter) -> Iterator[Rule]:
-    """Yield all rules a filter lets through, page after page."""
-    request: RuleRequest | None = RuleRequest(selected, MAX_LIMIT)
+    """Yield all rules a filter lets through, page after page, each of the usual size: caches know those."""
+    request: RuleRequest | None = RuleRequest(selected)
     while request is not None:
         page = fetching(request)
         yield from page.rules
         following = page.next_cursor
-        request = None if following is None else rule_request(selected, limit=MAX_LIMIT, cursor=following)
+        request = None if following is None else rule_request(selected, cursor=following)
 
 
 def get_context_rules(
