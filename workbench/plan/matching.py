@@ -6,12 +6,13 @@ spot, and where more are missing the rules are matched by words alone and a note
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from workbench.errors import WorkbenchError
 from workbench.plan.semantics import CachingEmbedder
 from workbench.records.rules import Rule
 from workbench.rules.lexical import RuleWords
+from workbench.rules.match_columns import MatchColumns
 from workbench.rules.searching import RuleIndex, index_rules, with_vectors
 from workbench.rules.vectors import RuleTexts, RuleVectors, rule_texts, rule_vectors
 
@@ -55,12 +56,10 @@ class RuleMatcher:
             self._index = with_vectors(self._index, vectors)
         return self._index
 
-
-def missing_texts(rules: Sequence[Rule], embedder: CachingEmbedder) -> list[str]:
-    """Return the texts of rules that are not embedded yet, each once."""
-    texts = list(dict.fromkeys(rule_texts(rules).texts))
-    known = embedder.known(texts)[1] if texts else ()
-    return [text for text, there in zip(texts, known, strict=True) if not there]
+    def columns_of(self, rules: tuple[Rule, ...]) -> MatchColumns | None:
+        """Return the columns of the rules that were indexed last, None if those were others."""
+        index = self._index
+        return index.columns if index is not None and index.columns.rules is rules else None
 
 
 def _vectors(

@@ -176,7 +176,7 @@ def _rules(workspace: Workspace, planner: Planner, request: PlanRequest, ranking
     query, report = match_task(workspace, planner, request.task, ranking)
     paths, rules = query.paths, workspace.rulebook.rules
     limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
-    return select_rules(rules, report.matches, paths, limits, query)
+    return select_rules(rules, report.matches, paths, limits, query, planner.matcher.columns_of(rules))
 
 
 def match_task(

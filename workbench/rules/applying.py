@@ -8,11 +8,15 @@ a token limit, so that rules never crowd the code out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from workbench.records.rules import Activation, Authority, Rule, path_globs
+from workbench.rules.filters import Filters, RuleQuery
 from workbench.rules.globs import first_match
-from workbench.rules.match import Filters, RuleMatch, RuleQuery
+from workbench.rules.match import RuleMatch
+from workbench.rules.match_columns import MatchColumns, match_columns_of, passing
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,9 @@ def select_rules(
     ranked_paths: Sequence[str],
     limits: PlanRuleLimits | None = None,
     query: RuleQuery | None = None,
+    columns: MatchColumns | None = None,
 ) -> RuleSelection:
-    """Choose the plan's rules under the limits.
+    """Choose the plan's rules under the limits; `columns` are those of the rules, if they are at hand.
 
     `ranked_paths` are the task's files, best first. `query` brings the business filters (project, tool,
     conditions, cooldown); without it only disabled rules and manual files are kept out. A rule longer than
@@ -79,9 +84,10 @@ def select_rules(
     limits = limits or PlanRuleLimits()
     paths = tuple(ranked_paths[: limits.top_paths])
     asked = query or RuleQuery()
-    asked = RuleQuery(asked.text, asked.project_id, asked.tool, asked.contexts, paths, asked.facts, asked.now)
+    asked = replace(asked, paths=paths)
     filters = Filters(asked)
-    usable = [rule for rule in rules if not filters.reject(rule)]
+    columns = columns or match_columns_of(rules)
+    usable = [rules[row] for row in np.flatnonzero(columns.claims & passing(columns, asked)).tolist()]
     relevance = {match.rule.id: match for match in matches}
     admission = _Admission(limits.tokens)
     for claims, cap, label in (

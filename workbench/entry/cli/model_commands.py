@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from workbench.entry.storage import embedding_options, language_state, prepare_e
 from workbench.errors import ModelError
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import head_texts
+from workbench.rules.vectors import rule_texts
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ def ranking_models() -> list[dict[str, Any]]:
 
 @command(examples=("workbench model prepare",))
 def prepare() -> None:
-    """Make the embedding model ready, then embed the project's past tasks.
+    """Make the embedding model ready, then embed the project's past tasks and rules.
 
     The model is built from the weights that come with the program, or fetched where models.download allows
     it. It takes seconds, once for all projects.
@@ -116,18 +118,27 @@ def prepare() -> None:
 
 def embed_past(work: Session) -> int:
     """Embed the past tasks that are not yet, so that plans can compare with them; returns how many."""
+    return _embed(work, head_texts(work.opened.workspace.task_heads), "past tasks")
+
+
+def embed_rules(work: Session) -> int:
+    """Embed what rules say and their examples, so that plans can match them by meaning; returns how many."""
+    return _embed(work, rule_texts(work.opened.workspace.rulebook.rules).texts, "rules")
+
+
+def _embed(work: Session, texts: Sequence[str], what: str) -> int:
     embedder = work.opened.planner.embedder
-    texts = list(dict.fromkeys(head_texts(work.opened.workspace.task_heads)))
+    texts = list(dict.fromkeys(texts))
     if embedder is None or not texts:
         return 0
     missing = [text for text, known in zip(texts, embedder.known(texts)[1], strict=True) if not known]
     if missing:
         try:
             embedder.embed(
-                missing, progress=lambda done, total: work.progress("embedding past tasks", done, total)
+                missing, progress=lambda done, total: work.progress(f"embedding {what}", done, total)
             )
         except ModelError as error:
-            work.here.out.say(f"past tasks are not embedded: {error.message}")
+            work.here.out.say(f"{what} are not embedded: {error.message}")
             return 0
     return len(missing)
 
@@ -143,7 +154,7 @@ def _prepare(here: Invocation) -> None:
     built = time.perf_counter() - started
     with session("index") as work:
         work.told.synced(work.opened.workspace.sync(progress=work.progress))
-        embedded = embed_past(work)
+        embedded, rules = embed_past(work), embed_rules(work)
     if here.flags.json:
         here.out.json(
             {
@@ -151,12 +162,13 @@ def _prepare(here: Invocation) -> None:
                 "model": report.model,
                 "path": report.path,
                 "embedded": embedded,
+                "embedded_rules": rules,
                 "timing": {"model": round(built * 1000, 3)},
             }
         )
         return
     here.out.data(f"{report.model} is ready at {report.path} ({built:.1f} s)")
-    here.out.data(f"{embedded:,} past tasks embedded")
+    here.out.data(f"{embedded:,} past tasks and {rules:,} texts of rules embedded")
 
 
 for _command in (list_, prepare):
