@@ -67,7 +67,7 @@ def test_the_threshold_of_best_f1_is_chosen(answer: Make) -> None:
 
 def test_figures_without_a_threshold(answer: Make) -> None:
     """Messages expecting none count only for AUROC; an empty ranking scores 0."""
-    answers = [answer("a", {"b": 0.8, "a": 0.4}), answer("b", {}), answer("", {"a": 0.5, "b": 0.1})]
+    answers = [answer("a", {"b": 0.8, "a": 0.05}), answer("b", {}), answer("", {"a": 0.5, "b": 0.1})]
     found = ranking_figures(answers)
     assert (found.recall_at_1, found.recall_at_5, found.mrr) == (0.0, 0.5, 0.25)
     assert found.auroc == 0.5  # 0.8 is above 0.5, nothing is below

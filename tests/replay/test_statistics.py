@@ -103,6 +103,21 @@ def test_a_difference_from_nothing_has_the_interval_of_the_system() -> None:
     assert (found.low, found.high) == pytest.approx(micro_f1_interval(first))
 
 
+@pytest.mark.parametrize("cells", [1, 100, 7777])
+def test_working_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """How much is drawn at once bounds the memory and is no part of the result."""
+    draw = np.random.default_rng(4)
+    first, second = draw.integers(0, 3, (31, 3)), draw.integers(0, 3, (31, 3))
+    values = first[:, 0].tolist(), second[:, 0].tolist()
+    whole = micro_f1_difference(first, second), mean_difference(*values), micro_f1_interval(first)
+    monkeypatch.setattr("workbench.replay.statistics._CELLS", cells)
+    assert whole == (
+        micro_f1_difference(first, second),
+        mean_difference(*values),
+        micro_f1_interval(first),
+    )
+
+
 def test_counts_of_different_messages_cannot_be_paired() -> None:
     """A pairing needs the same messages."""
     with pytest.raises(ValueError, match="cannot be paired"):

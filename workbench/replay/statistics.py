@@ -7,7 +7,7 @@ differences).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from workbench.replay.metrics import f1
 ROUNDS = 2000
 EXCHANGES = 5000
 _CLOSE = 1e-12  # differences that rounding alone makes
+_CELLS = 2_000_000  # numbers drawn at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,7 @@ def bootstrap(values: Sequence[float], *, rounds: int = ROUNDS, seed: int = 7) -
     data = np.asarray(values, dtype=np.float64)
     if not len(data):
         return 0.0, 0.0
-    draws = np.random.default_rng(seed).integers(0, len(data), size=(rounds, len(data)))
-    low, high = np.percentile(data[draws].mean(axis=1), [2.5, 97.5])
-    return float(low), float(high)
+    return _middle([data[rows].mean(axis=1) for rows in _samples(len(data), rounds, seed)])
 
 
 def paired_permutation(
@@ -48,9 +47,12 @@ def paired_permutation(
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     if not len(difference) or not difference.any():
         return 1.0
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(rounds, len(difference)))
-    extreme = np.abs((signs * difference).mean(axis=1)) >= abs(difference.mean()) - _CLOSE
-    return float((extreme.sum() + 1) / (rounds + 1))
+    random = np.random.default_rng(seed)
+    extreme = 0
+    for size in _blocks(rounds, len(difference)):
+        signs = random.choice([-1.0, 1.0], size=(size, len(difference)))
+        extreme += _extreme((signs * difference).mean(axis=1), float(difference.mean()))
+    return (extreme + 1) / (rounds + 1)
 
 
 def mean_difference(first: Sequence[float], second: Sequence[float], *, seed: int = 7) -> Difference:
@@ -71,8 +73,7 @@ def micro_f1_interval(counts: NDArray[Any], *, rounds: int = ROUNDS, seed: int =
     """Return a 95 % bootstrap interval of micro F1 over messages; counts int [n, 3]."""
     if not len(counts):
         return 0.0, 0.0
-    low, high = np.percentile(micro_f1(counts[_samples(len(counts), rounds, seed)]), [2.5, 97.5])
-    return float(low), float(high)
+    return _middle([micro_f1(counts[rows]) for rows in _samples(len(counts), rounds, seed)])
 
 
 def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int = 7) -> Difference:
@@ -86,15 +87,36 @@ def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int 
     if not len(first):
         return Difference(0.0, 0.0, 0.0, 1.0)
     value = float(micro_f1(first) - micro_f1(second))
-    rows = _samples(len(first), ROUNDS, seed)
-    low, high = np.percentile(micro_f1(first[rows]) - micro_f1(second[rows]), [2.5, 97.5])
-    exchange = np.random.default_rng(seed).random((EXCHANGES, len(first), 1)) < 0.5
-    moved = np.where(exchange, second - first, 0).sum(axis=1)
-    mine, theirs = first.sum(axis=0) + moved, second.sum(axis=0) - moved
-    gaps = micro_f1(mine[:, None]) - micro_f1(theirs[:, None])
-    p = (int((np.abs(gaps) >= abs(value) - _CLOSE).sum()) + 1) / (EXCHANGES + 1)
-    return Difference(value, float(low), float(high), p)
+    samples = _samples(len(first), ROUNDS, seed)
+    low, high = _middle([micro_f1(first[rows]) - micro_f1(second[rows]) for rows in samples])
+    random = np.random.default_rng(seed)
+    extreme = 0
+    for size in _blocks(EXCHANGES, len(first)):
+        exchange = random.random((size, len(first))) < 0.5
+        moved = exchange.astype(np.float64) @ (second - first)
+        mine, theirs = first.sum(axis=0) + moved, second.sum(axis=0) - moved
+        extreme += _extreme(micro_f1(mine[:, None]) - micro_f1(theirs[:, None]), value)
+    return Difference(value, low, high, (extreme + 1) / (EXCHANGES + 1))
 
 
-def _samples(count: int, rounds: int, seed: int) -> NDArray[np.int64]:
-    return np.random.default_rng(seed).integers(0, count, size=(rounds, count))
+def _samples(count: int, rounds: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield rows drawn with replacement, int64 [some rounds, count], until there are `rounds` of them."""
+    random = np.random.default_rng(seed)
+    for size in _blocks(rounds, count):
+        yield random.integers(0, count, size=(size, count))
+
+
+def _blocks(rounds: int, count: int) -> Iterator[int]:
+    """Yield how many rounds to work on at once, so that memory does not grow with the number of messages."""
+    most = max(1, _CELLS // count)
+    for done in range(0, rounds, most):
+        yield min(most, rounds - done)
+
+
+def _middle(parts: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
+    low, high = np.percentile(np.concatenate(parts), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _extreme(gaps: NDArray[np.float64], value: float) -> int:
+    return int((np.abs(gaps) >= abs(value) - _CLOSE).sum())
