@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from workbench.errors import UsageError
+from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
 from workbench.rules.curator import Curator, standing_in
 from workbench.rules.drift import look, settle, write_pending
-from workbench.rules.resolving import Action, Decision
+from workbench.rules.resolving import Decision
 from workbench.rules.rulebook import load_rulebook
 from workbench.rules.rulestore import RuleStore
 

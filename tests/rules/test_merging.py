@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from workbench.records.rules import Rule
 from workbench.rules.curation import Drafts, dropped, edited, undone
+from workbench.rules.formats.managed import BEGIN, END
 from workbench.rules.ledger import Ledger
 from workbench.rules.rulebook import load_rulebook
 from workbench.rules.rulestore import RuleStore, record
@@ -189,6 +191,26 @@ def test_rules_of_other_projects_are_left_alone(desk: Desk) -> None:
     assert "foreign" in desk.store.ledger().live
 
 
+def test_a_rule_that_moves_to_another_file_is_the_same_rule(desk: Desk) -> None:
+    """Whichever file is read first, the rule keeps its id and what people decided about it."""
+    for first, second in (("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")):
+        (desk.store.root / first).write_text("- Use tabs.\n- Run the tests.\n", encoding="utf-8")
+        (desk.store.root / second).write_text("- Never push.\n", encoding="utf-8")
+        names = ["AGENTS.md", "CLAUDE.md"]
+        load_rulebook(desk.store, names)
+        rule = desk.find("Use tabs.")
+        changes = {"priority": 3 if rule.priority != 3 else 4}
+        desk.do(partial(edited, identifier=rule.id, changes=changes, reason="", now=NOW))
+        (desk.store.root / first).write_text("- Run the tests.\n", encoding="utf-8")
+        (desk.store.root / second).write_text("- Never push.\n- Use tabs.\n", encoding="utf-8")
+        book = load_rulebook(desk.store, names)
+        after = desk.find("Use tabs.")
+        assert (after.id, after.priority) == (rule.id, changes["priority"])
+        assert after.provenance is not None
+        assert after.provenance.file == second
+        assert (len(book.rules), book.pending, book.conflicts) == (3, 0, 0)
+
+
 WORDS = st.lists(
     st.sampled_from(["Use tabs.", "Use big tabs.", "Run tests.", "Never push.", "Avoid globals."]), max_size=5
 )
@@ -202,3 +224,24 @@ def test_the_store_always_says_what_the_file_says(desk: Desk, contents: list[lis
         assert desk.load(*texts) == sorted(texts)
         assert (desk.book.pending, desk.book.conflicts) == (0, 0)
         assert load_rulebook(desk.store, ["CLAUDE.md"], rebuild=True).changed == 0
+
+
+def test_what_the_workbench_wrote_is_a_copy(desk: Desk) -> None:
+    """In a fresh clone a managed part repeats rules of other files: they are not taken in twice."""
+    part = f"{BEGIN}\n\n- Use tabs.\n- Only stated here.\n\n{END}\n"
+    (desk.store.root / "AGENTS.md").write_text(f"- Run the tests.\n\n{part}", encoding="utf-8")
+    desk.write("Use tabs.", "Never push.")
+    book = load_rulebook(desk.store, ["AGENTS.md", "CLAUDE.md"])
+    assert sorted(rule.rule for rule in book.rules) == [
+        "Never push.",
+        "Only stated here.",
+        "Run the tests.",
+        "Use tabs.",
+    ]
+    where = desk.find("Use tabs.").provenance
+    assert where is not None
+    assert where.file == "CLAUDE.md"
+    changed = part.replace("Use tabs.", "Use tabs everywhere.")
+    (desk.store.root / "AGENTS.md").write_text(f"- Run the tests.\n\n{changed}", encoding="utf-8")
+    book = load_rulebook(desk.store, ["AGENTS.md", "CLAUDE.md"])
+    assert (desk.find("Use tabs everywhere.").version, book.pending) == (2, 1)

@@ -5,6 +5,7 @@ Together with `bootstrap` the only module that imports `store`; what is heavy is
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from store.metrics import OperationStats as OperationStats
     from store.ollama import ModelState as ModelState
     from store.tables import CatchUp, Tables
+    from workbench.ports import Float32
     from workbench.project.delta import Delta
+    from workbench.rules.queue import Meaning
 
 DELTA_COMMITS = 10  # how far back a delta looks unless told otherwise
 
@@ -224,3 +227,20 @@ def delta(repository: Repository, since: str | None) -> Delta:
         raise GitError("there is no commit to compare with", hint="Commit something first.")
     changes = changes_since(repository, base)
     return digest(changes, diff_hunks(repository, changes.base))
+
+
+def meaning(opened: Opened, progress: Callable[[str, int, int], None]) -> Meaning | None:
+    """Return how texts are compared by meaning here, None without an embedding model that is ready."""
+    import numpy as np
+
+    from store.vectors import open_index
+    from workbench.rules.queue import Meaning
+
+    embedder = opened.planner.embedder
+    if embedder is None:
+        return None
+
+    def embed(texts: Sequence[str]) -> Float32:
+        return embedder.embed(texts, progress=lambda done, total: progress("embedding", done, total))
+
+    return Meaning(embedder.model, embed, lambda vectors: open_index(vectors, np.arange(len(vectors))))

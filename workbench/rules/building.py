@@ -18,7 +18,7 @@ from workbench.rules.instructions import introduces_only, judge, judge_row, nega
 from workbench.rules.prose import plain, short_name, table_cells
 from workbench.rules.tags import tags_of
 from workbench.rules.units import Unit
-from workbench.rules.versions import AS_IMPORTED, derived
+from workbench.rules.versions import AS_IMPORTED, MANAGED, derived
 
 SOURCE_PREFIX = "import:"
 MAX_RULE_CHARS = 8000  # a longer unit is a document pasted in one line, not an instruction
@@ -89,6 +89,8 @@ def build_rule(
         provenance=where,
     )
     metadata: dict[str, object] = {AS_IMPORTED: derived(rule)}
+    if unit.stated is not None:
+        metadata[MANAGED] = True
     if reach.description:
         metadata["description"] = reach.description
     if lead:

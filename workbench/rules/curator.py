@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.records.ids import new_id
 from workbench.records.rules import Provenance, Rule
-from workbench.rules.curation import Drafts, added, combined, dropped, edited, in_force, redone, undone
+from workbench.rules.curation import Draft, Drafts, added, combined, dropped, edited, in_force, redone, undone
 from workbench.rules.ledger import Change, Ledger
 from workbench.rules.prose import plain, short_name
 from workbench.rules.resolving import Decision, resolved
@@ -79,6 +80,29 @@ class Curator:
             lambda ledger: resolved(ledger, decision, now=self.store.moment(), count=self.store.count_tokens)
         )
         return done.rules
+
+    def resolve_all(self, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
+        """Settle conflicts as one step, in order; return those that were settled, and why others were not.
+
+        A rule that an earlier decision took out of force is in no conflict any more. Raises: StoreError.
+        """
+        done: list[Decision] = []
+        skipped: list[str] = []
+        entries: list[Draft] = []
+        now, count, step = self.store.moment(), self.store.count_tokens, new_id()
+        with self.store.lock(LOCK):
+            ledger = self.store.ledger()
+            for decision in decisions:
+                try:
+                    drafts = resolved(ledger, decision, now=now, count=count, step=step)
+                except UsageError as error:
+                    skipped.append(f"{decision.conflict[:17]}: {error.message}")
+                    continue
+                imagine(self.store, drafts.entries, by=self.by, ledger=ledger)
+                entries += drafts.entries
+                done.append(decision)
+            record(self.store, entries, by=self.by)
+        return tuple(done), tuple(skipped)
 
     def undo(self) -> str:
         """Take back the last step and return what it was called. Raises: UsageError, StoreError."""

@@ -7,14 +7,14 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from workbench.records.rules import Rule, rule_id
 from workbench.rules.ledger import Anchor, FileState, Ledger
 from workbench.rules.lineage import align, text_digest
-from workbench.rules.versions import HISTORY, carried_over, next_version, past_ids
+from workbench.rules.versions import HISTORY, MANAGED, carried_over, next_version, past_ids
 
 
 class Incoming(StrEnum):
@@ -22,6 +22,7 @@ class Incoming(StrEnum):
 
     ADDED = "added"
     CHANGED = "changed"
+    MOVED = "moved"  # here from another file
     REMOVED = "removed"
     REFRESHED = "refreshed"  # the same words, read differently: another section, other globs
 
@@ -77,14 +78,26 @@ class FileMerge:
     )  # (rule, earlier version that it gives way to)
     pending: list[Pending] = field(default_factory=list)
     conflicts: list[FileConflict] = field(default_factory=list)
+    unknown: int = 0  # rules of a part that the workbench wrote whose originals are not there (yet)
 
 
-def merge_file(ledger: Ledger, state: FileState, rules: Sequence[Rule], *, now: str) -> FileMerge:
+def merge_file(
+    ledger: Ledger,
+    state: FileState,
+    rules: Sequence[Rule],
+    *,
+    now: str,
+    moved: Mapping[str, Rule] | None = None,
+    complete: bool = True,
+) -> FileMerge:
     """Compare a file's rules, in order of their lines, with what it had last time and with the store.
 
-    `state` has the file's present digest and its anchors of last time, none for a new file.
+    `state` has the file's present digest and its anchors of last time, none for a new file. `moved` are
+    rules, by the digest of their text, that leave one file while another one gets them. Rules that the
+    workbench wrote into the file are copies of rules in force; those that are of none are rules of the file
+    if `complete`, and only counted if not.
     """
-    merge = _Merge(ledger, state, now)
+    merge = _Merge(ledger, state, now, {} if moved is None else moved, complete)
     bases = [ledger.versions.get(anchor.rule_id) for anchor in state.anchors]
     texts = ["" if base is None else base.rule for base in bases]
     digests = [anchor.digest for anchor in state.anchors]
@@ -107,12 +120,16 @@ def merge_file(ledger: Ledger, state: FileState, rules: Sequence[Rule], *, now: 
 class _Merge:
     """A merge under way."""
 
-    def __init__(self, ledger: Ledger, state: FileState, now: str) -> None:
+    def __init__(
+        self, ledger: Ledger, state: FileState, now: str, moved: Mapping[str, Rule], complete: bool
+    ) -> None:
         self.ledger, self.file, self.now = ledger, state.file, now
+        self.moved, self.complete = moved, complete
         self.result = FileMerge(state)
         self.anchors: list[Anchor] = []
         self.standing: set[str] = set()  # rules in force that have their lines in the file
         self.fresh: set[str] = set()
+        self.originals: dict[str, Rule] | None = None
         known = (ledger.standing(anchor.rule_id) for anchor in state.anchors)
         claimed = {rule.id for rule in known if rule is not None}
         self.unplaced = [
@@ -145,6 +162,8 @@ class _Merge:
         ours = self.ledger.standing(anchor.rule_id)
         if ours is None or base is None or _file_of(ours) != self.file:
             return  # gone on both sides, or a copy of a rule that lives elsewhere
+        if anchor.digest in self.moved and self.moved[anchor.digest].id == ours.id:
+            return
         if self._changed_here(anchor, ours):
             self.anchors.append(replace(anchor, line=0, end_line=0))
             self.result.conflicts.append(FileConflict(self.file, 0, 0, base, ours, None))
@@ -162,6 +181,18 @@ class _Merge:
             if known.id not in self.standing and text_digest(known.rule) == said:
                 self._refresh(known, theirs)
                 return
+        if theirs.metadata.get(MANAGED):
+            original = self._original(said)
+            if original is not None:
+                self._anchor(original, theirs)
+                return
+            if not self.complete:
+                self.result.unknown += 1
+                return
+        here = self.moved.get(said)
+        if here is not None and _file_of(here) != self.file and here.id not in self.standing:
+            self._incoming(Incoming.MOVED, here, carried_over(here, theirs), theirs)
+            return
         before = self.ledger.versions.get(theirs.id)
         taken = theirs.id in self.fresh or theirs.id in self.ledger.live
         if before is None or taken or theirs.id in self.ledger.successors:
@@ -175,6 +206,16 @@ class _Merge:
         for rule in self.unplaced:
             if rule.id not in self.standing:
                 self.result.pending.append(Pending(self.file, 0, 0, None, rule))
+
+    def _original(self, digest: str) -> Rule | None:
+        """Return the rule in force that a copy with this text is of."""
+        if self.originals is None:
+            found = sorted(self.ledger.live.values(), key=lambda rule: rule.id, reverse=True)
+            self.originals = {
+                text_digest(rule.rule): rule for rule in found if not rule.metadata.get(MANAGED)
+            }
+        rule = self.originals.get(digest)
+        return None if rule is None or rule.id in self.standing else rule
 
     def _changed_here(self, anchor: Anchor, ours: Rule | None) -> bool:
         return ours is None or (ours.id != anchor.rule_id and text_digest(ours.rule) != anchor.digest)

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from workbench.errors import UsageError
+from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
 from workbench.rules.curation import Draft, Drafts, Marks, in_force, marks, put, removed, settled, sound
 from workbench.rules.ledger import Ledger
 from workbench.rules.versions import free_id, next_version
 
 
-class Action(StrEnum):
-    """What a person decides about two rules."""
-
-    KEEP_LEFT = "keep_left"
-    KEEP_RIGHT = "keep_right"
-    KEEP_BOTH = "keep_both"
-    MERGE = "merge"
-    NARROW_SCOPE = "narrow_scope"
-    SUPERSEDE = "supersede"
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is decided about a conflict.
+    """What is decided about a conflict of the rules `left` and `right`.
 
-    `text` is the wording of a merge, empty for the left one's. `scope` is what `narrowed` (left or right) is
-    narrowed to. With `supersede` the right rule takes the left one's place.
+    `text` is the wording of a merge, empty for the left one's. `keep` is the rule that takes the other's
+    place with `supersede`, and the one that keeps its scope while the other is narrowed to `scope`; the right
+    one if empty.
     """
 
     conflict: str
@@ -39,17 +29,19 @@ class Decision:
     reason: str = ""
     text: str = ""
     scope: tuple[str, ...] = ()
-    narrowed: str = "left"
+    keep: str = ""
 
 
-def resolved(ledger: Ledger, decision: Decision, *, now: str, count: Callable[[str], int]) -> Drafts:
-    """Draft the settlement of a conflict.
+def resolved(
+    ledger: Ledger, decision: Decision, *, now: str, count: Callable[[str], int], step: str = ""
+) -> Drafts:
+    """Draft the settlement of a conflict, as a step of its own or as part of the given one.
 
     Raises: UsageError if a rule is no longer in force, or what the action needs is missing.
     """
     left, right = in_force(ledger, decision.left), in_force(ledger, decision.right)
     title = f"{decision.action.value.replace('_', ' ')}: {left.id[:13]}, {right.id[:13]}"
-    told = marks(title, decision.reason or f"conflict {decision.conflict[:13]}")
+    told = marks(title, decision.reason or f"conflict {decision.conflict[:13]}", step=step)
     work = _Work(ledger, decision, left, right, told, now, count)
     entries, rules = _ACTIONS[decision.action](work)
     entries.append(settled(left, right, decision.conflict, decision.action.value, told))
@@ -65,6 +57,12 @@ class _Work:
     told: Marks
     now: str
     count: Callable[[str], int]
+
+    def ordered(self) -> tuple[Rule, Rule]:
+        """Return the rule that gives way and the one that is kept."""
+        if self.decision.keep and self.decision.keep == self.left.id:
+            return self.right, self.left
+        return self.left, self.right
 
 
 Outcome = tuple[list[Draft], list[Rule]]
@@ -101,15 +99,16 @@ def _narrow_scope(work: _Work) -> Outcome:
         raise UsageError(
             "narrowing needs a scope", hint="--scope path:src/**/*.ts, or a context such as --scope git"
         )
-    rule, other = (work.left, work.right) if work.decision.narrowed == "left" else (work.right, work.left)
+    rule, other = work.ordered()
     after = sound(replace(rule, scope=work.decision.scope, updated_at=work.now))
     return [put(after, work.told)], [after, other]
 
 
 def _supersede(work: _Work) -> Outcome:
-    """The right rule is the next version of the left one."""
-    after = next_version(work.left, work.right, reason=work.told.reason, now=work.now)
-    after = sound(replace(after, created_at=work.right.created_at))
+    """The rule that is kept is the next version of the other."""
+    old, new = work.ordered()
+    after = next_version(old, new, reason=work.told.reason, now=work.now)
+    after = sound(replace(after, created_at=new.created_at))
     return [put(after, work.told)], [after]
 
 

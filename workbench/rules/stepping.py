@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.records.rules import Rule
@@ -12,12 +12,14 @@ from workbench.rules.curation import Draft, Marks, forgotten, marks, put, remove
 from workbench.rules.discover import RuleSource, read_source
 from workbench.rules.importing import RuleImport, import_rules
 from workbench.rules.ledger import AUTOMATIC, FileState, Ledger
+from workbench.rules.lineage import text_digest
 from workbench.rules.merging import FileMerge, Incoming, merge_file
 from workbench.rules.rulestore import RuleStore, imagine
 
 _REASONS = {
     Incoming.ADDED: "new in {file}",
     Incoming.CHANGED: "changed in {file}",
+    Incoming.MOVED: "moved to {file}",
     Incoming.REMOVED: "no longer in {file}",
     Incoming.REFRESHED: "read differently in {file}",
 }
@@ -68,46 +70,86 @@ def bring_in_step(
         files=imported.files,
     )
     told = marks(f"import {_several(imported.files)}")
-    _merge_all(found, store, ledger, imported, told, named=named)
-    if _reaches_other_files(found, ledger):
-        first, found.merges = found.merges, []
-        _merge_all(found, store, ledger, imported, told, named=named)
-        incoming = {merge.state.file: merge.incoming for merge in first}
+    merging = _Merging(store, ledger, imported, _by_file(imported), told, named)
+    rounds = [_merge_all(found, merging, complete=False)]
+    if any(merge.unknown for merge in rounds[0]):
+        rounds.append(_merge_all(found, merging, complete=True))
+    if _reaches_other_files(rounds, ledger):
+        rounds.append(_merge_all(found, merging, complete=True))
+    found.merges = rounds[-1]
+    for earlier in rounds[:-1]:
+        incoming = {merge.state.file: merge.incoming for merge in earlier}
         for merge in found.merges:
             merge.incoming = [*incoming.get(merge.state.file, ()), *merge.incoming]
     return found
 
 
-def _merge_all(
-    found: InStep, store: RuleStore, ledger: Ledger, imported: RuleImport, told: Marks, *, named: bool
-) -> None:
-    rules = _by_file(imported)
-    for read in imported.read:
+@dataclass(frozen=True, slots=True)
+class _Merging:
+    store: RuleStore
+    ledger: Ledger
+    imported: RuleImport
+    rules: dict[str, list[Rule]]
+    told: Marks
+    named: bool
+
+
+def _merge_all(found: InStep, work: _Merging, *, complete: bool) -> list[FileMerge]:
+    """Merge every file, those that are gone last, and draft what each brings."""
+    store, ledger, now = work.store, work.ledger, work.store.moment()
+    gone = () if work.named else _gone(store, ledger, work.imported)
+    moved = _moved(ledger, work.rules, gone)
+    merges = []
+    for read in work.imported.read:
         before = ledger.files.get(read.file)
         state = before or FileState(read.file, read.format, "", home=read.home)
-        fresh = replace(
-            state, format=read.format, digest=read.digest, home=read.home, named=state.named or named
-        )
-        merge = merge_file(ledger, fresh, rules[read.file], now=store.moment())
-        _take_in(found, store, ledger, before, merge, told)
-    for state in () if named else _gone(store, ledger, imported):
-        merge = merge_file(ledger, replace(state, digest=""), (), now=store.moment())
-        _take_in(found, store, ledger, state, merge, told)
+        named = state.named or work.named
+        fresh = replace(state, format=read.format, digest=read.digest, home=read.home, named=named)
+        rules = work.rules[read.file]
+        merge = merge_file(ledger, fresh, rules, now=now, moved=moved, complete=complete)
+        _take_in(found, store, ledger, before, merge, work.told)
+        merges.append(merge)
+    for state in gone:
+        merge = merge_file(ledger, replace(state, digest=""), (), now=now, moved=moved)
+        _take_in(found, store, ledger, state, merge, work.told)
         if not merge.state.anchors:
-            _draft(found, store, ledger, [forgotten(state, told)])
+            _draft(found, store, ledger, [forgotten(state, work.told)])
+        merges.append(merge)
+    return merges
 
 
-def _reaches_other_files(found: InStep, ledger: Ledger) -> bool:
+def _moved(ledger: Ledger, rules: Mapping[str, Sequence[Rule]], gone: Sequence[FileState]) -> dict[str, Rule]:
+    """Return the rules, by the digest of their text, that leave one file while another one gets them."""
+    leaving: dict[str, Rule] = {}
+    arriving: set[str] = set()
+    away = {state.file for state in gone}
+    for file in sorted({*rules, *ledger.files}):
+        state = ledger.files.get(file)
+        if file not in rules and file not in away:
+            continue
+        here = {text_digest(rule.rule) for rule in rules.get(file, ())}
+        anchors = () if state is None else state.anchors
+        arriving |= here - {anchor.digest for anchor in anchors}
+        for anchor in anchors:
+            rule = ledger.live.get(anchor.rule_id)
+            where = None if rule is None else rule.provenance
+            if anchor.digest not in here and rule is not None and where is not None and where.file == file:
+                leaving[anchor.digest] = rule
+    return {digest: rule for digest, rule in leaving.items() if digest in arriving}
+
+
+def _reaches_other_files(rounds: Sequence[Sequence[FileMerge]], ledger: Ledger) -> bool:
     """Whether a file changed rules that stand in another one, too: that one is now behind."""
-    places = {(anchor.rule_id, state.file) for state in ledger.files.values() for anchor in state.anchors}
     files = defaultdict(set)
-    for rule, file in places:
-        files[rule].add(file)
+    for state in ledger.files.values():
+        for anchor in state.anchors:
+            files[anchor.rule_id].add(state.file)
     return any(
         files[change.before.id] - {merge.state.file}
-        for merge in found.merges
+        for merges in rounds
+        for merge in merges
         for change in merge.incoming
-        if change.before is not None and change.what is not Incoming.REFRESHED
+        if change.before is not None and change.what not in (Incoming.REFRESHED, Incoming.MOVED)
     )
 
 
@@ -133,7 +175,6 @@ def _take_in(
     told: Marks,
 ) -> None:
     """Draft what a merge brings into the store."""
-    found.merges.append(merge)
     drafts: list[Draft] = []
     for change in merge.incoming:
         mine = replace(told, reason=_REASONS[change.what].format(file=merge.state.file))

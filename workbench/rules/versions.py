@@ -21,6 +21,9 @@ DERIVED: Final = ("authority", "priority", "category", "scope", "tags", "level")
 AS_IMPORTED: Final = "as_imported"
 """The key of `metadata` with what an import decided, so that decisions of people can be told from it."""
 
+MANAGED: Final = "managed"
+"""The key of `metadata` that is true of a rule read from a part of a file that the workbench wrote."""
+
 HISTORY: Final = "version_history"
 
 

@@ -1,0 +1,102 @@
+"""`rules import`, `rules drift` and `rules conflicts`: from files into the store, settled, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.entry.cli import exits
+
+TABS, SPACES = "Use tabs for indentation in all files.", "Use spaces for indentation in all files."
+
+
+@pytest.fixture
+def rule_files(project: Any) -> Any:
+    """Two rule files that contradict each other and repeat a rule."""
+    project.write("CLAUDE.md", f"# Style\n\n- {TABS}\n- Never push on Fridays.\n")
+    project.write("AGENTS.md", f"# Style\n\n* {SPACES}\n* Never push on Fridays.\n")
+    return project
+
+
+def test_from_files_to_conflicts_and_back(rule_files: Any, run: Any) -> None:
+    """Import, settle, write back: the files say what was decided, and nothing is out of step."""
+    assert run("rules", "drift").code == 1
+    assert run("rules", "import", "--discover").code == exits.OK
+    assert run("rules", "drift").code == exits.OK
+    listed = run("rules", "conflicts", "list", "--json").json()
+    kinds = {item["kind"]: item["id"] for item in listed["conflicts"]}
+    assert set(kinds) == {"contradictory", "exact"}
+    shown = run("rules", "conflicts", "show", kinds["contradictory"][9:17])
+    assert "tabs" in shown.out
+    assert "evidence" in shown.out
+    left = run("rules", "conflicts", "show", kinds["contradictory"], "--json").json()["left"]["rule"]
+    settle = ("rules", "conflicts", "resolve")
+    run(*settle, kinds["contradictory"], "--action", "keep-left", "--reason", "agreed")
+    run(*settle, kinds["exact"], "--action", "merge")
+    assert run("rules", "conflicts", "list", "--json").json()["conflicts"] == []
+    assert run("rules", "drift").code == 1
+    dry = run("rules", "drift", "--merge", "--dry-run")
+    gone = SPACES if left == TABS else TABS
+    assert f"{gone}\n" in dry.out
+    assert run("rules", "drift", "--merge").code == exits.OK
+    texts = [(rule_files.root / name).read_text(encoding="utf-8") for name in ("CLAUDE.md", "AGENTS.md")]
+    assert sum(left in text for text in texts) == 1
+    assert all(gone not in text and "Never push on Fridays." in text for text in texts)
+    done = run("rules", "drift")
+    assert (done.code, done.out) == (exits.OK, "")
+
+
+def test_many_conflicts_are_settled_at_once(rule_files: Any, run: Any) -> None:
+    """All of a kind follow their suggestion; what is missing in the question is asked for."""
+    run("rules", "import", "--discover")
+    done = run("rules", "conflicts", "resolve", "--kind", "exact", "--suggested", "--json").json()
+    assert len(done["settled"]) == 1
+    settled = run("rules", "conflicts", "list", "--settled", "--json").json()["settled"]
+    assert [item["id"] for item in settled] == [item["conflict"] for item in done["settled"]]
+    assert run("rules", "conflicts", "resolve", "--suggested").code == exits.USAGE
+    assert run("rules", "conflicts", "resolve", "x").code == exits.USAGE
+    assert run("rules", "conflicts", "show", "ffffffff").code == exits.USAGE
+
+
+def test_a_file_is_imported_by_name(project: Any, run: Any) -> None:
+    """Its rules are told, a second import finds nothing new, a dry run changes nothing."""
+    project.write("docs/team.txt", "- Avoid global state.\n- Prefer composition over inheritance.\n")
+    told = run("rules", "import", "docs/team.txt", "--dry-run", "--json").json()
+    assert [change["after"] for change in told["files"][0]["changes"]] == [
+        "Avoid global state.",
+        "Prefer composition over inheritance.",
+    ]
+    assert run("rules", "import", "docs/team.txt").out == "docs/team.txt  2 added\n"
+    assert "nothing new" in run("rules", "import", "docs/team.txt").err
+    assert run("rules", "import").code == exits.USAGE
+    assert run("rules", "import", "nope.md").code == exits.USAGE
+    assert run("rules", "import", "pyproject.toml").err.startswith("warning: ")
+
+
+def test_drift_shows_all_three_sides(rule_files: Any, run: Any) -> None:
+    """A conflict of file and store shows the last agreement and both sides, and is settled by naming one."""
+    run("rules", "import", "--discover")
+    rules = run("rules", "list", "--json").json()["rules"]
+    mine = next(rule["id"] for rule in rules if rule["rule"] == TABS)
+    from workbench.config import Config
+    from workbench.entry.bootstrap import open_workspace
+    from workbench.rules.curator import Curator
+
+    store = open_workspace(rule_files.root, Config()).workspace.rule_store()
+    Curator(store, "cli").edit(mine, rule="Use tabs for indentation, always.")
+    rule_files.write("CLAUDE.md", f"# Style\n\n- {TABS[:-1]}, please.\n- Never push on Fridays.\n")
+    (file,) = run("rules", "drift", "--json").json()["drift"]
+    (conflict,) = file["conflicts"]
+    assert (conflict["last"], conflict["ours"], conflict["theirs"]) == (
+        TABS,
+        "Use tabs for indentation, always.",
+        f"{TABS[:-1]}, please.",
+    )
+    assert "theirs" in run("rules", "drift").out
+    assert run("rules", "drift", "--resolve", mine).code == exits.USAGE
+    done = run("rules", "drift", "--resolve", mine, "--take", "ours", "--merge")
+    assert done.code == exits.OK
+    assert "- Use tabs for indentation, always.\n" in (rule_files.root / "CLAUDE.md").read_text(
+        encoding="utf-8"
+    )

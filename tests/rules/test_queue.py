@@ -1,0 +1,146 @@
+"""The queue of conflicts: found once, compared again only where rules changed, settled for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.errors import UsageError
+from workbench.records.conflicts import Action, ConflictKind
+from workbench.records.rules import Rule
+from workbench.rules import queue as queues
+from workbench.rules.conflicts.find import find_conflicts
+from workbench.rules.curator import Curator
+from workbench.rules.queue import Queue, conflict_queue, find_in_queue
+from workbench.rules.resolving import Decision
+from workbench.rules.rulestore import RuleStore
+
+
+class Desk:
+    """A curator and the queue of its rules."""
+
+    def __init__(self, store: RuleStore) -> None:
+        self.store, self.curator = store, Curator(store, "test")
+
+    def add(self, *texts: str) -> list[str]:
+        """Add rules and return their ids."""
+        return [self.curator.add(Rule("", "", text, project_id="p")).id for text in texts]
+
+    def queue(self) -> Queue:
+        """Return the queue by words alone."""
+        ledger = self.store.ledger()
+        return conflict_queue(self.store, sorted(ledger.live.values(), key=lambda rule: rule.id), ledger)
+
+    def pairs(self) -> set[frozenset[str]]:
+        """Return the pairs of texts that wait."""
+        live = self.store.ledger().live
+        return {frozenset((live[item.left].rule, live[item.right].rule)) for item in self.queue().open}
+
+
+@pytest.fixture
+def desk(store: RuleStore) -> Desk:
+    """An empty project."""
+    return Desk(store)
+
+
+TABS, SPACES = "Use tabs for indentation in all files.", "Use spaces for indentation in all files."
+
+
+def test_contradictions_wait_for_a_person(desk: Desk) -> None:
+    """A contradiction is found with its evidence; listing it changes nothing."""
+    desk.add(TABS, SPACES, "Never log tokens of users.")
+    found = desk.queue()
+    assert [item.kind for item in found.open] == [ConflictKind.CONTRADICTORY]
+    assert len(desk.store.ledger().live) == 3
+    assert any("words alone" in note for note in found.notes)
+
+
+def test_a_settled_conflict_stays_settled_until_the_words_change(desk: Desk) -> None:
+    """It does not come back by itself, comes back with undo, and is judged anew for new words."""
+    desk.add(TABS, SPACES)
+    (conflict,) = desk.queue().open
+    desk.curator.resolve(Decision(conflict.id, conflict.left, conflict.right, Action.KEEP_BOTH))
+    after = desk.queue()
+    assert (after.open, [item.action for item in after.settled]) == ((), ["keep_both"])
+    with pytest.raises(UsageError, match="was settled on"):
+        find_in_queue(after, conflict.id)
+    desk.curator.undo()
+    assert [item.id for item in desk.queue().open] == [conflict.id]
+    desk.curator.redo()
+    desk.curator.edit(conflict.left, rule="Use spaces for indentation in all YAML files.", reason="x")
+    assert all(item.id != conflict.id for item in desk.queue().open)
+
+
+def test_only_changed_rules_are_compared_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unchanged rules cost nothing, a changed one is compared alone; the result is that of a full search."""
+    asked: list[Any] = []
+    real = find_conflicts
+
+    def spy(*arguments: Any, **options: Any) -> Any:
+        asked.append(options["changed"])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(queues, "find_conflicts", spy)
+    desk.add(TABS, SPACES, "Run the tests before each commit.")
+    first = desk.queue()
+    assert desk.queue().open == first.open
+    assert asked == [None]
+    (new,) = desk.add("Never run the tests before each commit.")
+    incremental = desk.queue()
+    assert asked == [None, {new}]
+    ledger = desk.store.ledger()
+    rules = sorted(ledger.live.values(), key=lambda rule: rule.id)
+    assert incremental.open == real(rules)
+
+
+def test_when_one_of_three_copies_goes_the_others_still_conflict(desk: Desk, store: RuleStore) -> None:
+    """Equal texts have one speaker; another takes over when it is removed."""
+    for name in ("CLAUDE.md", "AGENTS.md", "GEMINI.md"):
+        (store.root / name).write_text(f"- {TABS}\n- {name} must stay short.\n", encoding="utf-8")
+    from workbench.rules.rulebook import load_rulebook
+
+    book = load_rulebook(store, [])
+    copies = sorted(rule.id for rule in book.rules if rule.rule == TABS)
+    assert len([item for item in desk.queue().open if item.kind is ConflictKind.EXACT]) == 2
+    desk.curator.remove([copies[0]])
+    assert {frozenset((item.left, item.right)) for item in desk.queue().open} == {frozenset(copies[1:])}
+
+
+def test_ids_are_found_by_their_beginning(desk: Desk) -> None:
+    """The digits are enough, near misses are pointed out, ambiguity is refused."""
+    desk.add(TABS, SPACES)
+    found = desk.queue()
+    (conflict,) = found.open
+    assert find_in_queue(found, conflict.id.removeprefix("conflict-")[:8]) == conflict
+    wrong = conflict.id[:16] + ("0" if conflict.id[16] != "0" else "1")
+    with pytest.raises(UsageError) as told:
+        find_in_queue(found, wrong)
+    assert conflict.id[:17] in told.value.hint
+
+
+def test_a_damaged_queue_is_found_anew(desk: Desk, store: RuleStore) -> None:
+    """What cannot be read is no reason to fail."""
+    desk.add(TABS, SPACES)
+    before = desk.queue()
+    kept = store.latest("conflicts")
+    assert kept is not None
+    (kept / "conflicts.json").write_bytes(b"{")
+    assert desk.queue().open == before.open
+
+
+def test_many_are_settled_as_one_step(desk: Desk) -> None:
+    """Decisions whose rules an earlier one removed are left alone; one undo takes all back."""
+    one, two, three = desk.add("Use tabs a.", "Use tabs b.", "Use tabs c.")
+    decisions = [
+        Decision("c1", one, two, Action.KEEP_LEFT),
+        Decision("c2", two, three, Action.KEEP_LEFT),
+        Decision("c3", one, three, Action.KEEP_LEFT),
+    ]
+    done, skipped = desk.curator.resolve_all(decisions)
+    assert [item.conflict for item in done] == ["c1", "c3"]
+    assert len(skipped) == 1
+    assert list(desk.store.ledger().live) == [one]
+    desk.curator.undo()
+    assert sorted(desk.store.ledger().live) == sorted([one, two, three])
+    assert desk.store.ledger().settled == {}

@@ -1,0 +1,274 @@
+"""`workbench rules conflicts`: duplicates and contradictions among rules, with evidence, to be settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+import click
+
+from workbench.entry.cli.frame import Group, command
+from workbench.entry.cli.output import Output
+from workbench.entry.cli.rules_session import origin
+from workbench.entry.cli.session import Session, session
+from workbench.errors import UsageError
+from workbench.records.conflicts import Action, Conflict, ConflictKind
+from workbench.records.rules import Rule
+from workbench.rules.curator import Curator
+from workbench.rules.queue import Queue, conflict_queue, find_in_queue
+from workbench.rules.resolving import Decision
+
+_SHORT = 17  # of an id: `conflict-` and eight digits
+_ACTIONS = [action.value.replace("_", "-") for action in Action]
+
+
+@click.group(
+    cls=Group,
+    examples=(
+        "workbench rules conflicts list --kind contradictory",
+        "workbench rules conflicts show conflict-1f0c2a9b",
+        "workbench rules conflicts resolve conflict-1f0c2a9b --action keep-left",
+    ),
+)
+def conflicts() -> None:
+    """Find rules that say the same twice or contradict each other, and settle them."""
+
+
+@command(
+    name="list",
+    examples=(
+        "workbench rules conflicts list",
+        "workbench rules conflicts list --kind contradictory --limit 10",
+        "workbench rules conflicts list --settled",
+        'workbench rules conflicts list --json | jq -r ".conflicts[].why"',
+    ),
+)
+@click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="Only this kind.")
+@click.option("--file", metavar="PATH", help="Only conflicts with a rule of this file.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@click.option("--settled", is_flag=True, help="Those that were settled instead, newest first.")
+@click.option("--words-only", is_flag=True, help="Compare words alone, which needs no embedding model.")
+def list_(kind: str | None, file: str | None, limit: int, settled: bool, words_only: bool) -> None:
+    """List conflicts that wait for a decision, surest first, with the suggested way out."""
+    with session("conflicts") as work:
+        queue, rules = _queue(work, words_only=words_only)
+        work.told.candidates = len(queue.open)
+    out = work.here.out
+    if settled:
+        _tell_settled(work, queue, limit)
+        return
+    found = [
+        conflict
+        for conflict in queue.open
+        if (kind is None or conflict.kind == kind)
+        and (file is None or file in (_file(rules[conflict.left]), _file(rules[conflict.right])))
+    ]
+    if work.here.flags.json:
+        shown = found[:limit]
+        out.json({"total_count": len(found), "conflicts": shown, "notes": list(queue.notes)})
+        return
+    for conflict in found[:limit]:
+        left, right = rules[conflict.left], rules[conflict.right]
+        way = conflict.suggestion.action.value.replace("_", "-")
+        kind_shown = out.style(f"{conflict.kind.value:<13}", _paint(conflict))
+        out.painted(
+            f"{out.style(conflict.id[:_SHORT], '2')}  {kind_shown}"
+            f"  {conflict.score:.2f}  {way}\n"
+            f"    {out.style(origin(left), '36')}  {out.style(_line(left), '0')}\n"
+            f"    {out.style(origin(right), '36')}  {out.style(_line(right), '0')}"
+        )
+    out.say(_summary(found, limit, len(rules)))
+    for note in queue.notes:
+        out.say(note)
+
+
+@command(
+    examples=("workbench rules conflicts show 1f0c2a9b", "workbench rules conflicts show 1f0c2a9b --json")
+)
+@click.argument("identifier", metavar="ID")
+@click.option("--words-only", is_flag=True, help="Compare words alone, which needs no embedding model.")
+def show(identifier: str, words_only: bool) -> None:
+    """Show one conflict: both rules, the words that differ, the score of each test, the suggested way out."""
+    with session("conflicts") as work:
+        queue, rules = _queue(work, words_only=words_only)
+    conflict = find_in_queue(queue, identifier)
+    left, right = rules[conflict.left], rules[conflict.right]
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"conflict": conflict, "left": left, "right": right})
+        return
+    out.painted(f"{out.style(conflict.id, '1')}  {conflict.kind.value}, score {conflict.score:.2f}")
+    out.data(conflict.why)
+    marked = _marked(left.rule, right.rule, out)
+    for name, rule, text in (("left", left, marked[0]), ("right", right, marked[1])):
+        out.painted(
+            f"\n{out.style(name, '1')}  {rule.id[:13]}  {out.style(origin(rule), '36')}  {_state(rule)}"
+        )
+        out.painted(text)
+    out.data("\nevidence")
+    for item in conflict.evidence:
+        out.data(f"  {item.score:.2f}  {item.test}: {item.detail}")
+    suggestion = conflict.suggestion
+    out.data(f"\nsuggested: {suggestion.action.value.replace('_', '-')}, because {suggestion.why}")
+    if suggestion.text:
+        out.data(f"  {suggestion.text}")
+    out.say(f"workbench rules conflicts resolve {conflict.id[:_SHORT]} --action {'|'.join(_ACTIONS)}")
+
+
+@command(
+    examples=(
+        "workbench rules conflicts resolve 1f0c2a9b --action keep-left",
+        "workbench rules conflicts resolve 1f0c2a9b 2e4d6c8a --suggested",
+        "workbench rules conflicts resolve --kind exact --suggested",
+        'workbench rules conflicts resolve 1f0c2a9b --action merge --text "Use pnpm, never npm."',
+        "workbench rules conflicts resolve 1f0c2a9b --action narrow-scope --keep left --scope path:docs/**",
+    )
+)
+@click.argument("identifiers", metavar="[ID]...", nargs=-1)
+@click.option("--action", type=click.Choice(_ACTIONS), help="What to do with the two rules.")
+@click.option("--suggested", is_flag=True, help="Do what is suggested.")
+@click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="All of this kind.")
+@click.option("--text", default="", help="The wording of a merge (default: the suggested one).")
+@click.option(
+    "--keep", type=click.Choice(["left", "right"]), help="With supersede, narrow-scope: which stays."
+)
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="What the other is narrowed to.")
+@click.option("--reason", default="", help="Why, for the history.")
+@click.option("--words-only", is_flag=True, help="Compare words alone, which needs no embedding model.")
+def resolve(
+    identifiers: tuple[str, ...],
+    action: str | None,
+    suggested: bool,
+    kind: str | None,
+    text: str,
+    keep: str | None,
+    scopes: tuple[str, ...],
+    reason: str,
+    words_only: bool,
+) -> None:
+    """Settle conflicts, as one step. `rules undo` takes it back; `rules drift --merge` brings it to files."""
+    if (action is None) is not suggested:
+        raise UsageError("say what to do", hint=f"--action {'|'.join(_ACTIONS)}, or --suggested.")
+    if bool(identifiers) is (kind is not None):
+        raise UsageError(
+            "name conflicts, or give a --kind", hint="`workbench rules conflicts list` has them."
+        )
+    with session("conflicts") as work:
+        queue, _ = _queue(work, words_only=words_only)
+        chosen = [find_in_queue(queue, identifier) for identifier in identifiers] or [
+            conflict for conflict in queue.open if conflict.kind == kind
+        ]
+        decisions = [_decision(conflict, action, text, keep, scopes, reason) for conflict in chosen]
+        skipped: tuple[str, ...] = ()
+        curator = Curator(work.opened.workspace.rule_store(), "cli")
+        if len(decisions) == 1:
+            curator.resolve(decisions[0])
+            done = tuple(decisions)
+        else:
+            done, skipped = curator.resolve_all(decisions)
+    out = work.here.out
+    if work.here.flags.json:
+        settled = [{"conflict": item.conflict, "action": item.action.value} for item in done]
+        out.json({"settled": settled, "skipped": list(skipped)})
+        return
+    for item in done:
+        out.data(f"{item.conflict[:_SHORT]}  {item.action.value.replace('_', '-')}")
+    for told in skipped:
+        out.say(f"left alone: {told}")
+    out.say(f"{len(done):,} settled, {len(queue.open) - len(done):,} wait")
+
+
+def _decision(
+    conflict: Conflict, action: str | None, text: str, keep: str | None, scopes: tuple[str, ...], reason: str
+) -> Decision:
+    suggestion = conflict.suggestion
+    chosen = suggestion.action if action is None else Action(action.replace("-", "_"))
+    kept = {"left": conflict.left, "right": conflict.right}.get(keep or "", suggestion.keep)
+    wording = text or (suggestion.text if chosen is Action.MERGE else "")
+    return Decision(
+        conflict.id,
+        conflict.left,
+        conflict.right,
+        chosen,
+        reason=reason or conflict.why,
+        text=wording,
+        scope=scopes,
+        keep=kept,
+    )
+
+
+def _queue(work: Session, *, words_only: bool) -> tuple[Queue, dict[str, Rule]]:
+    """Bring the rules in step and find their conflicts."""
+    from workbench.entry.storage import meaning
+
+    workspace = work.opened.workspace
+    book, notes = workspace.sync_rules()
+    for note in notes:
+        work.here.out.say(note)
+    store = workspace.rule_store()
+    how = None if words_only else meaning(work.opened, work.progress)
+    rules = [rule for rule in book.rules if rule.enabled]
+    queue = conflict_queue(store, rules, store.ledger(), how, progress=work.progress)
+    return queue, {rule.id: rule for rule in book.rules}
+
+
+def _tell_settled(work: Session, queue: Queue, limit: int) -> None:
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"total_count": len(queue.settled), "settled": queue.settled[:limit]})
+        return
+    for item in queue.settled[:limit]:
+        out.painted(
+            f"{out.style(item.id[:_SHORT], '2')}  {item.at[:16].replace('T', ' ')}  {item.by:<5}"
+            f"  {item.action.replace('_', '-'):<12}  {out.style(item.reason, '0')}"
+        )
+    out.say(f"{len(queue.settled):,} conflicts were settled")
+
+
+def _summary(found: list[Conflict], limit: int, rules: int) -> str:
+    if not found:
+        return f"no conflicts among {rules:,} rules"
+    counts = [(kind.value, sum(item.kind is kind for item in found)) for kind in ConflictKind]
+    kinds = ", ".join(f"{count:,} {name}" for name, count in counts if count)
+    more = f"; the first {limit:,} are shown, --limit shows more" if len(found) > limit else ""
+    return f"{len(found):,} conflicts among {rules:,} rules ({kinds}){more}"
+
+
+def _file(rule: Rule) -> str:
+    return "" if rule.provenance is None else rule.provenance.file
+
+
+def _line(rule: Rule) -> str:
+    line = " ".join(rule.rule.split())
+    return line if len(line) <= 100 else line[:99] + "…"
+
+
+def _state(rule: Rule) -> str:
+    scope = f", scope {', '.join(rule.scope)}" if rule.scope else ""
+    return f"{rule.authority.value}, priority {rule.priority}{scope}"
+
+
+def _paint(conflict: Conflict) -> str:
+    return "31" if conflict.kind is ConflictKind.CONTRADICTORY else "33"
+
+
+def _marked(left: str, right: str, out: Output) -> tuple[str, str]:
+    """Return both texts with the words that only one of them has in bold."""
+    mine, theirs = left.split(), right.split()
+    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
+    blocks = matcher.get_matching_blocks()
+    common_mine = {at for block in blocks for at in range(block.a, block.a + block.size)}
+    common_theirs = {at for block in blocks for at in range(block.b, block.b + block.size)}
+    return (
+        "  " + " ".join(_words(mine, common_mine, out)),
+        "  " + " ".join(_words(theirs, common_theirs, out)),
+    )
+
+
+def _words(words: list[str], common: set[int], out: Output) -> Iterator[str]:
+    for at, word in enumerate(words):
+        yield out.style(word, "0" if at in common else "1;33")
+
+
+for _command in (list_, show, resolve):
+    conflicts.add_command(_command)
