@@ -79,8 +79,9 @@ class Check:
     `tools` are names of the agent's tools, any case, `*` for any run of characters. `paths` are gitignore
     globs, one of which a path in the call's input matches; with `writes` they count only where the call
     changes them. `command` is a shell command as words, `*` for any run of characters in a word: `git push
-    --force`. `pattern` is a regular expression (RE2) searched in the input's texts. `decision` is what a
-    breach gets and `reason` what the agent is told, the rule's text if empty.
+    --force`; of several, one a line, one is enough. `pattern` is a regular expression (RE2) searched in the
+    input's texts, those that an edit replaces aside. `decision` is what a breach gets and `reason` what the
+    agent is told, the rule's text if empty.
     """
 
     tools: tuple[str, ...] = ()

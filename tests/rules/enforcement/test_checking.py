@@ -221,6 +221,18 @@ def test_patterns_search_all_texts() -> None:
     assert decided(check, ToolCall("Edit", {"edits": [{"new_string": "x As Any"}]})) == "deny"
     assert decided(check, ToolCall("Edit", {"as any": "x"})) == "allow"
     assert decided(check, ToolCall("Edit", {"x": "as any\udc80"})) == "deny"
+    assert decided(check, ToolCall("Edit", {"old_string": "as any", "new_string": "as x"})) == "allow"
+
+
+def test_one_of_several_commands_is_enough() -> None:
+    """A check may name commands one a line, a list in JSON."""
+    check = parse_check({"command": ["npm", "git push -f"]})
+    assert check.command == "npm\ngit push -f"
+    assert [decided(check, bash(line)) for line in ("npm i", "git push --force", "git push")] == [
+        "deny",
+        "deny",
+        "allow",
+    ]
 
 
 def test_what_cannot_be_searched_asks() -> None:
@@ -259,7 +271,8 @@ def test_checks_are_read_from_json_and_mappings() -> None:
         ('{"comand": "x"}', "no 'comand'", "command"),
         ('{"command": "x", "decision": "denied"}', "'denied'", "deny"),
         ('{"tools": 1}', "list of texts", "tools"),
-        ('{"command": 1}', "is a text", "command"),
+        ('{"command": 1}', "list of texts", "command"),
+        ('{"reason": 1}', "is a text", "reason"),
         ('{"command": "x", "writes": 1}', "true or false", "writes"),
         ("{}", "empty", "Such as"),
         ('{"command": "a | b"}', "single one", "git push"),

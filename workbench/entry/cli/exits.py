@@ -6,6 +6,8 @@ OK = 0
 ERROR = 1
 USAGE = 2
 STALE = 3
+ASK = 10
+DENY = 11
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -14,6 +16,8 @@ MEANINGS = {
     ERROR: "it could not be done; the message says why and what to try",
     USAGE: "the command, an option or a setting makes no sense as given",
     STALE: "`--strict` was asked and files changed since the index was made",
+    ASK: "`rules check`: a rule wants a person to be asked before the call runs",
+    DENY: "`rules check`: a rule forbids the call",
     INTERRUPTED: "interrupted with Ctrl-C; nothing acknowledged is lost",
     BROKEN_PIPE: "the reader of stdout closed it",
 }

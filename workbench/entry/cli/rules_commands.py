@@ -18,6 +18,18 @@ COMMANDS = {
         f"{_PLACE}.rules_show_commands:match",
         "Show which rules a task calls for, with the parts of their scores.",
     ),
+    "import": Lazy(
+        f"{_PLACE}.rules_files_commands:import_",
+        "Import rule files by name, whatever they are called; `rules undo` takes it back.",
+    ),
+    "drift": Lazy(
+        f"{_PLACE}.rules_files_commands:drift",
+        "Say what changed in rule files behind the store's back, and in the store behind the files'.",
+    ),
+    "conflicts": Lazy(
+        f"{_PLACE}.rules_conflicts_commands:conflicts",
+        "Find rules that say the same twice or contradict each other, and settle them.",
+    ),
     "examples": Lazy(
         f"{_PLACE}.rules_examples_commands:examples",
         "Show or change the example messages a rule answers to.",
@@ -25,6 +37,10 @@ COMMANDS = {
     "tags": Lazy(
         f"{_PLACE}.rules_tags_commands:tags",
         "List the tags in use with the number of their rules, and what is wrong with any.",
+    ),
+    "check": Lazy(
+        f"{_PLACE}.rules_check_commands:check",
+        "Say whether a tool call may run, and which rule says so; propose checks for rules.",
     ),
 }
 

@@ -7,7 +7,7 @@ heard of is understood as well as one that everybody knows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ _MAX_DEPTH = 20
 _SHELL_KEYS = ("command", "cmd", "chars", "script", "code")
 _SHELL_TOOLS = re.compile(r"bash|shell|exec|command|terminal|process|run|stdin", re.IGNORECASE)
 _DIRECTORY_KEYS = ("workdir", "cwd", "working_directory", "workingDirectory")
+_REPLACED = frozenset({"old_string", "old_str", "oldString", "oldText", "old_text"})
 _PATH_KEY = re.compile(
     r"(?:^|_)(?:paths?|files?|filenames?|dir|directory|folder|notebook|source|destination|target|uri)$",
     re.IGNORECASE,
@@ -100,6 +101,11 @@ class Facts:
         return tuple(_texts(self.call.input, 0))
 
     @cached_property
+    def written(self) -> tuple[str, ...]:
+        """The texts without those that an edit replaces."""
+        return tuple(_texts(self.call.input, 0, _REPLACED))
+
+    @cached_property
     def too_long(self) -> bool:
         """Whether the texts are more than can be searched."""
         return sum(map(len, self.texts)) > MAX_TEXT
@@ -164,16 +170,17 @@ def patched_paths(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path.strip() for path in found))
 
 
-def _texts(value: object, depth: int) -> Iterator[str]:
+def _texts(value: object, depth: int, without: Container[object] = ()) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth < _MAX_DEPTH:
         if isinstance(value, Mapping):
-            for inner in value.values():
-                yield from _texts(inner, depth + 1)
+            for key, inner in value.items():
+                if key not in without:
+                    yield from _texts(inner, depth + 1, without)
         elif isinstance(value, (list, tuple)):
             for inner in value:
-                yield from _texts(inner, depth + 1)
+                yield from _texts(inner, depth + 1, without)
 
 
 def _paths(value: object, depth: int) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from workbench.errors import UsageError, WorkbenchError
 from workbench.records.rules import Authority, Check, Decision, Rule, context_names, path_globs
 from workbench.rules.enforcement.calls import Facts, ToolCall
-from workbench.rules.enforcement.commands import find_commands, like, parse_command
+from workbench.rules.enforcement.commands import find_commands, like, parse_commands
 from workbench.rules.enforcement.files import Use, files_of, find_use
 from workbench.rules.enforcement.patterns import compile_pattern, search
 from workbench.rules.enforcement.words import Simple
@@ -137,7 +137,8 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
     told, doubts = [], []
     commands: tuple[Simple, ...] | None = None
     if check.command:
-        commands = find_commands(parse_command(check.command), found.commands)
+        patterns = parse_commands(check.command)
+        commands = tuple(hit for pattern in patterns for hit in find_commands(pattern, found.commands))
         if not commands:
             return None
         told.append(f"it runs `{_short(' '.join(commands[0].words))}`")
@@ -154,7 +155,7 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
             doubts.append("its texts are too long to be searched")
         else:
             text = next(
-                (hit for text in found.texts if (hit := search(check.pattern, text)) is not None), None
+                (hit for text in found.written if (hit := search(check.pattern, text)) is not None), None
             )
             if text is None:
                 return None
@@ -183,7 +184,9 @@ def _short(text: str) -> str:
 
 
 def parse_check(value: str | Mapping[str, Any]) -> Check:
-    """Return the check of a JSON text or of a mapping of its fields; `tools` and `paths` may be one text.
+    """Return the check of a JSON text or of a mapping of its fields; a list may be one text.
+
+    `command` takes a list, too: several commands, one of which is run.
 
     Raises: UsageError that names what is wrong and what was meant.
     """
@@ -195,7 +198,7 @@ def parse_check(value: str | Mapping[str, Any]) -> Check:
     check = Check(
         tools=_list(given, "tools"),
         paths=_list(given, "paths"),
-        command=_text(given, "command"),
+        command="\n".join(_list(given, "command")).strip(),
         pattern=_text(given, "pattern"),
         decision=_decision(given.get("decision", Decision.ASK)),
         reason=_text(given, "reason"),
@@ -228,7 +231,7 @@ def _faulty(check: Check) -> list[tuple[str, str]]:
         )
     if check.writes and not check.paths:
         found.append(("writes of the check needs paths", "Say which files must not be changed."))
-    for text, parse in ((check.command, parse_command), (check.pattern, compile_pattern)):
+    for text, parse in ((check.command, parse_commands), (check.pattern, compile_pattern)):
         if text:
             try:
                 parse(text)

@@ -52,6 +52,12 @@ class CommandPattern:
     operands: tuple[str, ...]
 
 
+def parse_commands(text: str) -> tuple[CommandPattern, ...]:
+    """Return the patterns of a check's command, one a line. Raises: UsageError."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return tuple(parse_command(line.strip()) for line in lines if line.strip())
+
+
 @lru_cache(maxsize=4096)
 def parse_command(text: str) -> CommandPattern:
     """Return the pattern of a text. Raises: UsageError if it is not one simple command."""
