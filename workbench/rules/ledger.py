@@ -282,10 +282,10 @@ def _step(ledger: Ledger, entry: Entry) -> Step:
     undoes, redoes = str(told.get("undoes", "")), str(told.get("redoes", ""))
     step = Step(identifier, entry.at, entry.by, str(told.get("title", "")), undoes, redoes)
     ledger.steps[identifier] = step
-    if undoes in ledger.done:
+    if undoes and undoes in ledger.done:
         ledger.done.remove(undoes)
         ledger.undone.append(undoes)
-    elif redoes in ledger.undone:
+    elif redoes and redoes in ledger.undone:
         ledger.undone.remove(redoes)
         ledger.done.append(redoes)
     elif not undoes and not redoes and entry.by not in UNSTACKED:
