@@ -226,6 +226,9 @@ NAMED_THINGS: Final = (
     "filename",
 )  # fmt: skip
 
+# Members that are English words as well: meant only as code, or as what is used.
+ENGLISH: Final = frozenset({"requests", "fetch", "parcel", "moment", "nose", "black", "rest"})
+
 # Several words that name one member.
 PHRASES: Final = {
     ("functional", "components"): "functional-components",
@@ -275,7 +278,7 @@ PHRASES: Final = {
 _SYNONYMS = """
 use utilize utilise leverage employ adopt using|prefer favor favour choose opt|
 directory folder directories folders|documentation docs doc|
-character char chars columns column|maximum max|minimum min|write add create implement|
+character char chars columns column|maximum max|minimum min|write written writes add create implement|
 error exception|repository repo|configuration config|dependency package library|
 descriptive meaningful|check verify confirm|guideline convention|
 delete remove|large big|begin start|handle manage|authentication auth|application app|development dev|

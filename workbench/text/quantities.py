@@ -16,9 +16,10 @@ _UNITS = {
     "space": "space", "percent": "%", "seconds": "s", "second": "s", "sec": "s", "secs": "s",
     "milliseconds": "ms", "minutes": "m", "minute": "m", "mins": "m", "hours": "h", "hour": "h",
     "days": "day", "day": "day", "words": "word", "parameters": "param", "params": "param",
-    "arguments": "param", "args": "param", "levels": "level", "retries": "retry", "times": "time", "attempts": "retry",
-    "mb": "mb", "kb": "kb", "gb": "gb", "px": "px", "files": "file", "reviewers": "reviewer", "approvals": "approval",
-    "approval": "approval",
+    "arguments": "param", "args": "param", "levels": "level", "retries": "retry", "times": "time",
+    "attempts": "retry", "mb": "mb", "kb": "kb", "gb": "gb", "px": "px", "files": "file",
+    "reviewers": "reviewer",
+    "approvals": "approval", "approval": "approval",
     "retry": "retry", "attempt": "retry", "reviewer": "reviewer", "parameter": "param", "level": "level",
 }  # fmt: skip
 _UPPER = re.compile(

@@ -52,6 +52,8 @@ _ENUMERATED = re.compile(r"\b([A-Z][a-z]+)/(?=[A-Z]?[a-z]+\b(?!/))")  # "Variabl
 _IN_FAVOUR = re.compile(r"^(.*?)\bin favou?r of\s+(.+)$")
 
 _PIVOTS = frozenset({"before", "after", "with", "without"})
+_PERSONS = frozenset({"you", "we", "they", "it"})
+_JOINING = frozenset({"", "and", "or", "so", "then", "that", "please", "but"})
 _AUXILIARY = frozenset(
     "do must should is are may can will shall does be or was were has have did would could".split()
 )
@@ -198,7 +200,7 @@ class _Body:
 def _body(text: str) -> _Body:
     tokens = merged(tokens_of(text))
     words = [token.text if token.kind == "word" else "" for token in tokens]
-    relative = next((at for at, word in enumerate(words) if at > 1 and word in _RELATIVE), len(words))
+    relative = next((at for at, word in enumerate(words) if _relative(words, at)), len(words))
     deny = denials(words[:relative])
     found = _Body(negated=len(deny) % 2 == 1)
     skip = set(deny)
@@ -227,6 +229,13 @@ def _body(text: str) -> _Body:
         for term in BOUND_TERMS & found.terms.keys():
             del found.terms[term]
     return found
+
+
+def _relative(words: list[str], at: int) -> bool:
+    """Whether a relative clause begins: with its pronoun, or without ("errors you don't expect")."""
+    if at < 2:
+        return False
+    return words[at] in _RELATIVE or (words[at] in _PERSONS and words[at - 1] not in _JOINING)
 
 
 def _word_term(word: str, inside: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from workbench.text.opposites import PHRASES, canonical, choices_of
+from workbench.text.opposites import ENGLISH, PHRASES, canonical, choices_of
 from workbench.text.terms import stem
 
 MAX_WORDS: Final = 80
@@ -24,15 +24,16 @@ FUNCTION = frozenset(
     """
     a an the this that these those it its is are be been being was were am and or of to for in on at by as
     from your you we our they their them he she his her i my me us will would can could may might must should
-    shall do does did has have had having there here then than so such also just only very too each every all any
-    some own other both more most which who what when where how why if with into out up down about
+    shall do does did has have had having there here then than so such also just only very too each every all
+    any some own other both more most which who what when where how why if with into out up down about
     please always ensure ensures make sure remember try strive aim strictly need needs use uses used using
     utilize utilise leverage employ adopt prefer prefers preferred favor favour choose opt consider
     recommended require requires required mandatory encouraged allowed allow allows permitted permit permits
-    acceptable ever rule rules important critical note via through across within per new still yet like etc get got
-    ought let instead rather
+    acceptable ever rule rules important critical note via through across within per new still yet like etc
+    get got ought let instead rather
     """.split()
 )
+_USING = frozenset("use using with via prefer over choose adopt instead".split())
 LIGHT: Final = frozenset(
     canonical(word)
     for word in """
@@ -77,10 +78,17 @@ def statement_terms(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _is_used(tokens: list[Token], at: int) -> bool:
+    """Whether a token is what the words before it say to use."""
+    return at > 0 and tokens[at - 1].text in _USING
+
+
 def term_of(kind: str, token: str) -> str:
     """Return the canonical term of a token of a kind."""
     if kind == "code":
         return token if token in choices_of() else stem(token)
+    if kind == "english":
+        return canonical(token)
     if kind == "word":
         return token if token in choices_of() else canonical(token.removesuffix("'s"))
     return (token.strip("./") or token) if kind == "path" else token.strip()
@@ -98,6 +106,8 @@ def merged(tokens: list[Token]) -> list[Token]:
             found.append(Token("word", PHRASES[token.text, follower].lower(), token.start, end))
             at += 2
             continue
+        if token.kind == "word" and token.text in ENGLISH and not _is_used(tokens, at):
+            token = token._replace(kind="english")
         if token.kind in ("word", "code") and (token.text,) in PHRASES:
             token = token._replace(text=PHRASES[token.text,].lower())
         found.append(token)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from workbench.rules.conflicts.reading import Reading
+from workbench.text.contrast import PLACING
 from workbench.text.duplicates import MOST_PARTNERS, buckets, similar_pairs, window
 from workbench.text.opposites import antonym_groups, choices_of, implied_terms, named_things
 from workbench.text.statements import Statement, measured
@@ -154,6 +155,8 @@ def _skeletons(statement: Statement) -> Iterator[frozenset[str]]:
             yield plain | (statement.label - LIGHT)
     for at in sorted(positions):
         yield (plain - implied_terms()[at]) | {f"={at}"}
+    if statement.paths:
+        yield plain - PLACING
     if implied := measured(statement):
         yield (plain | statement.label) - implied
     if len(statement.choices) == 1 and positions:
