@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Level, Provenance, Rule
-from workbench.rules.lexical import index_words, lexical_relevance
+from workbench.rules.lexical import index_words
 from workbench.rules.match import MatchParams, RuleQuery, applies, match_report, match_rules, scope_holds
+from workbench.rules.relevance import relevance_of
 
 Make = Callable[..., Rule]
 
@@ -151,8 +152,7 @@ def test_words_alone_find_and_abstain(rule: Make) -> None:
         "query customers table": "sql",
     }
     for text, expected in best.items():
-        found = match_rules(rules, RuleQuery(text), relevance=lexical_relevance(words, text))
+        found = match_rules(rules, RuleQuery(text), relevance=relevance_of(words, text).relevance)
         assert [match.rule.id for match in found] == [expected]
     for text in ("recipe for pancakes", "", "what is the weather in Paris", "the and of"):
-        assert match_rules(rules, RuleQuery(text), relevance=lexical_relevance(words, text)) == []
-    assert lexical_relevance(index_words([]), "x").shape == (0,)
+        assert match_rules(rules, RuleQuery(text), relevance=relevance_of(words, text).relevance) == []

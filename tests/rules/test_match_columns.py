@@ -1,0 +1,66 @@
+"""Filters over columns decide as the filters of one rule do, whatever the rules and the query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.rules.strategies import PROJECTS, TOOLS, books
+from workbench.records.rules import Activation, Provenance, Rule
+from workbench.rules.filters import Filters, RuleQuery
+from workbench.rules.match_columns import match_columns_of, passing
+
+WHERE = st.sampled_from(
+    (
+        None,
+        Provenance("a/release.mdc", 1, 1, "cursor", activation=Activation.MANUAL),
+        Provenance("CLAUDE.md", 1, 1, "claude"),
+    )
+)
+CONDITIONS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    ({}, {"kind": "bugfix"}, {"kind": ["feature", 1]}, {"branch": "main", "kind": "bugfix"})
+)
+EXTRAS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "provenance": WHERE,
+        "conditions": CONDITIONS,
+        "cooldown": st.sampled_from((0, 60)),
+        "last_used": st.sampled_from((None, "1970-01-01T00:16:30Z", "not a time")),
+    }
+)
+QUERIES = st.builds(
+    RuleQuery,
+    text=st.sampled_from(("", "use @release", "fix it")),
+    project_id=st.sampled_from((None, *PROJECTS)),
+    tool=st.sampled_from(("", *TOOLS)),
+    contexts=st.sampled_from((None, (), ("git",), ("tests", "other"))),
+    paths=st.sampled_from(((), ("src/a.py",), ("b.ts", "c.py"))),
+    facts=st.sampled_from(
+        ({}, {"kind": "bugfix"}, {"kind": ["feature", "x"], "branch": "main"}, {"kind": 1})
+    ),
+    now=st.sampled_from((None, 1000.0, 9999.0)),
+)
+
+
+@st.composite
+def ruled(draw: st.DrawFn) -> tuple[Rule, ...]:
+    """Rules with every property that filters look at."""
+    return tuple(replace(rule, **draw(EXTRAS)) for rule in draw(books()))
+
+
+@given(ruled(), QUERIES)
+def test_columns_and_filters_agree(rules: tuple[Rule, ...], query: RuleQuery) -> None:
+    """A rule passes exactly if no filter gives a reason against it."""
+    filters = Filters(query)
+    expected = [not filters.reject(rule) for rule in rules]
+    assert passing(match_columns_of(rules), query).tolist() == expected
+
+
+def test_ranks_are_by_id() -> None:
+    """Ties break by id, also where two rules share one."""
+    rules = [Rule(id=name, name="", rule="") for name in ("b", "a", "c", "a")]
+    assert match_columns_of(rules).rank.tolist() == [2, 0, 3, 1]
+    assert match_columns_of([]).rank.tolist() == []
