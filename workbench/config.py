@@ -77,6 +77,7 @@ class ModelsConfig:
 class RulesConfig:
     """How rules are matched [adr2]: at most `max` whose score reaches `threshold`.
 
+    `global_weight`, `scenario_weight` and `step_weight` are what a rule's level counts in the scope's part.
     With `recheck` the language model is asked about the first `recheck_top`, `recheck_timeout` seconds in
     all. `tags` are `category:value` tags known besides the predefined ones; every layer adds to them.
     """
@@ -89,6 +90,9 @@ class RulesConfig:
     hybrid_weight: Weight = 0.6
     priority_weight: Weight = 0.3
     scope_weight: Weight = 0.1
+    global_weight: Weight = 1.0
+    scenario_weight: Weight = 1.1
+    step_weight: Weight = 1.2
     home: bool = True
     recheck: bool = False
     recheck_top: Few = 5

@@ -35,7 +35,7 @@ from store.git import (
 )
 from store.journal import FileJournal
 from store.location import Location, locate
-from workbench.config import Config, user_cache
+from workbench.config import Config, RulesConfig, user_cache
 from workbench.entry.places import foreign_state, project_id, repository_at
 from workbench.errors import ProjectError
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
@@ -43,12 +43,14 @@ from workbench.ports import Damaged, Embedder
 from workbench.project.scan import Lister
 from workbench.project.walk import walk_lister
 from workbench.records.episodes import Commit
+from workbench.records.rules import Level
 from workbench.records.worktree import Listing
 from workbench.sessions.past import Commits
 from workbench.text.tokens import TokenCounter, token_counter
 
 if TYPE_CHECKING:
     from workbench.plan.pipeline import Planner
+    from workbench.rules.match import MatchParams
 
 _PATIENCE = 60.0  # seconds
 _BUILD_PATIENCE = 600.0
@@ -140,7 +142,6 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
     from workbench.plan.contents import Contents
     from workbench.plan.pipeline import Planner
     from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
-    from workbench.rules.match import MatchParams
 
     found = open_workspace(start, config, environment)
     chunks, worth = load_chunk_model()
@@ -154,16 +155,7 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
         worth=worth,
         counter=found.counter,
         contents=Contents(found.root, found.counter, cap=config.index.max_file_bytes),
-        matching=MatchParams(
-            vector_weight=config.rules.vector_weight,
-            bm25_weight=config.rules.lexical_weight,
-            hybrid_weight=config.rules.hybrid_weight,
-            priority_weight=config.rules.priority_weight,
-            scope_weight=config.rules.scope_weight,
-            threshold=config.rules.threshold,
-            over_fetch=config.rules.over_fetch,
-            limit=config.rules.max,
-        ),
+        matching=match_params(config.rules),
     )
     return Opened(
         root=found.root,
@@ -175,6 +167,27 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
         workspace=found.workspace,
         planner=planner,
         config=config,
+    )
+
+
+def match_params(rules: RulesConfig) -> MatchParams:
+    """Return what the configuration says about matching rules."""
+    from workbench.rules.match import MatchParams
+
+    return MatchParams(
+        vector_weight=rules.vector_weight,
+        bm25_weight=rules.lexical_weight,
+        hybrid_weight=rules.hybrid_weight,
+        priority_weight=rules.priority_weight,
+        scope_weight=rules.scope_weight,
+        threshold=rules.threshold,
+        over_fetch=rules.over_fetch,
+        limit=rules.max,
+        level_weights={
+            Level.GLOBAL: rules.global_weight,
+            Level.SCENARIO: rules.scenario_weight,
+            Level.STEP: rules.step_weight,
+        },
     )
 
 

@@ -24,6 +24,7 @@ from workbench.rules.match import MatchParams, MatchReport, Scored, match_column
 from workbench.rules.match_columns import MatchColumns, match_columns_of
 from workbench.rules.relevance import WITHOUT_VECTORS, Mode, Relevance, relevance_of
 from workbench.rules.vectors import RuleVectors, closest_part
+from workbench.text.sanitize import visible_line
 
 Float32 = NDArray[np.float32]
 
@@ -215,5 +216,5 @@ def _number(column: Float32 | NDArray[np.float64] | None, row: int) -> float | N
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = visible_line(" ".join(text.split()))
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

@@ -123,7 +123,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
         opened = work.opened
         ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
         work.told.synced(ranking.synced)
-        _, report = match_task(opened.workspace, opened.planner, text, ranking)
+        _, report = match_task(opened.workspace, opened.planner, text, ranking, progress=work.progress)
         work.told.candidates = len(opened.workspace.rulebook.rules)
     out = work.here.out
     if work.here.flags.json:
@@ -136,8 +136,12 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
                         "rule": found.rule.rule,
                         "final": found.final,
                         "relevance": found.relevance,
+                        "hybrid": found.hybrid,
                         "vector": found.vector,
+                        "meaning": found.meaning,
                         "bm25": found.bm25,
+                        "example": found.example,
+                        "terms": list(found.terms),
                         "priority": found.priority,
                         "scope": found.scope,
                         "why": found.why,
@@ -145,16 +149,19 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
                     for found in report.matches
                 ],
                 "rejected": [{"id": identifier, "reason": reason} for identifier, reason in report.rejected],
+                "notes": list(report.notes),
             }
         )
         return
     for found in report.matches:
         out.painted(
-            f"{found.final:.3f}  {out.style(origin(found.rule), '36')}  "
+            f"{found.final:.3f}  {out.style(visible_line(origin(found.rule)), '36')}  "
             f"{out.style(short(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
         )
     if not report.matches:
         out.say(f"none of {len(opened.workspace.rulebook.rules):,} rules answers to this task")
+    for note in report.notes:
+        out.say(note)
     if rejected:
         by_id = {rule.id: rule for rule in opened.workspace.rulebook.rules}
         for identifier, reason in report.rejected:
