@@ -15,7 +15,7 @@ from workbench.rules.lexical import (
     index_words,
     lexical_relevance,
     shared_information,
-    shared_terms,
+    shared_words,
     words_arrays,
     words_from,
 )
@@ -70,10 +70,10 @@ def test_examples_count_by_how_many_have_a_word(rule: Make) -> None:
     assert few < many < 3 * few
 
 
-def test_shared_terms_are_named(rule: Make) -> None:
+def test_shared_words_are_named(rule: Make) -> None:
     """The explanation names the words in the message's order, each once."""
     one = rule("a", "Refresh the token in hide_cursor.", examples=("401 after login",))
-    assert shared_terms(one, "token token 401 hide_cursor paint") == ("token", "401", "hide", "cursor")
+    assert shared_words(one, "token token 401 hide_cursor paint") == ("token", "401", "hide_cursor")
 
 
 @given(RULES, TEXTS)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.records.rules import Rule
 from workbench.rules.calibration import WordNumbers, load_match_model
-from workbench.text.terms import count_terms
+from workbench.text.terms import count_terms, word_terms, words_of
 
 Float64 = NDArray[np.float64]
 
@@ -109,10 +109,10 @@ def lexical_relevance(words: RuleWords, text: str, numbers: WordNumbers | None =
     return (ahead / (1 + ahead)).astype(np.float32)
 
 
-def shared_terms(rule: Rule, text: str, limit: int = 4) -> tuple[str, ...]:
-    """Return terms a message shares with a rule, in the message's order, whole identifiers without mark."""
+def shared_words(rule: Rule, text: str, limit: int = 4) -> tuple[str, ...]:
+    """Return words of a message that it shares with a rule, as the message has them, in its order."""
     ours = _parts(rule)
-    found = [term.removeprefix("=") for term in count_terms(text) if term in ours]
+    found = [word for word in words_of(text) if any(term in ours for term in word_terms(word))]
     return tuple(dict.fromkeys(found))[:limit]
 
 

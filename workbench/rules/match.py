@@ -61,7 +61,7 @@ class RuleMatch:
     `relevance` in [0, 1] is the hybrid of `vector`, the best cosine or a score given instead, and `bm25`, the
     lexical evidence in [0, 1]; both are None where there was none. `hybrid` is their weighted sum before it
     was calibrated and `meaning` the vector's part of it. `example` is the rule's example message that is
-    closest, '' if what the rule says is closer; `terms` are words shared with the message. `priority` and
+    closest, '' if what the rule says is closer; `terms` are words of the message that it shares. `priority` and
     `scope` are the weighted parts of `final`.
     """
 

@@ -19,7 +19,7 @@ from workbench.rules.calibration import MatchModel
 from workbench.rules.columns import RuleColumns, RuleFilter, allowed_positions, column_rules
 from workbench.rules.fetching import rule_filter
 from workbench.rules.filters import RuleQuery
-from workbench.rules.lexical import RuleWords, index_words, shared_terms
+from workbench.rules.lexical import RuleWords, index_words, shared_words
 from workbench.rules.match import MatchParams, MatchReport, Scored, match_columns
 from workbench.rules.match_columns import MatchColumns, match_columns_of
 from workbench.rules.relevance import WITHOUT_VECTORS, Mode, Relevance, relevance_of
@@ -193,7 +193,7 @@ def _scored(index: RuleIndex, scores: Relevance, row: int, text: str, vector: Fl
     if cosine is not None and index.vectors is not None and vector is not None:
         part = closest_part(index.vectors, row, vector)
         example = rule.examples[part - 1] if part else ""
-    terms = shared_terms(rule, text)
+    terms = shared_words(rule, text)
     words = float(scores.words[row])
     parts = []
     if cosine is not None:

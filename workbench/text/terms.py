@@ -63,6 +63,11 @@ def word_terms(word: str) -> tuple[str, ...]:
     return terms
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in order, before they are split into terms."""
+    return _WORD.findall(text)
+
+
 def iter_terms(text: str) -> Iterable[str]:
     """Yield the terms of a text in order, repeats included."""
     for word in _WORD.findall(text):
