@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from workbench.entry.bootstrap import ready_embedder
+from workbench.entry.bootstrap import match_params, ready_embedder
 from workbench.entry.cli.frame import Invocation
 from workbench.replay import benchmark, report
 from workbench.replay.datasets import DatasetKind, detect, read_rules
 from workbench.replay.systems import rule_systems
-from workbench.rules.match import MatchParams
 
 
 def replay(here: Invocation, path: str) -> None:
@@ -27,15 +26,9 @@ def _rules(here: Invocation, folder: Path) -> None:
         line(0)
         embedder, missing = ready_embedder(config)
         note = missing or ("" if embedder is not None else NO_MODEL)
-        params = MatchParams(
-            vector_weight=config.rules.vector_weight,
-            bm25_weight=config.rules.lexical_weight,
-            over_fetch=config.rules.over_fetch,
-            limit=config.rules.max,
-        )
         embed = None if embedder is None else embedder.embed
         model = "" if embedder is None else embedder.model
-        systems = rule_systems(dataset.rules, embed, model=model, params=params)
+        systems = rule_systems(dataset.rules, embed, model=model, params=match_params(config.rules))
         found = benchmark.run(
             dataset,
             systems,
