@@ -31,8 +31,9 @@ _DECIMALS = 6
 class RuleWords:
     """The terms of rules as postings.
 
-    `count` are rules, `texts` what they say and all of their examples. `terms` uint64 [t] are sorted hashes; `rules` int32 [p] and `weights` float32 [p] hold the rules with
-    term `i` from `starts[i]` to `starts[i + 1]`.
+    `count` are rules, `texts` what they say and all of their examples. `terms` uint64 [t] are sorted hashes;
+    `rules` int32 [p] and `weights` float32 [p] hold the rules with term `i` from `starts[i]` to
+    `starts[i + 1]`.
     """
 
     count: int
