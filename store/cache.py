@@ -1,9 +1,10 @@
-"""The first cache level: values in this process, for a while, up to a total weight (port `Cache`)."""
+"""The first cache level: values in this process, for a while, holding so much together (port `Cache`)."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -15,31 +16,35 @@ Value = TypeVar("Value")
 @dataclass(frozen=True, slots=True)
 class _Kept(Generic[Value]):
     value: Value
-    weight: int
+    parts: tuple[Hashable, ...]
     since: float
 
 
 class ProcessCache(Generic[Value]):
-    """Values by key for `seconds` after they were put, weighing `weight` together at most.
+    """Values by key for `seconds` after they were put.
 
-    When room is needed the values that were not used for longest go first. Every value weighs 1 at least, so
-    that those without content don't pile up; one too heavy for the whole cache is not kept. Any number of
-    threads may use it. Time that runs backwards ends a value as time that runs on does.
+    `parts` says what a value holds, and at most `most` parts are held by all values together: one that
+    several of them hold is in memory once and counts once. Nor are there more than `most` values. When room
+    is needed those that were not used for longest go first; one that holds too much by itself is not kept.
+    Any number of threads may use it. Time that runs backwards ends a value as time that runs on does.
     """
 
-    def __init__(self, clock: Clock, *, seconds: float, weight: int) -> None:
+    def __init__(
+        self, clock: Clock, *, seconds: float, most: int, parts: Callable[[Value], Iterable[Hashable]]
+    ) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._most = weight
-        self._weight = 0
+        self._most = most
+        self._parts = parts
+        self._held: Counter[Hashable] = Counter()
         self._kept: OrderedDict[str, _Kept[Value]] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
-    def weight(self) -> int:
-        """What the values weigh together."""
+    def held(self) -> int:
+        """How many parts are held."""
         with self._lock:
-            return self._weight
+            return len(self._held)
 
     @property
     def fault(self) -> str:
@@ -59,24 +64,27 @@ class ProcessCache(Generic[Value]):
             return kept.value
 
     def put(self, key: str, value: Value, weight: int = 1) -> None:
-        """Keep a value, in place of the one under that key."""
-        weight = max(weight, 1)
+        """Keep a value, in place of the one under that key. What it weighs is told by its parts."""
+        del weight
+        parts = tuple(dict.fromkeys(self._parts(value)))
         with self._lock:
             self._drop(key)
-            if weight > self._most:
+            if max(len(parts), 1) > self._most:
                 return
-            while self._weight + weight > self._most:
+            self._held.update(parts)
+            while len(self._held) > self._most or len(self._kept) >= self._most:
                 self._drop(next(iter(self._kept)))
-            self._kept[key] = _Kept(value, weight, self._clock.now())
-            self._weight += weight
+            self._kept[key] = _Kept(value, parts, self._clock.now())
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._kept.clear()
-            self._weight = 0
+            self._held.clear()
 
     def _drop(self, key: str) -> None:
         kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._weight -= kept.weight
+        for part in () if kept is None else kept.parts:
+            self._held[part] -= 1
+            if not self._held[part]:
+                del self._held[part]

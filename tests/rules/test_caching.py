@@ -19,7 +19,7 @@ from tests.rules.strategies import rules as rules_with
 from workbench.errors import StoreError, UsageError
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.bodies import from_body, to_body
-from workbench.rules.cache_entries import shared_prefix
+from workbench.rules.cache_entries import rules_held, shared_prefix
 from workbench.rules.caching import Level, RuleFetcher, rules_generation
 from workbench.rules.columns import RuleFilter, column_rules
 from workbench.rules.fetching import RulePage, get_rules, rule_filter
@@ -35,6 +35,7 @@ class Store:
         self.clock = ManualClock()
         self.project, self.home = MemoryJournal(self.clock), MemoryJournal(self.clock)
         self.loads = 0
+        self._read: tuple[str, tuple[Rule, ...]] = ("", ())
 
     def put(self, *rules: Rule, home: bool = False) -> None:
         """Write rules."""
@@ -60,7 +61,9 @@ class Store:
     def load(self) -> tuple[str, Sequence[Rule]]:
         """Return the rules as a fetcher asks for them."""
         self.loads += 1
-        return self.generation(), self.rules()
+        if self._read[0] != self.generation():
+            self._read = (self.generation(), self.rules())
+        return self._read
 
     def generation(self) -> str:
         """Return what changes with the rules."""
@@ -68,7 +71,7 @@ class Store:
 
     def fetcher(self, shared: Any = None, **options: Any) -> RuleFetcher:
         """Return a fetcher as another process would have it: with a first level of its own."""
-        process = ProcessCache[RulePage](self.clock, seconds=300, weight=1000)
+        process = ProcessCache[RulePage](self.clock, seconds=300, most=1000, parts=rules_held)
         return RuleFetcher(self.generation, self.load, process, shared, **options)
 
 
@@ -111,6 +114,21 @@ def test_a_page_is_asked_for_again_after_its_time(store: Store, rule: Make) -> N
     fetcher.get_rules()
     fetcher.get_rules(limit=99)
     assert store.loads == 3
+
+
+def test_the_first_level_holds_so_many_rules_and_counts_shared_ones_once(store: Store, rule: Make) -> None:
+    """Pages of the same rules fit together; pages of other generations are gone with the first request."""
+    store.put(*(rule(f"r{number}") for number in range(60)))
+    process = ProcessCache[RulePage](store.clock, seconds=300, most=100, parts=rules_held)
+    fetcher = RuleFetcher(store.generation, store.load, process)
+    for scope in ("a", "b", "c"):
+        fetcher.get_rules(scope=scope)
+    assert process.held == 60
+    assert [len(fetcher.get_rules(scope=scope).rules) for scope in ("a", "b", "c")] == [60] * 3
+    assert store.loads == 3
+    store.put(rule("r0"))
+    fetcher.get_rules(limit=5)
+    assert process.held == 5
 
 
 @pytest.mark.parametrize("home", [False, True])
@@ -303,7 +321,9 @@ def test_threads_that_waited_for_a_failure_try_for_themselves(store: Store, rule
             raise error
         return store.load()
 
-    fetcher = RuleFetcher(store.generation, load, ProcessCache(store.clock, seconds=300, weight=1000))
+    fetcher = RuleFetcher(
+        store.generation, load, ProcessCache(store.clock, seconds=300, most=1000, parts=rules_held)
+    )
 
     def attempt() -> list[str]:
         try:

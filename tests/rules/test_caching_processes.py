@@ -23,7 +23,7 @@ from store.journal import FileJournal
 from store.redis_cache import RedisCache
 from workbench.records.rules import Rule
 from workbench.rules.bodies import from_body, to_body
-from workbench.rules.cache_entries import shared_prefix
+from workbench.rules.cache_entries import rules_held, shared_prefix
 from workbench.rules.caching import RuleFetcher, rules_generation
 
 root, url = Path(sys.argv[1]), sys.argv[2]
@@ -47,7 +47,8 @@ shared = None
 if url:
     limits = {"seconds": 1800, "weight": 10_000, "retry": 30, "wait": 60}
     shared = RedisCache(url, shared_prefix("p"), clock, **limits)
-fetcher = RuleFetcher(generation, load, ProcessCache(clock, seconds=300, weight=1000), shared)
+process = ProcessCache(clock, seconds=300, most=1000, parts=rules_held)
+fetcher = RuleFetcher(generation, load, process, shared)
 for line in sys.stdin:
     asked = json.loads(line)
     if "put" in asked:

@@ -15,7 +15,7 @@ from workbench.config import Config
 from workbench.plan.workspace import Workspace
 from workbench.ports import Cache, Clock
 from workbench.records.rules import Rule
-from workbench.rules.cache_entries import shared_prefix
+from workbench.rules.cache_entries import rules_held, shared_prefix
 from workbench.rules.caching import RuleFetcher, rules_generation
 
 LACKING = "cache.redis_url is set and Redis is not used: install context-workbench[redis]"
@@ -38,7 +38,7 @@ def rule_fetcher(workspace: Workspace, config: Config, clock: Clock, *, wait: fl
     return RuleFetcher(
         partial(rules_generation, journals, adapters.project_id, str(adapters.home)),
         load,
-        ProcessCache(clock, seconds=config.cache.seconds, weight=config.cache.rules),
+        ProcessCache(clock, seconds=config.cache.seconds, most=config.cache.rules, parts=rules_held),
         shared,
         missing=missing,
     )

@@ -60,6 +60,11 @@ def shared_prefix(project_id: str) -> str:
     return f"workbench:rules:{_form()}:{{{_escape(project_id)}}}"
 
 
+def rules_held(page: RulePage) -> list[int]:
+    """Return what tells the rules in memory that a page holds apart: pages of one rulebook share them."""
+    return [id(rule) for rule in page.rules]
+
+
 def encode_page(key: str, page: RulePage) -> bytes:
     """Return a page as bytes that tell which key they belong to."""
     import msgspec

@@ -80,6 +80,7 @@ class RuleFetcher:
         self._process = process
         self._shared = shared
         self._missing = missing
+        self._latest = ""
         self._columns: tuple[str, RuleColumns] | None = None
         self._loading = threading.Lock()
         self._flights: dict[str, _Flight] = {}
@@ -184,7 +185,11 @@ class RuleFetcher:
 
     def fetch(self, request: RuleRequest, *, bypass_cache: bool = False) -> RulePage:
         """Answer a request from the first level that can. Raises: StoreError."""
-        key = f"{self._generation()}:{cache_key(request)}"
+        generation = self._generation()
+        if generation != self._latest:
+            self._latest = generation
+            self._process.clear()  # what came before is never asked for again and would be in the way
+        key = f"{generation}:{cache_key(request)}"
         if bypass_cache:
             self._count(PROCESS, bypasses=1)
             if self._shared is not None:
