@@ -59,7 +59,7 @@ DENIALS: Final = frozenset(
     """.split()
 )
 
-# These deny only as the verb that carries the clause: "forget to test", "never skip tests", "fail to check".
+# These deny only as the verb that carries the clause: "skip tests", "never fail to check", not "fail fast".
 OMISSIONS: Final = frozenset(
     """
     forget forgets forgetting neglect neglecting fail fails failing skip skips skipping skipped omit omitting
@@ -99,7 +99,7 @@ def denials(words: Sequence[str]) -> tuple[int, ...]:
         elif word in OMISSIONS:
             carries = all(other in _LEADING or other in DENIALS for other in words[:at])
             onward = at + 1 < len(words) and words[at + 1] in ("to", "about")
-            if carries or onward:
+            if onward or (carries and (found or not word.startswith("fail"))):
                 found.append(at)
         elif word == "without" and found:
             found.append(at)
