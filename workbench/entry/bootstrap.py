@@ -145,7 +145,7 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
 
     found = open_workspace(start, config, environment)
     chunks, worth = load_chunk_model()
-    embedder, unprepared = _embedder(config, found.location.home)
+    embedder, unprepared = cached_embedder(config, found.location.home)
     planner = Planner(
         ranking=load_model(config.models.ranking or DEFAULT_MODEL),
         plain_ranking=load_model(LEXICAL_MODEL),
@@ -224,7 +224,7 @@ def ready_embedder(config: Config) -> tuple[Embedder | None, str]:
     return resolve_embedder(settings)[0], ""
 
 
-def _embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
+def cached_embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
     """Return the embedder with the cache of vectors in the user's home, as `ready_embedder` otherwise."""
     embedder, unprepared = ready_embedder(config)
     return (None if embedder is None else cached(embedder, home / "embeddings")), unprepared

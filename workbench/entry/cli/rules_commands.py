@@ -18,6 +18,10 @@ COMMANDS = {
         f"{_PLACE}.rules_show_commands:match",
         "Show which rules a task calls for, with the parts of their scores.",
     ),
+    "search": Lazy(
+        f"{_PLACE}.rules_search_commands:search",
+        "Find rules by a query, best first, among those the filters let through.",
+    ),
     "import": Lazy(
         f"{_PLACE}.rules_files_commands:import_",
         "Import rule files by name, whatever they are called; `rules undo` takes it back.",
