@@ -34,6 +34,27 @@ COMMANDS = {
         f"{_PLACE}.rules_conflicts_commands:conflicts",
         "Find rules that say the same twice or contradict each other, and settle them.",
     ),
+    "add": Lazy(f"{_PLACE}.rules_edit_commands:add", "Add a rule, or several at once from JSON lines."),
+    "edit": Lazy(
+        f"{_PLACE}.rules_edit_commands:edit", "Change a rule; without options its text opens in an editor."
+    ),
+    "enable": Lazy(f"{_PLACE}.rules_edit_commands:enable", "Switch rules on again."),
+    "disable": Lazy(
+        f"{_PLACE}.rules_edit_commands:disable", "Switch rules off: they stay, and match nothing."
+    ),
+    "remove": Lazy(
+        f"{_PLACE}.rules_edit_commands:remove", "Put rules out of force; they stay in the history."
+    ),
+    "undo": Lazy(f"{_PLACE}.rules_history_commands:undo", "Take back the last step."),
+    "redo": Lazy(f"{_PLACE}.rules_history_commands:redo", "Do the step again that was undone last."),
+    "history": Lazy(
+        f"{_PLACE}.rules_history_commands:history",
+        "Show what was done to all rules, or to one and its earlier versions, with differences.",
+    ),
+    "usage": Lazy(
+        f"{_PLACE}.rules_history_commands:usage",
+        "Show how often rules were given to sessions, or note that they were.",
+    ),
     "examples": Lazy(
         f"{_PLACE}.rules_examples_commands:examples",
         "Show or change the example messages a rule answers to.",
@@ -45,6 +66,10 @@ COMMANDS = {
     "check": Lazy(
         f"{_PLACE}.rules_check_commands:check",
         "Say whether a tool call may run, and which rule says so; propose checks for rules.",
+    ),
+    "violations": Lazy(
+        f"{_PLACE}.rules_violations_commands:violations",
+        "Count breaches of rules in transcripts of Claude Code and Codex.",
     ),
 }
 

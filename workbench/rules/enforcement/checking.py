@@ -21,9 +21,11 @@ from workbench.rules.enforcement.patterns import compile_pattern, search
 from workbench.rules.enforcement.words import Simple
 from workbench.rules.filters import failing_condition
 from workbench.suggest import did_you_mean
+from workbench.text.redact import redact
 
 MAX_ITEMS = 200  # tools or globs of one check
 _EXCERPT = 160
+_SHOWN = 4_000  # characters of a text that are looked at for secrets before an excerpt is cut
 _STRENGTH = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 _KEYS = tuple(field.name for field in fields(Check))
 _EXAMPLE = 'Such as: {"command": "git push --force", "decision": "deny"}'
@@ -179,7 +181,8 @@ def _used(check: Check, commands: tuple[Simple, ...] | None, found: Facts) -> li
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.replace("\0", "…").split())
+    """Return a text as one line of an excerpt's length, without secrets."""
+    line = redact(" ".join(text[:_SHOWN].replace("\0", "…").split()))
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
 
 
