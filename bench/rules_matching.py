@@ -25,10 +25,12 @@ from bench.rules_cases import (
     benchmark_case,
     embedding,
     held_back,
+    make_case,
     read_intents,
     sampled,
 )
 from bench.rules_fit import background, fit_cases, hybrids, refit, write_model
+from bench.rules_speed import imported
 from store.lexical import build_index
 from workbench.replay.datasets import Split
 from workbench.replay.metrics import auroc
@@ -228,6 +230,20 @@ def own_benchmark(embed: Embedding) -> None:
             print(f"  {split}: hybrid - {name}: {found.value:+.3f} {interval}, p = {found.p:.4f}")
 
 
+def other_rules(folder: Path, intents: Intents, embed: Embedding) -> None:
+    """Print how often messages about something else match rules of real rule files, by how many."""
+    print(f"\n## Rules of {folder.name}, asked with messages of intents: how many are left alone\n")
+    rules = imported(folder)
+    asked = [(text, "") for name in intents.names() for text in intents.messages[name]]
+    random = np.random.default_rng(7)
+    for count in (10, 100, 1_000, len(rules)):
+        chosen = [rules[at] for at in np.sort(random.permutation(len(rules))[:count]).tolist()]
+        case = make_case(chosen, asked, embed)
+        alone = (ours("hybrid")(case).max(axis=1) < THRESHOLD).mean()
+        words = (ours("sparse")(case).max(axis=1) < THRESHOLD).mean()
+        print(f"  {count:6,} rules: {alone:.1%}, by words alone {words:.1%} of {len(asked):,}")
+
+
 def attempts(intents: Intents, embed: Embedding) -> None:
     """Print variants of the method on the fit half: CLINC150 and the project's benchmark."""
     model = load_match_model()
@@ -297,6 +313,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, metavar="DATA")
     parser.add_argument("--fit", action="store_true", help="fit the calibration and write it, then measure")
     parser.add_argument("--attempts", action="store_true", help="print variants on the fit half instead")
+    parser.add_argument("--rules", type=Path, metavar="DIR", help="rule files that no message is about")
     options = parser.parse_args()
     intents, embed = read_intents(options.data), embedding()
     print(f"embedding model {embed.model}")
@@ -319,6 +336,8 @@ def main() -> None:
     abstaining(intents, embed)
     if BENCHMARK.is_dir():
         own_benchmark(embed)
+    if options.rules is not None:
+        other_rules(options.rules, intents, embed)
 
 
 if __name__ == "__main__":
