@@ -131,7 +131,7 @@ def _read(clause: str) -> Statement | None:
         text = text[: match.start()]
     text, rejected = _reject(text)
     body = _body(text)
-    if not (body.terms or body.choices or body.quantities or body.paths or label):
+    if not (body.terms or body.choices or body.quantities or body.paths or label or condition or exception):
         return None
     if head and not body.terms:
         body, label = _body(f"{head[1].lower()} {text}"), frozenset()

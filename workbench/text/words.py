@@ -29,7 +29,7 @@ FUNCTION = frozenset(
     please always ensure ensures make sure remember try strive aim strictly need needs use uses used using
     utilize utilise leverage employ adopt prefer prefers preferred favor favour choose opt consider
     recommended require requires required mandatory encouraged allowed allow allows permitted permit permits
-    acceptable ever rule rules important critical note via through across within per new still yet like etc
+    acceptable ever rule rules important critical note via through across within per still yet like etc
     get got ought let instead rather
     """.split()
 )

@@ -147,7 +147,14 @@ def _fixed(reading: Reading) -> frozenset[str]:
 
 def _contained(short: Reading, long: Reading) -> bool:
     """Whether each statement of the shorter rule is made, in one place and to a good part, by the longer."""
+    if any(_turns(mine, theirs) for mine in short.statements for theirs in long.statements):
+        return False
     return all(any(_within(mine, theirs) for theirs in long.statements) for mine in short.statements)
+
+
+def _turns(mine: Statement, theirs: Statement) -> bool:
+    """Whether the longer rule allows in part what the shorter one rules out, or the reverse."""
+    return bool(mine.terms) and mine.negated != theirs.negated and mine.subject <= theirs.subject
 
 
 def _within(mine: Statement, theirs: Statement) -> bool:

@@ -110,7 +110,7 @@ def _limits(short: Reading, long: Reading) -> bool:
     known = {*statement_terms(short.normal), *LIGHT}
     joined = False
     for word in long.normal.split():
-        terms = statement_terms(word)
+        terms = [term for term in statement_terms(word) if term not in LIGHT]
         if terms and not known.issuperset(terms):
             return not joined
         joined = word in _JOINING or (joined and not terms) or word[-1] in ",;:"
