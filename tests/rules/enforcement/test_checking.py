@@ -138,6 +138,10 @@ MIGRATIONS = Check(paths=("migrations/",))
         bash("dd if=x of=migrations/1.py"),
         bash("python --config=migrations/1.py"),
         bash("cat ~/../p/migrations/1.py"),
+        bash("git show HEAD:migrations/1.py"),
+        bash("curl -F f=@migrations/1.py x"),
+        bash(". migrations/1.sh"),
+        bash("docker run --env-file migrations/env x"),
     ],
 )
 def test_paths_are_found_wherever_a_call_names_them(call: ToolCall) -> None:
@@ -181,6 +185,7 @@ def test_other_paths_and_texts_are_not_taken_for_it(call: ToolCall) -> None:
         (bash("git add migrations/1.py"), "allow"),
         (bash("git rm migrations/1.py"), "deny"),
         (bash("pytest migrations"), "allow"),
+        (ToolCall("exec_command", {"cmd": "ls", "working_directory": "/p/migrations"}), "allow"),
     ],
 )
 def test_reading_is_no_change(call: ToolCall, decision: str) -> None:

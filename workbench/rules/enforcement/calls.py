@@ -189,6 +189,8 @@ def _paths(value: object, depth: int) -> Iterator[str]:
         return
     if isinstance(value, Mapping):
         for key, inner in value.items():
+            if key in _DIRECTORY_KEYS:
+                continue
             if isinstance(key, str) and _PATH_KEY.search(_CAMEL.sub("_", key)):
                 yield from (_path(text) for text in _own_texts(inner) if text)
             yield from _paths(inner, depth + 1)

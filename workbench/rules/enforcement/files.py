@@ -31,13 +31,14 @@ _NO_PATHS = frozenset(
 )
 _WRITERS = frozenset(
     "rm rmdir unlink shred mv touch mkdir mkfifo mknod tee truncate chmod chown chgrp ln install patch "
-    "trash nano vi vim emacs".split()
+    "trash ed ex nano vi vim emacs".split()
 )
 _LAST_WRITTEN = frozenset("cp rsync scp".split())
 _IN_PLACE = {"sed": re.compile(r"-[a-zA-Z]*i|--in-place"), "perl": re.compile(r"-[a-zA-Z]*i"),
              "awk": re.compile(r"inplace"), "gawk": re.compile(r"inplace"), "yq": re.compile(r"-i|--inplace"),
              "sort": re.compile(r"-o|--output"), "prettier": re.compile(r"--write|-w"),
              "eslint": re.compile(r"--fix"), "find": re.compile(r"-delete")}  # fmt: skip
+_SENT = re.compile(r"(?:[\w.-]+=)?@(.+)")  # what curl and its like read: `-d @file`, `-F name=@file`
 _GIT_WRITES = frozenset("rm mv restore clean apply am".split())
 _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
 _GIT_MESSAGES = frozenset({"-m", "--message", "-F", "--author", "--date"})
@@ -68,6 +69,7 @@ def files_of(command: Simple) -> tuple[Use, ...]:
                 word.partition("=")[2] for word in command.words[1:] if word.startswith(("if=", "of="))
             ]
             writes = any(word.startswith("of=") for word in command.words[1:])
+        found += [Use(sent[1], False, command.directory) for path in operands if (sent := _SENT.match(path))]
         found += [
             Use(path, writes or (name in _LAST_WRITTEN and place == len(operands) - 1), command.directory)
             for place, path in enumerate(operands)
@@ -105,6 +107,8 @@ def _git_files(command: Simple) -> Iterator[Use]:
     writes = action in _GIT_WRITES or (action in ("checkout", "reset", "stash") and "--" in kept)
     for path in _operands(kept):
         yield Use(path, writes, directory)
+        if ":" in path:  # a file as of a revision
+            yield Use(path.partition(":")[2], False, directory)
 
 
 def outside_globs(globs: Iterable[str]) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class State:
 
     def __init__(self) -> None:
         self.commands: list[Simple] = []
-        self.variables: dict[str, tuple[str, ...]] = {"HOME": ("~",), "PWD": (".",)}
+        self.variables: dict[str, tuple[str, ...]] = {"HOME": ("~",), "PWD": (".",), "IFS": (" ",)}
         self.fault = ""
         self.room = MAX_READ
 

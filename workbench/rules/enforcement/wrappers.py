@@ -51,6 +51,8 @@ _PREFIXES = {
     "stdbuf": _prefix("-i -o -e --input --output --error"),
     "timeout": _prefix("-k -s --kill-after --signal", skipped=1),
     "gtimeout": _prefix("-k -s --kill-after --signal", skipped=1),
+    "pkexec": _prefix("--user"),
+    "busybox": _prefix(),
     "caffeinate": _prefix("-t -w"),
     "unbuffer": _prefix(),
     "chronic": _prefix(),
@@ -58,8 +60,7 @@ _PREFIXES = {
     "chroot": _prefix("--userspec --groups", skipped=1),
     "flock": _prefix("-w -E -c --timeout --conflict-exit-code", skipped=1),
     "xargs": _prefix(
-        "-I -i -n -P -L -d -a -E -s --replace --max-args --max-procs --max-lines --delimiter --arg-file "
-        "--max-chars --eof"
+        "-I -n -P -L -d -a -E -s --max-args --max-procs --max-lines --delimiter --arg-file --max-chars --eof"
     ),
     "parallel": _prefix("-j -I -a -N -n --jobs --colsep --arg-file --delay --timeout --results --joblog"),
 }
@@ -121,7 +122,7 @@ def _after_options(words: Sequence[str], prefix: _Prefix) -> tuple[str, ...]:
             at += 1
             break
         if len(word) > 1 and word.startswith("-"):
-            at += 2 if word in prefix.values else 1
+            at += 2 if _takes_next(word, prefix.values) else 1
         elif prefix.assignments and _ASSIGNMENT.match(word):
             at += 1
         elif skipped:
@@ -129,6 +130,14 @@ def _after_options(words: Sequence[str], prefix: _Prefix) -> tuple[str, ...]:
         else:
             break
     return tuple(words[at + skipped :])
+
+
+def _takes_next(word: str, values: frozenset[str]) -> bool:
+    """Whether the word after an option is its value: of `-u`, and of `-Eu`, but not of `-uroot`."""
+    if word in values or word.startswith("--"):
+        return word in values
+    first = next((place for place, letter in enumerate(word) if f"-{letter}" in values and place), 0)
+    return first == len(word) - 1 and first > 0
 
 
 def _executed(words: Sequence[str], options: set[str]) -> Iterator[tuple[str, ...]]:
