@@ -15,8 +15,9 @@ from tests.redis_server import RedisServer
 from workbench.config import CacheConfig, Config
 from workbench.entry import rule_caches
 from workbench.entry.bootstrap import open_workspace
+from workbench.entry.diagnostics import Finding, State, examine
 from workbench.entry.rule_caches import rule_fetcher
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, ProjectError
 from workbench.rules.caching import Level, RuleFetcher
 
 
@@ -106,3 +107,24 @@ def test_processes_share_the_redis_of_the_settings(
         assert all(0 < client.ttl(name) <= 60 for name in names)
     assert "{work-" in names[0]
     assert names[0].endswith("limit:100|cursor:none")
+
+
+def test_doctor_says_how_the_cache_is(
+    make_redis: Callable[..., RedisServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Off, in use, away, without its package and with a wrong address: each with what to do."""
+
+    def finding(url: str) -> Finding:
+        config = replace(Config(), cache=CacheConfig(redis_url=url))
+        found = examine(config, ProjectError("no project", hint="none"))
+        return next(each for each in found if each.name == "cache")
+
+    server = make_redis()
+    assert finding("") == Finding("cache", State.OK, "in each process, no Redis")
+    assert finding(server.url) == Finding("cache", State.OK, "in each process and in Redis")
+    server.kill()
+    away = finding(server.url)
+    assert (away.state, "cannot be reached" in away.text, "unset" in away.step) == (State.NOTE, True, True)
+    assert finding("http://x").state is State.BROKEN
+    monkeypatch.setattr(rule_caches, "find_spec", lambda name: None)
+    assert "install context-workbench[redis]" in finding(server.url).text

@@ -56,6 +56,7 @@ def examine(config: Config, opened: Opened | WorkbenchError) -> Iterator[Finding
         ("ranking", lambda: _ranking(config)),
         ("embedding", lambda: _embedding(config)),
         ("language model", lambda: _language_model(config)),
+        ("cache", lambda: _cache(config)),
         ("clipboard", lambda: _clipboard(config)),
     ]
     if isinstance(opened, WorkbenchError):
@@ -178,6 +179,18 @@ def _language_model(config: Config) -> Iterator[Finding]:
 
 def _named(state: storage.ModelState) -> str:
     return visible_line(" at ".join(filter(None, (state.model, state.url))))
+
+
+def _cache(config: Config) -> Iterator[Finding]:
+    from workbench.entry.rule_caches import redis_fault
+
+    if not config.cache.redis_url:
+        yield Finding("cache", State.OK, "in each process, no Redis")
+    elif fault := redis_fault(config):
+        step = "Correct cache.redis_url, or unset it: rules are fetched without it all the same."
+        yield Finding("cache", State.NOTE, visible_line(fault), step)
+    else:
+        yield Finding("cache", State.OK, "in each process and in Redis")
 
 
 def _tail(path: str) -> str:

@@ -10,10 +10,11 @@ from functools import partial
 from importlib.util import find_spec
 
 from store.cache import ProcessCache
+from store.clock import SystemClock
 from store.redis_cache import WAIT, RedisCache
 from workbench.config import Config
 from workbench.plan.workspace import Workspace
-from workbench.ports import Cache, Clock
+from workbench.ports import Clock
 from workbench.records.rules import Rule
 from workbench.rules.cache_entries import rules_held, shared_prefix
 from workbench.rules.caching import RuleFetcher, rules_generation
@@ -44,7 +45,21 @@ def rule_fetcher(workspace: Workspace, config: Config, clock: Clock, *, wait: fl
     )
 
 
-def _shared(config: Config, project_id: str, clock: Clock, wait: float) -> tuple[Cache[bytes] | None, str]:
+def redis_fault(config: Config, *, wait: float = 1.0) -> str:
+    """Return why the Redis of the settings cannot be used, empty if it can; it is asked for a value once.
+
+    Raises: ConfigError for an address that is none.
+    """
+    shared, missing = _shared(config, "", SystemClock(), wait)
+    if shared is None:
+        return missing
+    shared.get("")
+    fault = shared.fault
+    shared.close()
+    return fault
+
+
+def _shared(config: Config, project_id: str, clock: Clock, wait: float) -> tuple[RedisCache | None, str]:
     """Return the Redis of the settings, and why there is none although they name one."""
     if not config.cache.redis_url:
         return None, ""
