@@ -200,6 +200,11 @@ class Workspace:
         self._rulebook = load_rulebook(self.rule_store(), found, self._rulebook, rebuild=rebuild)
         return self._rulebook, (*notes, *self._rulebook.notes)
 
+    def rule_files(self) -> tuple[str, ...]:
+        """Return the project's rule files by listing its names, sorted."""
+        adapters = self.adapters
+        return listed_rule_files(adapters.root, adapters.lister, self.limits.max_bytes)[0]
+
     def look(self) -> Stored:
         """Return what is stored and how it compares with the disk; nothing is brought in step."""
         notes: list[str] = []

@@ -56,7 +56,9 @@ class Curator:
         done = self._step(lambda ledger: self._all_added(ledger, wholes, named, reason))
         return list(done.rules)
 
-    def edit_all(self, identifiers: Sequence[str], *, reason: str = "", **changes: Any) -> list[Rule]:
+    def edit_all(
+        self, identifiers: Sequence[str], *, reason: str = "", title: str = "", **changes: Any
+    ) -> list[Rule]:
         """Change the same fields of several rules in one step, or none. Raises: as `edit`."""
         now = self.store.moment()
 
@@ -65,8 +67,7 @@ class Curator:
                 edited(ledger, found, self._changed(ledger, found, changes), reason=reason, now=now)
                 for found in dict.fromkeys(identifiers)
             ]
-            title = f"edit {', '.join(found[:13] for found in dict.fromkeys(identifiers))}"
-            return combined(parts, title=title, reason=reason)
+            return combined(parts, title=title or f"edit {len(parts)} rules", reason=reason)
 
         return list(self._step(make).rules)
 

@@ -7,7 +7,7 @@ the same differences. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 from typing import Any, Final
@@ -16,12 +16,14 @@ from workbench.records.rules import Rule
 from workbench.rules.bodies import to_body
 from workbench.rules.curator import lineage
 from workbench.rules.ledger import Change, Ledger
+from workbench.rules.versions import past_ids
 
 UNTOLD: Final = frozenset(
     {"id", "created_at", "updated_at", "metadata", "replaces", "usage_count", "last_used", "token_cost"}
 )
 """Fields that follow from a change or count; they are not part of what somebody decided."""
 
+_PROSE: Final = frozenset({"rule", "action_text", "condition_text", "name"})
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MOST_WORDS = 4000  # beyond, a comparison word by word takes seconds: all is told as replaced
 
@@ -77,9 +79,8 @@ def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
     for name in names:
         if _told(name, old) == _told(name, new):
             continue
-        both = isinstance(old[name], str) and isinstance(new[name], str)
-        pieces = word_pieces(old[name], new[name]) if both else ()
-        found.append(FieldChange(name, old[name], new[name], pieces))
+        pieces = word_pieces(old[name], new[name]) if name in _PROSE else ()
+        found.append(FieldChange(name, _plain(old[name]), _plain(new[name]), pieces))
     derived = {"name", "action_text"} if any(one.name == "rule" for one in found) else set()
     return tuple(one for one in found if one.name not in derived)
 
@@ -89,17 +90,28 @@ def story(ledger: Ledger, identifier: str) -> tuple[Told, ...]:
 
     Raises: UsageError for an unknown id.
     """
-    versions = set(lineage(ledger, identifier))
+    versions = {*lineage(ledger, identifier), *_later(ledger, identifier)}
     mine = [change for change in ledger.changes if change.rule_id in versions]
-    found = []
-    for position, change in enumerate(mine):
-        back = change.successor in versions  # a step that was undone took its version away
-        if change.after is None and (back or _gives_way(change, mine[position + 1 :])):
-            continue  # told with the version that came in its place
-        told = tell(ledger, change)
-        if told.what != "moved":
-            found.append(told)
-    return tuple(found)
+    return tuple(told for told in told_changes(ledger, mine) if told.what != "moved")
+
+
+def _later(ledger: Ledger, identifier: str) -> list[str]:
+    """Return every version that came of a rule, those that were undone or removed since as well."""
+    return [other.id for other in ledger.versions.values() if identifier in past_ids(other)]
+
+
+def told_changes(ledger: Ledger, changes: Sequence[Change]) -> list[Told]:
+    """Return changes as they are told: a rule that gave way to another version goes with that one."""
+    came = {(change.step, change.rule_id) for change in changes if change.after is not None}
+    replaced = {
+        (change.step, old) for change in changes if change.after is not None for old in change.after.replaces
+    }
+    return [
+        tell(ledger, change)
+        for change in changes
+        if change.after is not None
+        or ((change.step, change.rule_id) not in replaced and (change.step, change.successor) not in came)
+    ]
 
 
 def tell(ledger: Ledger, change: Change) -> Told:
@@ -126,12 +138,8 @@ def _what(before: Rule | None, after: Rule | None, differing: Sequence[FieldChan
     return "changed" if decided else "moved"
 
 
-def _gives_way(change: Change, later: Iterable[Change]) -> bool:
-    """Whether a rule went because another version of it came in the same step."""
-    return any(
-        other.step == change.step and other.after is not None and change.rule_id in other.after.replaces
-        for other in later
-    )
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _told(name: str, body: dict[str, Any]) -> Any:

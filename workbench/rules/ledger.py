@@ -163,6 +163,29 @@ def read_ledger(journals: Iterable[tuple[Journal, bool]], until: str = "") -> Le
     return ledger
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One time that a session of a tool was given a rule."""
+
+    at: str
+    by: str
+    rule_id: str
+    session_id: str
+    tool: str
+
+
+def read_uses(journals: Sequence[Journal], until: str = "") -> Iterator[Use]:
+    """Yield every use of rules up to and with a moment, journal by journal in the order of their entries."""
+    for journal in journals:
+        for _, entry in journal.read(USAGE_STREAM):
+            identifiers = entry.body.get("rule_ids")
+            if entry.kind != USED or not isinstance(identifiers, list) or (until and entry.at > until):
+                continue
+            session, tool = str(entry.body.get("session_id", "")), str(entry.body.get("tool", ""))
+            for identifier in identifiers:
+                yield Use(entry.at, entry.by, str(identifier), session, tool)
+
+
 def read_usage(
     journals: Sequence[Journal], since: Sequence[int] = (0, 0), until: str = ""
 ) -> dict[str, tuple[int, str]]:

@@ -94,3 +94,12 @@ def entries(project: Any) -> Callable[[str], list[dict[str, Any]]]:
         return [json.loads(line)["body"] for line in lines]
 
     return read
+
+
+@pytest.fixture
+def empty(work: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A repository without rules, and the current directory in it."""
+    work.write("a.txt", "x\n")
+    work.commit()
+    monkeypatch.chdir(work.root)
+    return work

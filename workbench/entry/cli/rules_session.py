@@ -16,6 +16,7 @@ from workbench.entry.measuring import Measured, measured
 from workbench.entry.storage import journal_recorder
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
+from workbench.rules.curation import in_force
 from workbench.rules.curator import Curator
 from workbench.rules.ledger import Ledger, used
 from workbench.rules.lexical import index_words
@@ -86,7 +87,23 @@ def past_session(until: str) -> Iterator[RuleSession]:
         here.out.warn(told.note)
 
 
-def find_live(rules: Sequence[Rule], identifier: str) -> Rule:
+def find_live(work: RuleSession, identifier: str) -> Rule:
+    """Return the rule in force whose id begins with the text given.
+
+    Raises: UsageError for none or several; for one that gave way it names the rule in its place.
+    """
+    forms = _forms(identifier)
+    found = [rule for rule in work.book.rules if rule.id.startswith(forms)]
+    if len(found) == 1:
+        return found[0]
+    exact = [rule for rule in found if rule.id in forms]
+    if exact:
+        return exact[0]
+    ledger = work.store.ledger()
+    return in_force(ledger, find_any(ledger, identifier))
+
+
+def find_among(rules: Sequence[Rule], identifier: str) -> Rule:
     """Return the rule whose id begins with the text given. Raises UsageError for none or several."""
     found = _beginning({rule.id for rule in rules}, identifier)
     return next(rule for rule in rules if rule.id == found)

@@ -13,8 +13,8 @@ from workbench.entry.cli.rules_filters import Wanted, filter_options, moment, wa
 from workbench.entry.cli.rules_session import (
     PREFIX,
     RuleSession,
+    find_among,
     find_any,
-    find_live,
     origin,
     past_session,
     rule_session,
@@ -202,7 +202,7 @@ def _lookup(work: RuleSession, identifier: str) -> tuple[Rule, str | None, bool]
 
 def find_rule(work: Session | RuleSession, identifier: str) -> Rule:
     """Return the rule in force whose id begins with the text given. Raises UsageError for none or several."""
-    return find_live(work.opened.workspace.rulebook.rules, identifier)
+    return find_among(work.opened.workspace.rulebook.rules, identifier)
 
 
 def place(rule: Rule) -> tuple[Any, ...]:

@@ -1,0 +1,106 @@
+"""How changes of rules are shown: field by field, texts word by word, coloured on a terminal.
+
+Marks as git's word diff has them, `[-gone-]{+new+}`, say the same without colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.entry.cli.output import Output
+from workbench.rules.differences import FieldChange, Piece, Told
+from workbench.text.sanitize import visible, visible_line
+
+_NAMES = {"rule": "text", "tool_targets": "tools", "condition_text": "condition", "conditions": "when"}
+_KEPT = 60  # characters on either side of a change; more of what both have says nothing
+_INDENT = "    "
+
+
+def diff_lines(out: Output, changes: Sequence[FieldChange]) -> list[str]:
+    """Return lines, ready for `painted`, that say what changed."""
+    lines = []
+    for change in changes:
+        name = _NAMES.get(change.name, change.name)
+        if change.pieces:
+            lines.append(f"{_INDENT}{name}: {_words(out, change.pieces)}")
+        else:
+            before, after = _value(change.before), _value(change.after)
+            told = f"{out.style(before, '31')} -> {out.style(after, '32')}"
+            lines.append(f"{_INDENT}{name}: {told}")
+    return lines
+
+
+def told_line(out: Output, told: Told) -> str:
+    """Return the line above the differences: when, who, what, which version, and why."""
+    change = told.change
+    rule = told.after or told.before
+    version = "" if rule is None else f" v{rule.version}"
+    why = f"  {visible_line(change.reason)}" if change.reason else ""
+    instead = f" in favour of {change.successor[:13]}" if change.successor else ""
+    return (
+        f"{at_text(change.at)}  {visible_line(change.by):<8}  {out.style(f'{told.what:<9}', '1')} "
+        f"{out.style(change.rule_id[:13], '2')}{version}{instead}{why}"
+    )
+
+
+def change_document(told: Told) -> dict[str, Any]:
+    """Return a change as JSON has it."""
+    rule = told.after or told.before
+    return {
+        "at": told.change.at,
+        "by": told.change.by,
+        "what": told.what,
+        "rule_id": told.change.rule_id,
+        "version": None if rule is None else rule.version,
+        "reason": told.change.reason,
+        "step": told.change.step,
+        "title": told.title,
+        "successor": told.change.successor or None,
+        "fields": {one.name: {"before": one.before, "after": one.after} for one in told.fields},
+        "diff": plain_words(told.fields),
+    }
+
+
+def plain_words(changes: Sequence[FieldChange]) -> str | None:
+    """Return the word diff of the rule's text, None where it did not change."""
+    found = next((one.pieces for one in changes if one.name == "rule"), None)
+    return None if found is None else "".join(_marked(kind, text) for kind, text in found)
+
+
+def at_text(at: str) -> str:
+    """Return a journal's time as people read it, to the minute, in UTC."""
+    return visible_line(at[:16]).replace("T", " ")
+
+
+def _words(out: Output, pieces: Sequence[Piece]) -> str:
+    shown = []
+    for place, (kind, text) in enumerate(pieces):
+        if kind == "same":
+            shown.append(_short(visible(text), first=place == 0, last=place == len(pieces) - 1))
+        else:
+            shown.append(out.style(visible(_marked(kind, text)), "31" if kind == "old" else "32"))
+    return "".join(shown).replace("\n", "\n" + _INDENT * 2)
+
+
+def _marked(kind: str, text: str) -> str:
+    return text if kind == "same" else f"[-{text}-]" if kind == "old" else f"{{+{text}+}}"
+
+
+def _short(text: str, *, first: bool, last: bool) -> str:
+    """Return what is near a change of a stretch that both texts have."""
+    if len(text) <= 2 * _KEPT + 20:
+        return text
+    return ("" if first else text[:_KEPT]) + " … " + ("" if last else text[-_KEPT:])
+
+
+def _value(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return "none"
+    if isinstance(value, list):
+        return visible_line(", ".join(map(str, value)))
+    if isinstance(value, dict):
+        return visible_line(
+            ", ".join(f"{name}={item}" for name, item in value.items() if item not in ("", [], None))
+        )
+    return visible_line(str(value))
