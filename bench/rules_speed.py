@@ -25,6 +25,7 @@ from workbench.rules.searching import RuleIndex, index_rules, match_message, sea
 from workbench.rules.vectors import RuleTexts, rule_texts, rule_vectors
 
 Float32 = NDArray[np.float32]
+Embed = Callable[[Sequence[str]], Float32]
 
 SIZES: Final = (1_000, 10_000, 50_000)
 LIMITS: Final = {1_000: 10.0, 50_000: 50.0}
@@ -81,7 +82,9 @@ def timed(action: Callable[[int], object], count: int = MESSAGES) -> tuple[float
     return float(low), float(high)
 
 
-def measure(name: str, rules: Sequence[Rule], vectors: Float32, random: np.random.Generator) -> None:
+def measure(
+    name: str, rules: Sequence[Rule], vectors: Float32, random: np.random.Generator, embed: Embed | None
+) -> None:
     """Print how long it takes to index and to match."""
     started = time.perf_counter()
     words = index_words(rules)
@@ -102,14 +105,14 @@ def measure(name: str, rules: Sequence[Rule], vectors: Float32, random: np.rando
     messages = [sentence(random, 6, 14) for _ in range(MESSAGES)]
     queries = vectors[random.integers(0, len(vectors), MESSAGES)]
     limit = LIMITS.get(len(rules))
-    for label, action in _actions(index, messages, queries).items():
+    for label, action in _actions(index, messages, queries, embed).items():
         median, high = timed(action)
         aim = f"  (aim: p95 at most {limit:.0f} ms)" if limit and label.startswith("match") else ""
         print(f"  {label:42} p50 {median:6.2f} ms  p95 {high:6.2f} ms{aim}")
 
 
 def _actions(
-    index: RuleIndex, messages: Sequence[str], queries: Float32
+    index: RuleIndex, messages: Sequence[str], queries: Float32, embed: Embed | None
 ) -> dict[str, Callable[[int], object]]:
     params = MatchParams()
 
@@ -129,24 +132,31 @@ def _actions(
         text = messages[number % MESSAGES]
         return search_rules(index, text, vector(number), project_id="p1", scope=("git",))
 
+    def embedded(number: int) -> object:
+        asked = query(number)
+        fresh = np.zeros(DIMENSIONS, np.float32) if embed is None else embed([asked.text])[0]
+        return match_message(index, asked, fresh, params)
+
     return {
         "match, vectors and words": lambda at: match_message(index, query(at), vector(at), params),
+        **({} if embed is None else {"match, embedding the message as well": embedded}),
         "match, vectors alone": lambda at: match_message(index, query(at), vector(at), params, mode="dense"),
         "match, words alone": lambda at: match_message(index, query(at), None, params, mode="sparse"),
         "search, vectors and words": search,
     }
 
 
-def embedding_times(messages: Sequence[str]) -> str:
-    """Return how long the configured model takes for a message, or why it is not measured."""
+def message_embedder() -> tuple[Embed | None, str]:
+    """Return what embeds a message with the configured model, and its name, or why there is none."""
     from store.embedding import EmbeddingSettings, resolve_embedder
     from workbench.config import user_cache
 
     found, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if found is None:
-        return "not measured, no model is ready: " + ", ".join(report.degraded)
-    median, high = timed(lambda at: found.embed([messages[at % len(messages)]]), 100)
-    return f"{found.model}: p50 {median:.1f} ms, p95 {high:.1f} ms, to be added where a message is new"
+        return None, "embedding is not measured: " + ", ".join(report.degraded)
+    if found.dimensions != DIMENSIONS:
+        return None, f"embedding is not measured: {found.model} has {found.dimensions} dimensions"
+    return found.embed, f"messages are embedded by {found.model}"
 
 
 def imported(folder: Path) -> list[Rule]:
@@ -174,15 +184,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="rule files to import and match as well")
     options = parser.parse_args()
     random = np.random.default_rng(7)
+    embed, said = message_embedder()
+    print(said)
     for count in SIZES:
         rules = generated_rules(count, random)
-        measure("generated", rules, generated_vectors(rule_texts(rules), random), random)
+        measure("generated", rules, generated_vectors(rule_texts(rules), random), random, embed)
     rules = generated_rules(SIZES[-1], random, examples=5)
-    measure("generated, five examples each", rules, generated_vectors(rule_texts(rules), random), random)
+    measure(
+        "generated, five examples each", rules, generated_vectors(rule_texts(rules), random), random, embed
+    )
     if options.data is not None:
         rules = imported(options.data)
-        measure(options.data.name, rules, generated_vectors(rule_texts(rules), random), random)
-    print(f"\nembedding a message: {embedding_times([sentence(random, 6, 14) for _ in range(MESSAGES)])}")
+        measure(options.data.name, rules, generated_vectors(rule_texts(rules), random), random, embed)
 
 
 def _word(rank: int) -> str:

@@ -1,8 +1,8 @@
 """How relevant each rule is to a message, in [0, 1], where 0.5 is as likely relevant as not.
 
 Meaning and words are each made absolute, mixed by the specification's weights [adr2], and read off a fitted
-curve that allows for the number of texts compared. Shared words count for what meaning leaves open. Where there are no
-vectors words alone count, on their own curve.
+curve that allows for the number of texts compared. Shared words count for what meaning leaves open. Where
+there are no vectors words alone count, on their own curve.
 """
 
 from __future__ import annotations
@@ -32,15 +32,13 @@ class Relevance:
     """The scores of a message, one a rule.
 
     `relevance` float64 [n] in [0, 1] is the calibrated `hybrid`, which mixes `meaning` and `words`, float [n]
-    in [0, 1]. `vector` float32 [n] in [-1, 1] is the best cosine, `lexical` the words' share of the hybrid.
-    `meaning` and `vector` are NaN where a rule has no vectors and None without any. `notes` say what was
-    missing.
+    in [0, 1]. `vector` float32 [n] in [-1, 1] is the best cosine. `meaning` and `vector` are NaN where a rule
+    has no vectors and None without any. `notes` say what was missing.
     """
 
     relevance: Float64
     hybrid: Float64
     words: Float64
-    lexical: Float64
     meaning: Float64 | None = None
     vector: Float32 | None = None
     notes: tuple[str, ...] = ()
@@ -63,20 +61,30 @@ def relevance_of(
     """
     model = model or load_match_model()
     evidence = lexical_relevance(words, text, model.words).astype(np.float64)
-    share = _lexical_share(mode, weights)
     if mode == "sparse":
-        return _calibrated(words.texts, evidence, None, None, np.ones(words.count), model, ())
+        return _by_words(words, evidence, model, ())
     if vectors is None or query is None:
-        return _calibrated(words.texts, evidence, None, None, np.ones(words.count), model, (WITHOUT_VECTORS,))
+        return _by_words(words, evidence, model, (WITHOUT_VECTORS,))
     background, note = background_of(vectors, model)
     best, prototype = similarities(vectors, query)
     above = meaning(best, prototype, background, model)
-    unknown = np.isnan(above)
+    known = ~np.isnan(above)
+    share = _lexical_share(mode, weights)
+    notes = tuple(filter(None, (note, "" if known.all() else SOME_WITHOUT)))
+    counted = above if known.all() else np.where(known, above, 0.0)
     # What meaning already accounts for is not counted twice.
-    evidence *= 1 - np.nan_to_num(above, nan=0.0)
-    notes = (note, SOME_WITHOUT if unknown.any() else "")
-    lexical = np.where(unknown, 1.0, share)
-    return _calibrated(words.texts, evidence, above, best, lexical, model, tuple(filter(None, notes)))
+    evidence *= 1 - counted
+    hybrid = np.round((1 - share) * counted + np.where(known, share, 1.0) * evidence, _DECIMALS)
+    relevance = _calibrated(hybrid, model.curve(share, words.texts))
+    if not known.all():
+        relevance[~known] = _calibrated(hybrid[~known], model.curve(1.0, words.texts))
+    return Relevance(relevance, hybrid, evidence, above, best, notes)
+
+
+def _by_words(words: RuleWords, evidence: Float64, model: MatchModel, notes: tuple[str, ...]) -> Relevance:
+    hybrid = np.round(evidence, _DECIMALS)
+    relevance = _calibrated(hybrid, model.curve(1.0, words.texts))
+    return Relevance(relevance, hybrid, evidence, notes=notes)
 
 
 def _lexical_share(mode: Mode, weights: tuple[float, float]) -> float:
@@ -85,24 +93,9 @@ def _lexical_share(mode: Mode, weights: tuple[float, float]) -> float:
     return shares[mode]
 
 
-def _calibrated(
-    texts: int,
-    words: Float64,
-    above: Float64 | None,
-    vector: Float32 | None,
-    lexical: Float64,
-    model: MatchModel,
-    notes: tuple[str, ...],
-) -> Relevance:
-    hybrid = lexical * words
-    if above is not None:
-        hybrid = hybrid + (1 - lexical) * np.nan_to_num(above, nan=0.0)
-    hybrid = np.round(hybrid, _DECIMALS)
-    relevance = np.zeros(len(words))
-    for share in np.unique(lexical).tolist():  # at most two: with vectors and without
-        even, slope = model.curve(share, texts)
-        here = lexical == share
-        relevance[here] = 1 / (1 + np.exp(np.clip(slope * (even - hybrid[here]), -60, 60)))
+def _calibrated(hybrid: Float64, curve: tuple[float, float]) -> Float64:
+    even, slope = curve
+    relevance = np.round(1 / (1 + np.exp(np.clip(slope * (even - hybrid), -60, 60))), _DECIMALS)
     # Nothing in common is no evidence, wherever the curve starts.
     relevance[hybrid <= 0] = 0.0
-    return Relevance(np.round(relevance, _DECIMALS), hybrid, words, lexical, above, vector, notes)
+    return relevance
