@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import ParseError
 from workbench.rules.formats.detect import detect_format
-from workbench.rules.formats.families import BY_NAME, reader_of
+from workbench.rules.formats.families import BY_NAME, family_of, reader_of
 
 TABS = b"- Use tabs."
 
@@ -80,3 +80,18 @@ def test_any_file_has_a_format_or_a_reason(path: str, data: bytes) -> None:
     assert reason != "none"
     assert found == "plain" or found in BY_NAME
     assert callable(reader_of(found, path))
+
+
+def test_the_directory_that_rules_are_for() -> None:
+    """A file in an agent's own folder is for the directory that folder stands in."""
+    found = {
+        path: match[1]
+        for path in (".claude/CLAUDE.md", "a/.claude/CLAUDE.md", "a/b/AGENTS.md", "m/.cursor/rules/x/y.mdc")
+        if (match := family_of(path))
+    }
+    assert found == {
+        ".claude/CLAUDE.md": "",
+        "a/.claude/CLAUDE.md": "a",
+        "a/b/AGENTS.md": "a/b",
+        "m/.cursor/rules/x/y.mdc": "m",
+    }

@@ -37,13 +37,16 @@ def test_lists_inline_indented_and_broken_over_lines() -> None:
 
 
 def test_text_values() -> None:
-    """Quotes go, comments go, folded text is kept, a hash inside a word stays."""
-    front = head('a: \'x: y\' # why\nb: C# code\nc: >\n  one\n  two\nd:\ne: "q\\"r"')
+    """Quotes go, quotes inside of them stay, comments go, folded text is kept, a hash inside a word stays."""
+    front = head("a: 'x: y' # why\nb: C# code\nc: >\n  one\n  two\nd:\ne: \"q\\\"r\"\nf: 'it''s'\ng: 'a' b")
     assert front.fields["a"] == "x: y"
     assert front.fields["b"] == "C# code"
     assert front.fields["c"] == "one\ntwo"
     assert front.fields["d"] == ""
-    assert front.fields["e"] == 'q\\"r'
+    assert front.fields["e"] == 'q"r'
+    assert front.fields["f"] == "it's"
+    assert front.fields["g"] == "'a' b"
+    assert front.ends == {"a": 2, "b": 3, "c": 6, "d": 7, "e": 8, "f": 9, "g": 10}
 
 
 def test_broken_head_warns_with_its_line() -> None:

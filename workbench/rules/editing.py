@@ -189,16 +189,16 @@ def _by_halves(
 
 
 def _attempt(parsed: Parsed, patches: Mapping[int, Patch]) -> tuple[bytes, ReadBack]:
-    data = _apply(parsed.file, sorted(patches.items(), key=lambda item: (item[1].start, item[1].stop)))
+    data = apply_patches(parsed.file, sorted(patches.values(), key=lambda patch: (patch.start, patch.stop)))
     return data, read_back(parsed, patches, parse_again(data, parsed))
 
 
-def _apply(file: TextFile, patches: Sequence[tuple[int, Patch]]) -> bytes:
-    """Return the file with runs of its lines replaced. Lines that stay keep their bytes and their end."""
+def apply_patches(file: TextFile, patches: Sequence[Patch]) -> bytes:
+    """Return the file with runs of its lines replaced, in order. Lines that stay keep their bytes and end."""
     raw: list[str] = []
     ends: list[str] = []
     at = 0
-    for _, patch in patches:
+    for patch in patches:
         raw.extend(file.raw[at : patch.start])
         ends.extend(file.ends[at : patch.start])
         for laid in patch.lines:
@@ -212,11 +212,11 @@ def _apply(file: TextFile, patches: Sequence[tuple[int, Patch]]) -> bytes:
     raw.extend(file.raw[at:])
     ends.extend(file.ends[at:])
     open_ended = bool(file.ends) and file.ends[-1] in ("", "\r")
-    grown = at == len(file.raw) and bool(patches) and patches[-1][1].lines
+    grown = at == len(file.raw) and bool(patches) and patches[-1].lines
     for index in range(len(ends) - 1):
         if ends[index] in ("", "\r"):
             ends[index] = file.end  # was the last line without an end, and is followed by others now
-    if open_ended and grown and patches[-1][1].lines[-1].index is None:
+    if open_ended and grown and patches[-1].lines[-1].index is None:
         ends[-1] = ""
     return join_lines(file, raw, ends)
 

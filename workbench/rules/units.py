@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.rules.formats.managed import Stated, managed_lines, read_entries
+from workbench.rules.formats.managed import Stated, managed_lines, reach_in, read_entries
 from workbench.rules.formats.markdown import Block, Kind, blocks
 from workbench.rules.instructions import judge, negative_lead
 from workbench.rules.prose import bare, plain
@@ -76,7 +76,8 @@ def _between(lines: Sequence[str], start: int, stop: int) -> Iterable[Unit]:
     if not any(line.strip() for line in lines[start:stop]):
         return
     for unit in _split(list(lines[start:stop]), 0, [])[0]:
-        yield replace(unit, line=unit.line + start, end_line=unit.end_line + start)
+        kind = Kind.TAG if reach_in(lines[unit.line - 1 + start]) else unit.kind
+        yield replace(unit, kind=kind, line=unit.line + start, end_line=unit.end_line + start)
 
 
 def _split(lines: list[str], start: int, headings: Headings) -> tuple[tuple[Unit, ...], Warnings]:

@@ -21,7 +21,7 @@ class Family:
 
 
 def _family(name: str, path: str, read: Callable[[FrontMatter], Reach]) -> Family:
-    return Family(name, re.compile(rf"(?:(?P<dir>.+)/)?{path}"), read)
+    return Family(name, re.compile(rf"(?:(?P<dir>.+?)/)??{path}"), read)
 
 
 FAMILIES = (

@@ -14,6 +14,10 @@ Value = str | tuple[str, ...]
 _KEY = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|([A-Za-z_][\w.-]*))\s*:(?:\s+(.*)|)$""")
 _ITEM = re.compile(r"^\s*-(?:\s+(.*)|)$")
 _COMMENT = re.compile(r"(?<=\s)#\s")
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$""")
+_BACKSLASH = re.compile(r"\\([\\\"])")
+_PLAIN = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`]")
+_AMBIGUOUS = re.compile(r":(?:\s|$)|\s#|^(?:true|false|yes|no|on|off|null|[\d.+-]+)$", re.IGNORECASE)
 _MAX_LINES = 500
 
 
@@ -22,13 +26,14 @@ class FrontMatter:
     """The fields of a file's head, each as text or a list of texts, in the order they stand.
 
     `body_start` is the index of the first line after it (0 when there is none). `lines` gives the 1-based
-    line of each key. `warnings` are (line, message).
+    line of each key, `ends` the last line of its value. `warnings` are (line, message).
     """
 
     fields: dict[str, Value] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     body_start: int = 0
     warnings: tuple[tuple[int, str], ...] = ()
+    ends: dict[str, int] = field(default_factory=dict)
 
     def text(self, *keys: str) -> str:
         """Return the first of the keys that is present, as one text; empty if none is."""
@@ -61,8 +66,8 @@ def read_front_matter(lines: list[str]) -> FrontMatter:
     block = lines[start + 1 : end]
     if any(line.strip() for line in block) and not any(_KEY.match(line) for line in block):
         return FrontMatter()
-    fields, where, warnings = _read_fields(block, start + 2)
-    return FrontMatter(fields, where, end + 1, tuple(warnings))
+    fields, where, warnings, ends = _read_fields(block, start + 2)
+    return FrontMatter(fields, where, end + 1, tuple(warnings), ends)
 
 
 def _closing(lines: list[str], start: int) -> int | None:
@@ -74,9 +79,10 @@ def _closing(lines: list[str], start: int) -> int | None:
 
 def _read_fields(
     block: list[str], first_line: int
-) -> tuple[dict[str, Value], dict[str, int], list[tuple[int, str]]]:
+) -> tuple[dict[str, Value], dict[str, int], list[tuple[int, str]], dict[str, int]]:
     fields: dict[str, Value] = {}
     where: dict[str, int] = {}
+    ends: dict[str, int] = {}
     warnings: list[tuple[int, str]] = []
     index = 0
     while index < len(block):
@@ -98,7 +104,11 @@ def _read_fields(
             )
         fields[key] = value
         where[key] = first_line + start
-    return fields, where, warnings
+        last = index
+        while last > start + 1 and (not block[last - 1].strip() or block[last - 1].lstrip().startswith("#")):
+            last -= 1
+        ends[key] = first_line + last - 1
+    return fields, where, warnings, ends
 
 
 def _read_value(tail: str, block: list[str], index: int) -> tuple[Value, int]:
@@ -137,12 +147,23 @@ def _inline_list(text: str) -> tuple[str, ...]:
 
 
 def _scalar(text: str) -> str:
-    if len(text) >= 2 and text[0] in "\"'":
-        end = text.find(text[0], 1)
-        while end > 0 and text[0] == '"' and text[end - 1] == "\\":
-            end = text.find('"', end + 1)
-        rest = text[end + 1 :].strip()
-        if end > 0 and (not rest or rest.startswith("#")):
-            return text[1:end]
+    if text[:1] in ("'", '"'):
+        quoted = _QUOTED.match(text)
+        if quoted:
+            if text[0] == "'":
+                return quoted[1][1:-1].replace("''", "'")
+            return _BACKSLASH.sub(r"\1", quoted[1][1:-1])
     comment = _COMMENT.search(text)
     return text[: comment.start()].strip() if comment else text.strip()
+
+
+def scalar(text: str) -> str:
+    """Return a text as a value after `key: `, quoted only where it would be read as something else."""
+    text = " ".join(text.split())
+    plain = _PLAIN.match(text) and not _AMBIGUOUS.search(text)
+    return text if plain or not text else quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Return a text in double quotes."""
+    return '"' + re.sub(r'([\\"])', r"\\\1", text) + '"'

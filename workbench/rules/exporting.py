@@ -1,0 +1,181 @@
+"""Rules written to the files of another agent: what is exported where, and what those files say afterwards.
+
+Rules that stand in a file of the target stay there and are edited in place. Rules from elsewhere go into the
+parts and files that the workbench keeps: one part at the end of a single file, or one file for each way that
+rules apply. Pure: callers read the files and write what comes back. A second export changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.errors import UsageError
+from workbench.records.rules import Rule
+from workbench.rules.building import worded
+from workbench.rules.editing import try_edits
+from workbench.rules.editing_units import Delete, Edit, Parsed, Replace, as_written, parse
+from workbench.rules.formats.families import family_of
+from workbench.rules.formats.managed import managed_lines
+from workbench.rules.managed_files import Anchor, write_part
+from workbench.rules.placement import TARGETS, Target, Wanted, place
+from workbench.rules.rescoping import rescoped
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file of the target. `data` is None for a file that is to be removed, `before` for a new one.
+
+    `anchors` (rule id, first line, last line) say where each rule stands in it now, in order of lines.
+    `notes` are sentences for people: what could not be written as it is, and why.
+    """
+
+    path: str
+    before: bytes | None
+    data: bytes | None
+    anchors: tuple[Anchor, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to write."""
+        return self.data != self.before
+
+
+def export_files(
+    rules: Sequence[Rule],
+    target: str,
+    existing: Mapping[str, bytes],
+    *,
+    anchors: Mapping[str, Sequence[Anchor]] | None = None,
+    removed: Collection[str] = (),
+    directories: Collection[str] | None = None,
+    include_home: bool = False,
+) -> tuple[ExportedFile, ...]:
+    """Return the files of a target with these rules in them, in order of their paths.
+
+    `existing` are files by project-relative path, of which the target's are looked at; `anchors` say which
+    rules stand in them, copies that an earlier export made included; `removed` are ids whose lines are to go.
+    Without `directories` (the project's) any directory may get a nested file. Rules of the user's home stay
+    out unless asked for, and so do disabled rules and those for other tools; none of them leaves a place that
+    people gave it.
+    Raises: UsageError for an unknown target; ParseError with path and line where a file can't be added to.
+    """
+    kind = TARGETS.get(target)
+    if kind is None:
+        raise UsageError(f"nothing exports to {target!r}", hint=f"Use one of: {', '.join(sorted(TARGETS))}.")
+    known = {rule.id: rule for rule in rules}
+    drafts = {
+        path: _in_place(path, data, (anchors or {}).get(path, ()), known, frozenset(removed))
+        for path, data in sorted(existing.items())
+        if _belongs(path, kind)
+    }
+    standing = {identifier for draft in drafts.values() for identifier, _, _ in draft.own}
+    said = {_said(known[identifier]) for identifier in standing}
+    going = [
+        rule
+        for rule in known.values()
+        if rule.id not in standing
+        and _said(rule) not in said
+        and _exportable(rule, kind, drafts, include_home=include_home)
+    ]
+    wanted = place(going, kind, {path: draft.data for path, draft in drafts.items()}, directories)
+    return tuple(
+        _finished(path, drafts.get(path), wanted.get(path, Wanted())) for path in sorted({*drafts, *wanted})
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A file whose own rules are brought up to date. `copies` are texts in it that an export wrote."""
+
+    before: bytes
+    data: bytes
+    own: tuple[Anchor, ...]
+    copies: frozenset[str]
+    notes: tuple[str, ...]
+
+
+def _belongs(path: str, kind: Target) -> bool:
+    found = family_of(path)
+    return found is not None and found[0].name in kind.families
+
+
+def _in_place(
+    path: str, data: bytes, anchors: Sequence[Anchor], known: Mapping[str, Rule], removed: frozenset[str]
+) -> _Draft:
+    """Edit the rules that stand in a file outside of the managed part."""
+    parsed = parse(data)
+    part = managed_lines(parsed.lines) or range(0)
+    own = [anchor for anchor in anchors if anchor[1] - 1 not in part]
+    stay = [anchor for anchor in own if anchor[0] in known]
+    edits = list(_edits(parsed, own, known, removed))
+    result = try_edits(data, [edit for _, edit in edits])
+    refused = [
+        f"{path}:{told.line}: rule {edits[told.at][0]} stays as it is: {told.reason}"
+        for told in result.refused
+    ]
+    lines = [
+        (identifier, *result.lines.get((line, end_line), (line, end_line)))
+        for identifier, line, end_line in stay
+    ]
+    after, moved, notes = rescoped(path, result.data, [known[identifier] for identifier, _, _ in lines])
+    texts = {(unit.line, unit.end_line): unit.text for unit in parsed.units if unit.stated is not None}
+    copies = frozenset(texts[line, end] for _, line, end in anchors if (line, end) in texts)
+    return _Draft(
+        data,
+        after,
+        tuple((identifier, line + moved, end + moved) for identifier, line, end in lines),
+        copies,
+        (*refused, *(f"{path}: {note}" for note in result.notes), *notes),
+    )
+
+
+def _edits(
+    parsed: Parsed, own: Iterable[Anchor], known: Mapping[str, Rule], removed: frozenset[str]
+) -> Iterable[tuple[str, Edit]]:
+    """Yield (rule id, edit) for the rules that read differently now, or are to go."""
+    seen: set[tuple[int, int]] = set()
+    for identifier, line, end_line in own:
+        at = parsed.by_lines.get((line, end_line))
+        if (line, end_line) in seen:
+            continue  # two rules with the same words stand in one place
+        seen.add((line, end_line))
+        if identifier in known:
+            text = known[identifier].rule
+            if at is None or _normal(worded(parsed.units[at])) != _normal(as_written(text)):
+                yield identifier, Replace(line, end_line, text)
+        elif identifier in removed and at is not None:
+            yield identifier, Delete(line, end_line)
+
+
+def _exportable(rule: Rule, kind: Target, files: Collection[str], *, include_home: bool) -> bool:
+    """Whether a rule that has no place of its own in the target's files gets one."""
+    where = rule.provenance
+    if not as_written(rule.rule) or (where is not None and where.home and not include_home):
+        return False
+    if not rule.enabled and (where is None or where.file not in files):
+        return False
+    tools = {tool.casefold().replace("_", "-") for tool in rule.tool_targets}
+    return not tools or not tools.isdisjoint(kind.tools)
+
+
+def _said(rule: Rule) -> tuple[str, tuple[str, ...]]:
+    return _normal(rule.rule), tuple(sorted(rule.scope))
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _finished(path: str, draft: _Draft | None, wanted: Wanted) -> ExportedFile:
+    """Write the managed part of a file and say where everything stands."""
+    if draft is None:
+        part = write_part(path, None, wanted, ())
+        return ExportedFile(path, None, part.data, part.anchors, part.notes)
+    part = write_part(path, draft.data, wanted, draft.copies)
+    own = [(identifier, part.line(line), part.line(end)) for identifier, line, end in draft.own]
+    anchors = (
+        () if part.data is None else sorted([*own, *part.anchors], key=lambda found: (found[1], found[0]))
+    )
+    return ExportedFile(path, draft.before, part.data, tuple(anchors), (*draft.notes, *part.notes))
