@@ -263,17 +263,18 @@ def show(item: Conflict, rules: dict[str, Rule]) -> None:
 
 def speed(rules: Sequence[Rule]) -> None:
     """Print how long collections of several sizes take by words alone, and the memory of all of it."""
-    print("| rules | seconds | pairs found | 10 rules changed, seconds |\n|---|---|---|---|")
+    print("| rules | CPU seconds | pairs found | 10 rules changed |\n|---|---|---|---|")
     for size in SIZES:
         many = enlarged(rules, size)
         clear()
-        started = time.perf_counter()
+        started = time.process_time()
         found = find_conflicts(many)
-        whole = time.perf_counter() - started
+        whole = time.process_time() - started
         changed = {rule.id for rule in many[:10]}
-        started = time.perf_counter()
+        clear()
+        started = time.process_time()
         find_conflicts(many, changed=changed)
-        print(f"| {size} | {whole:.1f} | {len(found)} | {time.perf_counter() - started:.1f} |", flush=True)
+        print(f"| {size} | {whole:.1f} | {len(found)} | {time.process_time() - started:.1f} |", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
         1 << 20 if sys.platform == "darwin" else 1024
     )

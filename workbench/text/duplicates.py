@@ -37,11 +37,17 @@ _SPAN = re.compile(r"(`+[^`\n]*`+)")
 def normal_text(text: str) -> str:
     """Return a text without what makes no difference: case outside of code, Markdown marks, white space,
     punctuation at the end. Two texts with one normal form say the same."""
-    text = _LINK.sub(lambda match: match[1] or "", _MARK.sub("", text))
+    text = _MARK.sub("", text)
+    if "[" in text:
+        text = _LINK.sub(lambda match: match[1] or "", text)
     pieces = _SPAN.split(text)
-    pieces[::2] = [_EMPHASIS.sub("", piece).replace("’", "'").casefold() for piece in pieces[::2]]
+    pieces[::2] = [_plain(piece).replace("’", "'").casefold() for piece in pieces[::2]]
     pieces[1::2] = [piece.strip("`") for piece in pieces[1::2]]
     return " ".join("".join(pieces).split()).rstrip(" .,;:!")
+
+
+def _plain(piece: str) -> str:
+    return _EMPHASIS.sub("", piece) if "*" in piece or "__" in piece else piece
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:

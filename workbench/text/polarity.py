@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 _CONTRACTED = re.compile(
-    r"\b(ca|wo|sha|do|does|did|is|are|was|were|should|must|could|would|has|have|had|need)n['’]?t\b"
+    r"\b(ca|wo|sha|do|does|did|is|are|was|were|should|must|could|would|has|have|had|need)n't\b"
 )
 _SPELLED = {"ca": "can", "wo": "will", "sha": "shall"}
 _CANNOT = re.compile(r"\bcannot\b")
@@ -51,6 +51,11 @@ _NO_DENIAL: Final = (
     (re.compile(r"\bnot (?:recommended|advised|encouraged)\b"), "discouraged"),
 )
 
+_MAY_DENY = re.compile(
+    r"n't\b|\bcannot\b|\bn(?:ot?|ever|one)\b|\bwithout\b|\bavoid\b|\bother\b|\banother\b|\bdoubt\b"
+)
+"""What any of the rewordings needs; most clauses have none of it."""
+
 DENIALS: Final = frozenset(
     """
     not never no none nothing nobody neither nor avoid avoids avoiding avoided refrain refraining forbid
@@ -76,6 +81,8 @@ def spell_out(clause: str) -> str:
     """Return a clause in lower case with contractions written out, and bounds and names that only look like
     denials reworded: "mustn't exceed" as "at most"."""
     text = clause.lower().replace("’", "'")
+    if not _MAY_DENY.search(text):
+        return text
     text = _CONTRACTED.sub(lambda match: f"{_SPELLED.get(match[1], match[1])} not", text)
     text = _CANNOT.sub("can not", text)
     text = _AT_MOST.sub("at most", text)

@@ -28,6 +28,8 @@ SUBSUMED_SHARE: Final = 0.5
 """Share of the longer statement that the shorter one must make up."""
 
 _SPACE = re.compile(r"\s+")
+_AFTER = re.compile(r"(\W*)([\w.-]*)")
+_CLOSING = frozenset(",;:.()[]—–")
 _DIRECTED = re.compile(r"^(.*)\b(to|into|from|by|than)\b(.*)$")
 
 
@@ -182,11 +184,20 @@ def _within(mine: Statement, theirs: Statement) -> bool:
 def _ends(statement: Statement, term: str) -> bool:
     """Whether a term is the last word of its phrase: "validation" is in "form validation", not in "validation
     rules"."""
-    word = re.escape(dict(statement.words)[term])
-    match = re.search(rf"(?<![\w-]){word}(?![\w-])(\W*)([\w.-]*)", statement.text, re.IGNORECASE)
-    if match is None:
-        return True
-    return not match[2] or bool(set(match[1]) & set(",;:.()[]—–")) or not statement_terms(match[2])
+    word, text = dict(statement.words)[term], statement.text.lower()
+    start = text.find(word)
+    while start >= 0:
+        if not _inside_word(text, start - 1) and not _inside_word(text, start + len(word)):
+            match = _AFTER.match(text, start + len(word))
+            if match is None or not match[2] or set(match[1]) & _CLOSING:
+                return True
+            return not statement_terms(match[2])
+        start = text.find(word, start + 1)
+    return True
+
+
+def _inside_word(text: str, at: int) -> bool:
+    return 0 <= at < len(text) and (text[at].isalnum() or text[at] in "_-")
 
 
 def _turned(left: Reading, right: Reading) -> bool:
