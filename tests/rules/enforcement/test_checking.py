@@ -245,6 +245,7 @@ def test_what_cannot_be_searched_asks() -> None:
     verdict = check_call([rule(Check(pattern="x", decision=Decision.DENY))], bash("y" * (MAX_TEXT + 1)))
     assert verdict.decision == "ask"
     assert "too long" in verdict.why
+    assert check_call([rule(PUSH)], bash("'" + "git a " * 1_000)).decision == "ask"
 
 
 def test_an_unreadable_command_is_told() -> None:

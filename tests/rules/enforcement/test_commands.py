@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import UsageError
-from workbench.rules.enforcement.commands import find_commands, index_commands, like, parse_command
+from workbench.rules.enforcement.commands import (
+    MAX_TRIES,
+    find_commands,
+    index_commands,
+    like,
+    parse_command,
+)
 from workbench.rules.enforcement.shell import MAX_CHARS, read_shell
 
 
@@ -109,9 +115,11 @@ def test_an_unreadable_line_is_searched_by_words() -> None:
 
 
 def test_what_is_too_much_to_search_matches() -> None:
-    """A line that repeats the program more often than is searched does not pass."""
-    assert found("git push --force", "git a " * MAX_CHARS)
-    assert not found("git push --force", "hg a " * MAX_CHARS)
+    """A line too long, or with the program too often, does not pass: it comes back without words."""
+    for line in ("git a " * MAX_CHARS, "'" + "git a " * (MAX_TRIES + 1)):
+        commands = index_commands([read_shell(line)])
+        assert [found.words for found in find_commands(parse_command("git push --force"), commands)] == [()]
+        assert find_commands(parse_command("hg push"), commands) == ()
 
 
 @pytest.mark.parametrize(

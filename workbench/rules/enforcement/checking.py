@@ -136,14 +136,18 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
     """Return the breach of a rule if every given field of its check holds."""
     if check.tools and not any(like(name.casefold(), found.call.tool.casefold()) for name in check.tools):
         return None
-    told, doubts = [], []
+    told, doubts, decision = [], [], check.decision
     commands: tuple[Simple, ...] | None = None
     if check.command:
         patterns = parse_commands(check.command)
         commands = tuple(hit for pattern in patterns for hit in find_commands(pattern, found.commands))
         if not commands:
             return None
-        told.append(f"it runs `{_short(' '.join(commands[0].words))}`")
+        if not commands[0].words:
+            decision = min(decision, Decision.ASK, key=_STRENGTH.__getitem__)
+            told.append(f"it may run `{_short(check.command)}`, and is too long to be searched")
+        else:
+            told.append(f"it runs `{_short(' '.join(commands[0].words))}`")
         if found.faults:
             doubts.append(f"the command could not be read whole: {found.faults[0]}")
     if check.paths:
@@ -154,6 +158,7 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
         told.append(f"it {'changes' if use.writes else 'uses'} {_short(use.path)}")
     if check.pattern:
         if found.too_long:
+            decision = min(decision, Decision.ASK, key=_STRENGTH.__getitem__)
             doubts.append("its texts are too long to be searched")
         else:
             text = next(
@@ -162,9 +167,6 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
             if text is None:
                 return None
             told.append(f"its input has `{_short(text)}`")
-    decision = check.decision
-    if check.pattern and found.too_long and decision is Decision.DENY:
-        decision = Decision.ASK
     told = told or [f"it is a call of {_short(found.call.tool)}"]
     decides = rule.authority is Authority.ABSOLUTE
     return Breach(rule, decision, " and ".join(told), decides, "; ".join(doubts))

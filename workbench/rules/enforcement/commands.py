@@ -35,7 +35,8 @@ from workbench.rules.enforcement.words import UNKNOWN, Simple
 from workbench.rules.enforcement.wrappers import program_name
 
 MAX_PATTERN = 1_000  # characters
-MAX_TRIES = 200
+MAX_TRIES = 100
+MAX_SEARCHED = 500_000  # characters of a line that cannot be read
 _WINDOW = 100  # words after a program's name, in a line that cannot be read
 _MAX_CLUSTER = 5  # letters; a longer word after one dash is a long option
 _LEAST_ABBREVIATED = 5  # characters of a long option with its dashes
@@ -94,10 +95,19 @@ def _runs_apart(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The commands of one tool call by program name; `lines` are those that could not be read whole."""
+    """The commands of one tool call by program name, and the words of lines that could not be read whole."""
 
     by_program: Mapping[str, tuple[Simple, ...]]
-    lines: tuple[ShellLine, ...]
+    unread: tuple[Unread, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A line as words, with where each program's name stands; without either where it is too long."""
+
+    text: str
+    words: tuple[str, ...]
+    places: Mapping[str, tuple[int, ...]]
 
 
 def index_commands(lines: Iterable[ShellLine]) -> Commands:
@@ -110,47 +120,59 @@ def index_commands(lines: Iterable[ShellLine]) -> Commands:
                 name = program_name(command.words[0])
                 found.setdefault(UNKNOWN if UNKNOWN in name else name, []).append(command)
     return Commands(
-        {name: tuple(same) for name, same in found.items()}, tuple(line for line in kept if line.fault)
+        {name: tuple(same) for name, same in found.items()},
+        tuple(_unread(line.text) for line in kept if line.fault),
     )
+
+
+def _unread(text: str) -> Unread:
+    if len(text) > MAX_SEARCHED:
+        return Unread(text.casefold(), (), {})
+    words = tuple(_TOKEN.findall(text.replace("\\\n", " ")))
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        places.setdefault(program_name(word), []).append(place)
+    return Unread(text, words, {name: tuple(found[: MAX_TRIES + 1]) for name, found in places.items()})
 
 
 def find_commands(pattern: CommandPattern, commands: Commands) -> tuple[Simple, ...]:
     """Return the commands that the pattern matches.
 
     A line that could not be read whole is also searched word by word, from every word that is the program:
-    what matches there comes back as a command of those words. Of a line in which that word is repeated more
-    than MAX_TRIES times, the rest counts as matching: what cannot be searched is not let pass.
+    what matches there comes back as a command of those words. Where that is too much, for a long line or a
+    program named more than MAX_TRIES times, a command without words comes back: what cannot be searched is
+    not let pass.
     """
-    names = [pattern.program, UNKNOWN]
-    if "*" in pattern.program:
-        names = [*sorted(name for name in commands.by_program if like(pattern.program, name)), UNKNOWN]
     found = [
         command
-        for name in names
+        for name in (*_names(pattern.program, commands.by_program), UNKNOWN)
         for command in commands.by_program.get(name, ())
         if matches(pattern, command.words)
     ]
     if not found:
-        found = [command for line in commands.lines for command in _by_words(pattern, line.text)]
+        found = [command for line in commands.unread for command in _by_words(pattern, line)]
     return tuple(found)
 
 
-def _by_words(pattern: CommandPattern, text: str) -> Iterator[Simple]:
-    tokens = tokens_of(text)
-    places = [place for place, token in enumerate(tokens) if _same_program(pattern.program, token)]
-    for place in places[:MAX_TRIES]:
-        words = tokens[place : place + _WINDOW]
-        if matches(pattern, words):
-            yield Simple(words)
+def _names(wanted: str, known: Iterable[str]) -> list[str]:
+    return sorted(name for name in known if like(wanted, name)) if "*" in wanted else [wanted]
+
+
+def _by_words(pattern: CommandPattern, line: Unread) -> Iterator[Simple]:
+    if not line.words:
+        if all(part in line.text for part in pattern.program.split("*")):
+            yield Simple(())
+        return
+    for name in _names(pattern.program, line.places):
+        places = line.places.get(name, ())
+        for place in places[:MAX_TRIES]:
+            words = line.words[place : place + _WINDOW]
+            if matches(pattern, words):
+                yield Simple(words)
+                return
+        if len(places) > MAX_TRIES:
+            yield Simple(())
             return
-    if len(places) > MAX_TRIES:
-        yield Simple(tokens[places[MAX_TRIES] :][:_WINDOW])
-
-
-@lru_cache(maxsize=64)
-def tokens_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text that is no readable shell line."""
-    return tuple(_TOKEN.findall(text.replace("\\\n", " ")))
 
 
 def matches(pattern: CommandPattern, words: Sequence[str]) -> bool:
