@@ -77,10 +77,11 @@ def write_atomic(path: Path, data: bytes) -> None:
         sync_dir(path.parent)
 
 
-def replace_file(path: Path, data: bytes, *, expected: bytes | None) -> None:
+def replace_file(path: Path, data: bytes | None, *, expected: bytes | None) -> None:
     """Replace a file of the user's that has the content `expected`, or make it where that is None.
 
-    Permissions stay, links are followed. Raises: StoreError; then what was there still is.
+    With `data` None the file is removed. Permissions stay, links are followed.
+    Raises: StoreError; then what was there still is.
     """
     target = path.resolve()
     with translated(f"writing {path}"):
@@ -92,6 +93,9 @@ def replace_file(path: Path, data: bytes, *, expected: bytes | None) -> None:
             raise StoreError(
                 f"{path} changed while it was about to be written", hint="Nothing was written: run it again."
             )
+        if data is None:
+            path.unlink()
+            return
         mode = target.stat().st_mode & 0o7777 if found is not None else None
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.{new_id()}.tmp")

@@ -33,8 +33,8 @@ class Adapters:
     `latest(kind)` gives the directory of the current generation, None before the first, or says that it is
     damaged; `publish(kind, write)` makes a new one and returns its directory. `home` is the user's home, None
     when rule files there are not to be read. `replace_file(path, data, expected)` writes a file of the user's
-    that has the bytes `expected`, None for a new one. `control` is None outside a repository. `degraded` names what is
-    missing, `notes` say why in sentences.
+    that has the bytes `expected`, None for a new one; `data` None removes it. `control` is None outside a
+    repository. `degraded` names what is missing, `notes` say why in sentences.
     """
 
     root: Path
@@ -48,7 +48,7 @@ class Adapters:
     lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
     lister: Lister
-    replace_file: Callable[[Path, bytes, bytes | None], None]
+    replace_file: Callable[[Path, bytes | None, bytes | None], None]
     control: VersionControl | None = None
     degraded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

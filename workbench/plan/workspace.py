@@ -205,6 +205,16 @@ class Workspace:
         adapters = self.adapters
         return listed_rule_files(adapters.root, adapters.lister, self.limits.max_bytes)[0]
 
+    def directories(self) -> frozenset[str]:
+        """Return the project's directories that hold listed files, without the root."""
+        found: set[str] = set()
+        for path in self.adapters.lister(None).paths:
+            parent = path.rpartition("/")[0]
+            while parent and parent not in found:
+                found.add(parent)
+                parent = parent.rpartition("/")[0]
+        return frozenset(found)
+
     def look(self) -> Stored:
         """Return what is stored and how it compares with the disk; nothing is brought in step."""
         notes: list[str] = []

@@ -21,7 +21,8 @@ class RuleStore:
     """Where rules come from and go to. `home` is None when the user's own rule files are not to be read.
 
     `publish` and `latest` keep a generation of a kind; `lock` is held while journals are read and written.
-    `replace_file(path, data, expected)` writes a rule file that has the bytes `expected`, None for a new one.
+    `replace_file(path, data, expected)` writes a rule file that has the bytes `expected`, None for a new
+    one; `data` None removes it.
     """
 
     root: Path
@@ -34,7 +35,7 @@ class RuleStore:
     lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
     count_tokens: Callable[[str], int]
-    replace_file: Callable[[Path, bytes, bytes | None], None]
+    replace_file: Callable[[Path, bytes | None, bytes | None], None]
 
     def moment(self) -> str:
         """Return the time as rules carry it."""

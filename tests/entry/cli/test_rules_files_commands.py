@@ -100,3 +100,17 @@ def test_drift_shows_all_three_sides(rule_files: Any, run: Any) -> None:
     assert "- Use tabs for indentation, always.\n" in (rule_files.root / "CLAUDE.md").read_text(
         encoding="utf-8"
     )
+
+
+def test_rules_are_exported(project: Any, run: Any) -> None:
+    """A dry run shows the lines, an export writes them once, and everything stays in step."""
+    dry = run("rules", "export", "--to", "agents", "--dry-run")
+    assert "+- Never log the jwt token of a user." in dry.out
+    assert not (project.root / "AGENTS.md").exists()
+    told = run("rules", "export", "--to", "agents", "--to", "cursor", "--json").json()
+    changed = {file["file"]: file["rules"] for file in told["files"] if file["changed"]}
+    assert changed == {"AGENTS.md": 2, ".cursor/rules/workbench-always.mdc": 2}
+    assert run("rules", "drift").code == exits.OK
+    assert len(run("rules", "list", "--json").json()["rules"]) == 2
+    assert "0 files written" in run("rules", "export", "--to", "agents", "--to", "cursor").err
+    assert run("rules", "export", "--to", "emacs").code == exits.USAGE

@@ -26,6 +26,10 @@ COMMANDS = {
         f"{_PLACE}.rules_files_commands:import_",
         "Import rule files by name, whatever they are called; `rules undo` takes it back.",
     ),
+    "export": Lazy(
+        f"{_PLACE}.rules_files_commands:export",
+        "Write the rules in force into the files of other agents, next to what people wrote there.",
+    ),
     "drift": Lazy(
         f"{_PLACE}.rules_files_commands:drift",
         "Say what changed in rule files behind the store's back, and in the store behind the files'.",

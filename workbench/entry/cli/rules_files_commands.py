@@ -13,8 +13,11 @@ from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.drift import FileDrift, Outcome, Written, look, settle, write_pending
+from workbench.rules.exporting import ExportedFile
 from workbench.rules.merging import FileConflict, FromFile, Incoming, Pending
 from workbench.rules.named import import_named, named_files
+from workbench.rules.placement import TARGETS
+from workbench.rules.publishing import Published, publish
 from workbench.rules.stepping import InStep
 from workbench.text.sanitize import visible_line
 
@@ -72,6 +75,69 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
     total = sum(len(items) for items in changes.values())
     done = "would change" if dry_run else "changed"
     out.say(f"{total:,} rules {done} in {len(changes):,} files" if total else "nothing new to import")
+
+
+@command(
+    examples=(
+        "workbench rules export --to cursor --dry-run",
+        "workbench rules export --to agents --to copilot",
+        "workbench rules export --to claude --home",
+    )
+)
+@click.option(
+    "--to", "targets", type=click.Choice(sorted(TARGETS)), multiple=True, required=True, help="Whose files."
+)
+@click.option("--home", is_flag=True, help="Your own rules as well, which go into the project's files then.")
+@click.option("--dry-run", is_flag=True, help="Show the lines that would be written, and write nothing.")
+def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
+    """Write the rules in force into the files of other agents, next to what people wrote there.
+
+    Rules that stand in such a file stay where they are. The others go into a part of their own, between two
+    comments, or into files named workbench-…; editing them there edits the rule. A second export changes
+    nothing.
+    """
+    results: list[Published] = []
+    with session("export") as work:
+        workspace = work.opened.workspace
+        for target in dict.fromkeys(targets):
+            work.progress(f"exporting to {target}", len(results), len(targets))
+            results.append(
+                publish(
+                    workspace.rule_store(),
+                    workspace.rule_files(),
+                    target,
+                    directories=workspace.directories(),
+                    include_home=home,
+                    dry_run=dry_run,
+                )
+            )
+    out = work.here.out
+    files = [file for found in results for file in found.files]
+    notes = [note for found in results for note in (*found.notes, *(n for f in found.files for n in f.notes))]
+    if work.here.flags.json:
+        told = [
+            {
+                "file": file.path,
+                "rules": len(file.anchors),
+                "changed": file.changed,
+                "diff": list(_lines_of(file)),
+            }
+            for file in files
+        ]
+        out.json({"dry_run": dry_run, "files": told, "notes": notes})
+        return
+    for file in files:
+        if dry_run:
+            for line in _lines_of(file):
+                out.painted(out.style(line, _line_paint(line)))
+        elif file.changed:
+            gone = "removed" if file.data is None else f"{len(file.anchors):,} rules"
+            out.painted(f"{out.style(file.path, '36')}  {gone}")
+    for note in notes:
+        out.warn(note)
+    changed = sum(file.changed for file in files)
+    done = "would be written" if dry_run else "written"
+    out.say(f"{changed:,} files {done}, {len(files) - changed:,} are as they should be")
 
 
 @command(
@@ -191,9 +257,17 @@ def _shown(out: Output, rule: Rule | None) -> str:
 
 
 def _diff(item: Written) -> Iterator[str]:
+    return _changed_lines(item.file, item.before, item.after)
+
+
+def _lines_of(file: ExportedFile) -> Iterator[str]:
+    return _changed_lines(file.path, file.before or b"", file.data or b"")
+
+
+def _changed_lines(name: str, before: bytes, after: bytes) -> Iterator[str]:
     """Yield the lines that a file gains and loses, as a unified diff."""
-    before, after = (data.decode("utf-8", "replace").splitlines() for data in (item.before, item.after))
-    for line in unified_diff(before, after, f"a/{item.file}", f"b/{item.file}", n=1, lineterm=""):
+    old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
+    for line in unified_diff(old, new, f"a/{name}", f"b/{name}", n=1, lineterm=""):
         yield visible_line(line)
 
 
