@@ -112,8 +112,10 @@ def test_hostile_text_is_shown_not_sent(enforce: Any, run: Any) -> None:
 
 def test_suggestions_come_with_the_command_that_accepts_them(project: Any, run: Any) -> None:
     """A rule that names a command is proposed; nothing is applied."""
-    project.write("CLAUDE.md", "# Rules\n\n- Never run `git push --force`.\n- Never log a token.\n")
+    text = "# Rules\n\n- Never run `git push --force`.\n- Never log a token.\n- Don't use `npm`.\n"
+    project.write("CLAUDE.md", text)
     done = run("rules", "check", "--suggest")
+    assert "1 more" in done.err
     assert done.code == exits.OK
     assert done.out.splitlines()[0] == "CLAUDE.md:3  Never run `git push --force`."
     assert done.out.splitlines()[1].startswith("  workbench rules edit rule-")

@@ -9,7 +9,7 @@ import pytest
 
 from workbench.records.rules import Authority, Check, Decision, Rule
 from workbench.rules.enforcement.checking import parse_check
-from workbench.rules.enforcement.suggesting import suggest_check, suggest_checks
+from workbench.rules.enforcement.suggesting import could_be_checked, suggest_check, suggest_checks
 
 
 def check_of(text: str) -> Check | None:
@@ -99,6 +99,7 @@ def test_only_absolute_enabled_rules_without_a_check_are_asked_about() -> None:
     ]
     found = suggest_checks([base, *others])
     assert [one.rule.id for one in found] == ["e", "a"]
+    assert [rule.id for rule in could_be_checked([base, *others])] == ["b"]
     words = shlex.split(found[1].accept)
     assert words[:5] == ["workbench", "rules", "edit", "a", "--check"]
     assert json.loads(words[5]) == {"command": "git push --force", "decision": "deny"}

@@ -159,9 +159,10 @@ def _origin(rule: Rule) -> str:
 
 
 def _suggest(here: Invocation) -> None:
-    from workbench.rules.enforcement.suggesting import suggest_checks
+    from workbench.rules.enforcement.suggesting import could_be_checked, suggest_checks
 
-    found = suggest_checks(current_rules(here))
+    rules = current_rules(here)
+    found, others = suggest_checks(rules), could_be_checked(rules)
     out = here.out
     if here.flags.json:
         out.json(
@@ -185,3 +186,8 @@ def _suggest(here: Invocation) -> None:
         out.say("no absolute rule without a check names a command, a path or a token that can be checked")
     else:
         out.say(f"{len(found)} proposed; a check holds once you run the command under its rule")
+    if others:
+        first = f"workbench rules edit {others[0].id} --authority absolute"
+        out.say(
+            f"{len(others)} more name what can be checked, but are default rules and decide nothing: {first}"
+        )

@@ -153,6 +153,18 @@ def suggest_checks(rules: Iterable[Rule]) -> tuple[Suggestion, ...]:
     )
 
 
+def could_be_checked(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return enabled default rules whose words ask for a check: it would decide if they were absolute."""
+    return tuple(
+        rule
+        for rule in rules
+        if rule.enabled
+        and rule.check is None
+        and rule.authority is Authority.DEFAULT
+        and suggest_check(rule.rule)
+    )
+
+
 def suggest_check(text: str) -> tuple[Check, str] | None:
     """Return (check, the words it is read from) of a rule's text, None if they name nothing checkable."""
     if len(text) > MAX_CHARS:
