@@ -96,6 +96,22 @@ def insert(
     `columns` maps a name to (NumPy's type, values); type `str` is text or None. About 0.5 µs a value, where
     a parameter list costs ten times that. Lone surrogates, which no database holds, become escapes.
     """
+    with _registered(connection, columns):
+        connection.execute(statement)
+
+
+def select(
+    connection: DuckDBPyConnection, statement: str, columns: Mapping[str, tuple[str, Sequence[Any]]]
+) -> list[Any]:
+    """Return the rows of a SELECT that joins `staged`, columns of values as for `insert`."""
+    with _registered(connection, columns):
+        return connection.execute(statement).fetchall()
+
+
+@contextlib.contextmanager
+def _registered(
+    connection: DuckDBPyConnection, columns: Mapping[str, tuple[str, Sequence[Any]]]
+) -> Iterator[None]:
     import numpy as np
 
     staged = {
@@ -106,7 +122,7 @@ def insert(
     }
     connection.register(_STAGED, staged)
     try:
-        connection.execute(statement)
+        yield
     finally:
         connection.unregister(_STAGED)
 

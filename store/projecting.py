@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from store.duck import storable
 from store.journal import FileJournal, Quarantined
 from store.migrations import ForeignSchema
-from store.projections import episodes, measures, models, rules
+from store.projections import episodes, measures, models, rules, usage
 from workbench.ports import Entry
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # Raised when the same entries give other rows than before: tables made by another number are made again.
-PROJECTION: Final = 1
+PROJECTION: Final = 2
 HELD_ROWS: Final = 50_000
 HEAD_BYTES: Final = 256
 
@@ -150,7 +150,9 @@ def fingerprint(journal: FileJournal, stream: str, position: int) -> str:
 
 def _projector(origin: str, stream: str) -> Callable[[DuckDBPyConnection], Projector] | None:
     if stream == rules.STREAM:
-        return lambda connection: rules.RuleProjector(connection, origin)
+        return lambda connection: rules.RuleProjector(connection, origin, int(origin == HOME))
+    if stream == usage.STREAM:
+        return lambda connection: usage.UsageProjector(connection, origin)
     if origin != PROJECT:
         return None
     if _is_metrics(stream):

@@ -113,9 +113,58 @@ class ModelActivated(msgspec.Struct):
 
 
 class RuleRemoved(msgspec.Struct):
-    """A rule is gone."""
+    """A rule is gone; `successor` is the one in its place."""
 
     id: Name
+    successor: str | None = None
+
+
+class RuleUsed(msgspec.Struct):
+    """A session of a tool was given rules."""
+
+    rule_ids: list[str]
+    session_id: str = ""
+    tool: str = ""
+
+
+class ConflictResolved(msgspec.Struct):
+    """Somebody decided about two rules."""
+
+    id: Name
+    left: str = ""
+    right: str = ""
+    action: str = ""
+
+
+class ConflictReopened(msgspec.Struct):
+    """That decision was taken back."""
+
+    id: Name
+
+
+class Anchor(msgspec.Struct):
+    """Where a rule stands in a file."""
+
+    rule_id: str
+    line: Whole
+    end_line: Whole
+    digest: str
+
+
+class FileSynced(msgspec.Struct):
+    """How a rule file stood when it was brought in step."""
+
+    file: Name
+    format: str
+    digest: str
+    anchors: list[Anchor] = []
+    named: bool = False
+
+
+class FileForgotten(msgspec.Struct):
+    """A rule file is gone."""
+
+    file: Name
 
 
 class Measured(msgspec.Struct):

@@ -1,100 +1,279 @@
-"""The rules as their journal last put them, from the stream `rules`."""
+"""The rules in force and how they came about, from the stream `rules` of both journals.
+
+What holds follows from both journals in the order of their entries' ids, but they are read one after the
+other. So every word about a rule, a settled conflict or a rule file has its moment, and the latest counts:
+the tables are the same as the engine's ledger, however the journals were read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from store.duck import insert
-from store.projections.bodies import RuleRemoved, json_text
+from store.duck import insert, select, storable
+from store.projections.bodies import (
+    ConflictReopened,
+    ConflictResolved,
+    FileForgotten,
+    FileSynced,
+    RuleRemoved,
+    json_text,
+)
+from store.projections.usage import UPDATE_USAGE
 from workbench.ports import Entry
+from workbench.records.rule_values import past_ids, value_problems
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 STREAM: Final = "rules"
+CURATION: Final = "curation"
 
-DELETE_RULES: Final = """
-DELETE FROM rules USING staged WHERE rules.origin = staged.origin AND rules.id = staged.id
+SELECT_CLOCK: Final = "SELECT moment FROM rule_clocks WHERE origin = ?"
+PUT_CLOCK: Final = "INSERT OR REPLACE INTO rule_clocks VALUES (?, ?)"
+SELECT_MOMENTS: Final = "SELECT id, moment FROM rule_moments JOIN staged USING (kind, id)"
+PUT_MOMENTS: Final = "INSERT OR REPLACE INTO rule_moments SELECT kind, id, moment FROM staged"
+INSERT_VERSIONS: Final = """
+INSERT INTO rule_versions
+SELECT origin, position, rule_id, change, "at", "by", reason, step, title, undoes, redoes, successor,
+    nullif(version, 0), rule, replaces::JSON::VARCHAR[], usage_count, last_used, body::JSON
+FROM staged
 """
+DELETE_RULES: Final = "DELETE FROM rules USING staged WHERE rules.id = staged.id"
 INSERT_RULES: Final = """
 INSERT INTO rules
 SELECT origin, id, name, rule, category, authority, scope::JSON::VARCHAR[], source, conditions::JSON,
     replaces::JSON::VARCHAR[], created_at, updated_at, metadata::JSON, project_id,
     tool_targets::JSON::VARCHAR[],
     priority, token_cost, usage_count, last_used, tags::JSON::VARCHAR[], version, condition_text, action_text,
-    level, enabled, cooldown, examples::JSON::VARCHAR[], provenance::JSON
+    level, enabled, cooldown, examples::JSON::VARCHAR[], provenance::JSON, "check"::JSON,
+    lineage::JSON::VARCHAR[], position
 FROM staged
 """
+DELETE_CONFLICTS: Final = "DELETE FROM rule_conflicts USING staged WHERE rule_conflicts.id = staged.id"
+INSERT_CONFLICTS: Final = """
+INSERT INTO rule_conflicts SELECT id, origin, left_id, right_id, action, reason, "at", "by" FROM staged
+"""
+DELETE_FILES: Final = "DELETE FROM rule_files USING staged WHERE rule_files.file = staged.id"
+INSERT_FILES: Final = """
+INSERT INTO rule_files SELECT id, origin, format, digest, named, anchors::JSON, "at" FROM staged
+"""
 
-_KEY = {"origin": "str", "id": "str"}
 _JSON = {"scope", "conditions", "replaces", "metadata", "tool_targets", "tags", "examples"}
+_MAYBE_JSON = {"provenance", "check"}
 _NUMBERS = {"priority", "token_cost", "usage_count", "version", "cooldown"}
+_INTEGERS = _NUMBERS | {"position"}
+_FLAGS = {"enabled", "named"}
 _MOST = 2**53
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What is said of, and how the tables take it."""
+
+    name: str
+    delete: str
+    insert: str
+
+
+_KINDS = {
+    kind.name: kind
+    for kind in (
+        _Kind("rule", DELETE_RULES, INSERT_RULES),
+        _Kind("conflict", DELETE_CONFLICTS, INSERT_CONFLICTS),
+        _Kind("file", DELETE_FILES, INSERT_FILES),
+    )
+}
 
 
 class RuleProjector:
-    """Holds back the newest state of each rule. `origin` names the journal the entries are from."""
+    """Holds back the newest word about each rule, conflict and file. `origin` names the journal.
 
-    def __init__(self, connection: DuckDBPyConnection, origin: str) -> None:
+    `rank` puts equal moments of several journals in order.
+    """
+
+    def __init__(self, connection: DuckDBPyConnection, origin: str, rank: int) -> None:
         self._connection = connection
         self._origin = origin
-        self._rules: dict[str, dict[str, Any] | None] = {}
+        self._rank = rank
+        found = connection.execute(SELECT_CLOCK, [origin]).fetchall()
+        self._clock: str = found[0][0] if found else ""
+        self._said: dict[str, dict[str, tuple[str, Row | None]]] = {name: {} for name in _KINDS}
+        self._versions: list[Row] = []
 
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds this projector takes."""
-        return frozenset({"rule.put", "rule.removed"})
+        return frozenset(_TAKEN)
 
     @property
     def held(self) -> int:
         """How many rows are held back."""
-        return len(self._rules)
+        return len(self._versions) + sum(map(len, self._said.values()))
 
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
-        del offset
-        if entry.kind == "rule.removed":
-            self._rules[msgspec.convert(entry.body, RuleRemoved).id] = None
-            return
+        self._clock = max(self._clock, entry.id)
+        _TAKEN[entry.kind](self, offset, entry)
+
+    def put(self, offset: int, entry: Entry) -> None:
+        """A rule holds from now on, and those it replaces do not."""
         rule = msgspec.convert(entry.body, Rule)
         if any(abs(getattr(rule, name)) > _MOST for name in _NUMBERS):
             raise msgspec.ValidationError("a number is out of range")
-        row: dict[str, Any] = {"origin": self._origin}
-        for name in rule.__slots__:
-            value = getattr(rule, name)
-            if name in _JSON:
-                row[name] = json_text(value)
-            elif name == "provenance":
-                row[name] = None if value is None else json_text(value)
-            else:
-                row[name] = value
-        self._rules[rule.id] = row
+        for problem in value_problems(rule):
+            raise msgspec.ValidationError(problem)
+        for old in rule.replaces:
+            self._say("rule", old, None)
+        self._say("rule", rule.id, _rule_row(rule, self._origin, offset))
+        self._versions.append(_version_row(entry, self._origin, offset, rule.id, rule, ""))
+
+    def remove(self, offset: int, entry: Entry) -> None:
+        """A rule holds no longer."""
+        body = msgspec.convert(entry.body, RuleRemoved)
+        self._say("rule", body.id, None)
+        row = _version_row(entry, self._origin, offset, body.id, None, body.successor or "")
+        self._versions.append(row)
+
+    def resolve(self, offset: int, entry: Entry) -> None:
+        """A conflict is settled."""
+        del offset
+        body = msgspec.convert(entry.body, ConflictResolved)
+        row: Row = {
+            "id": body.id,
+            "origin": self._origin,
+            "left_id": body.left,
+            "right_id": body.right,
+            "action": body.action,
+            "reason": _marks(entry)["reason"],
+            "at": entry.at,
+            "by": entry.by,
+        }
+        self._say("conflict", body.id, row)
+
+    def reopen(self, offset: int, entry: Entry) -> None:
+        """A conflict is open again."""
+        del offset
+        self._say("conflict", msgspec.convert(entry.body, ConflictReopened).id, None)
+
+    def sync(self, offset: int, entry: Entry) -> None:
+        """A rule file was brought in step."""
+        del offset
+        body = msgspec.convert(entry.body, FileSynced)
+        row: Row = {
+            "id": body.file,
+            "origin": self._origin,
+            "format": body.format,
+            "digest": body.digest,
+            "named": body.named,
+            "anchors": json_text(body.anchors),
+            "at": entry.at,
+        }
+        self._say("file", body.file, row)
+
+    def forget(self, offset: int, entry: Entry) -> None:
+        """A rule file is gone."""
+        del offset
+        self._say("file", msgspec.convert(entry.body, FileForgotten).file, None)
 
     def flush(self) -> None:
         """Write what is held back."""
-        if not self._rules:
-            return
-        keys = sorted(self._rules)
-        insert(
-            self._connection,
-            DELETE_RULES,
-            {"origin": ("str", [self._origin] * len(keys)), "id": ("str", keys)},
-        )
-        rows = [row for row in (self._rules[key] for key in keys) if row is not None]
-        if rows:
-            columns = {name: (_type(name), [row[name] for row in rows]) for name in rows[0]}
-            insert(self._connection, INSERT_RULES, columns)
-        self._rules.clear()
+        for name, said in self._said.items():
+            if said:
+                self._write(_KINDS[name], said)
+                said.clear()
+        if self._versions:
+            insert(self._connection, INSERT_VERSIONS, _columns(self._versions))
+            self._versions.clear()
+        if self._clock:
+            self._connection.execute(PUT_CLOCK, [self._origin, self._clock])
 
     def finish(self) -> None:
-        """Write what is held back."""
+        """Write what is held back, and how often the rules were used."""
         self.flush()
+        self._connection.execute(UPDATE_USAGE)
+
+    def _say(self, kind: str, identifier: str, row: Row | None) -> None:
+        stored = storable(identifier) or ""
+        self._said[kind][stored] = (f"{self._clock}{self._rank}", row)
+
+    def _write(self, kind: _Kind, said: Mapping[str, tuple[str, Row | None]]) -> None:
+        asked = {"kind": ("str", [kind.name] * len(said)), "id": ("str", list(said))}
+        known = dict(select(self._connection, SELECT_MOMENTS, asked))
+        keys = sorted(key for key, (moment, _) in said.items() if known.get(key, "") <= moment)
+        if not keys:
+            return
+        moments = [{"kind": kind.name, "id": key, "moment": said[key][0]} for key in keys]
+        insert(self._connection, PUT_MOMENTS, _columns(moments))
+        insert(self._connection, kind.delete, {"id": ("str", keys)})
+        rows = [row for key in keys if (row := said[key][1]) is not None]
+        if rows:
+            insert(self._connection, kind.insert, _columns(rows))
+
+
+_TAKEN: Final = {
+    "rule.put": RuleProjector.put,
+    "rule.removed": RuleProjector.remove,
+    "conflict.resolved": RuleProjector.resolve,
+    "conflict.reopened": RuleProjector.reopen,
+    "file.synced": RuleProjector.sync,
+    "file.forgotten": RuleProjector.forget,
+}
+
+
+def _rule_row(rule: Rule, origin: str, offset: int) -> Row:
+    row: Row = {"origin": origin, "position": offset, "lineage": json_text([rule.id, *past_ids(rule)])}
+    for name in rule.__slots__:
+        value = getattr(rule, name)
+        if name in _JSON or (name in _MAYBE_JSON and value is not None):
+            row[name] = json_text(value)
+        else:
+            row[name] = value
+    return row
+
+
+def _version_row(
+    entry: Entry, origin: str, offset: int, identifier: str, rule: Rule | None, successor: str
+) -> Row:
+    return {
+        "origin": origin,
+        "position": offset,
+        "rule_id": identifier,
+        "change": "removed" if rule is None else "put",
+        "at": entry.at,
+        "by": entry.by,
+        **_marks(entry),
+        "successor": successor,
+        "version": 0 if rule is None else rule.version,
+        "rule": None if rule is None else rule.rule,
+        "replaces": None if rule is None else json_text(rule.replaces),
+        "usage_count": 0 if rule is None else rule.usage_count,
+        "last_used": None if rule is None else rule.last_used,
+        "body": None if rule is None else json_text(rule),
+    }
+
+
+def _marks(entry: Entry) -> dict[str, str]:
+    """Return what an entry says of the step it belongs to; an entry without one is a step by itself."""
+    told = entry.body.get(CURATION)
+    marks = told if isinstance(told, Mapping) else {}
+    found = {name: str(marks.get(name) or "") for name in ("reason", "step", "title", "undoes", "redoes")}
+    found["reason"] = found["reason"] or str(entry.body.get("reason") or "")
+    found["step"] = found["step"] or entry.id
+    return found
+
+
+def _columns(rows: list[Row]) -> dict[str, tuple[str, list[Any]]]:
+    return {name: (_type(name), [row[name] for row in rows]) for name in rows[0]}
 
 
 def _type(name: str) -> str:
-    if name in _NUMBERS:
+    if name in _INTEGERS:
         return "int64"
-    return "bool" if name == "enabled" else "str"
+    return "bool" if name in _FLAGS else "str"

@@ -391,12 +391,12 @@ def test_rules_are_what_was_put_last(journal: FileJournal, tmp_path: Path, clock
         "conditions": {"os": ["linux"]},
     }
     journal.append("rules", "rule.put", [rule, {**rule, "id": "b"}, {**rule, "rule": "use spaces"}], by="tui")
-    home.append("rules", "rule.put", [rule], by="tui")
+    home.append("rules", "rule.put", [{**rule, "id": "h"}], by="tui")
     tables.catch_up()
     journal.append("rules", "rule.removed", [{"id": "b"}], by="tui")
 
     assert tables.query("SELECT origin, id, rule, scope, conditions, authority FROM rules ORDER BY 1, 2") == [
-        ("home", "a", "use tabs", ["path:*.go"], '{"os":["linux"]}', "default"),
+        ("home", "h", "use tabs", ["path:*.go"], '{"os":["linux"]}', "default"),
         ("project", "a", "use spaces", ["path:*.go"], '{"os":["linux"]}', "default"),
     ]
 

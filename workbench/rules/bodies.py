@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.errors import ParseError
+from workbench.records.rule_values import value_problems
 from workbench.records.rules import Rule
 
 
@@ -37,26 +38,7 @@ def from_body(body: Mapping[str, Any]) -> Rule:
 
 def problems(rule: Rule) -> tuple[str, ...]:
     """Return what is wrong with a rule's values, one sentence each; empty for a good one."""
-    found = []
-    if not rule.id.strip():
-        found.append("id is empty")
-    if not rule.rule.strip():
-        found.append("rule is empty")
-    if not 0 <= rule.priority <= 100:
-        found.append(f"priority {rule.priority} is outside 0 to 100")
-    found.extend(
-        f"{name} {value} is negative"
-        for name, value in (
-            ("token_cost", rule.token_cost),
-            ("usage_count", rule.usage_count),
-            ("cooldown", rule.cooldown),
-        )
-        if value < 0
-    )
-    if rule.version < 1:
-        found.append(f"version {rule.version} is below 1")
-    if rule.id in rule.replaces:
-        found.append("it replaces itself")
+    found = list(value_problems(rule))
     if rule.check is not None:
         from workbench.rules.enforcement.checking import problems as check_problems  # few rules have one
 

@@ -10,6 +10,8 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import Any, Final
 
+from workbench.records.rule_values import HISTORY as HISTORY
+from workbench.records.rule_values import past_ids as past_ids
 from workbench.records.rules import Rule, rule_id
 
 CONTENT: Final = frozenset({"rule", "condition_text", "action_text"})
@@ -23,15 +25,6 @@ AS_IMPORTED: Final = "as_imported"
 
 MANAGED: Final = "managed"
 """The key of `metadata` that is true of a rule read from a part of a file that the workbench wrote."""
-
-HISTORY: Final = "version_history"
-
-
-def past_ids(rule: Rule) -> tuple[str, ...]:
-    """Return the ids of a rule's earlier versions, oldest first, without its own."""
-    history = rule.metadata.get(HISTORY)
-    told = [str(item.get("rule_id", "")) for item in history if isinstance(item, dict)] if history else []
-    return tuple(dict.fromkeys(found for found in (*told, *rule.replaces) if found and found != rule.id))
 
 
 def next_version(before: Rule, after: Rule, *, reason: str, now: str) -> Rule:
