@@ -109,7 +109,7 @@ def show(identifier: str, words_only: bool) -> None:
     for item in conflict.evidence:
         out.data(f"  {item.score:.2f}  {item.test}: {item.detail}")
     suggestion = conflict.suggestion
-    out.data(f"\nsuggested: {suggestion.action.value.replace('_', '-')}, because {suggestion.why}")
+    out.data(f"\nsuggested: {suggestion.action.value.replace('_', '-')}. {suggestion.why}")
     if suggestion.text:
         out.data(f"  {suggestion.text}")
     out.say(f"workbench rules conflicts resolve {conflict.id[:_SHORT]} --action {'|'.join(_ACTIONS)}")
