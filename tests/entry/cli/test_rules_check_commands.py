@@ -29,7 +29,8 @@ def enforce(project: Any) -> Callable[[Check], Rule]:
         workspace = open_workspace(project.root, Config()).workspace
         book, _ = workspace.sync_rules()
         curator = Curator(workspace.rule_store(), "test")
-        return curator.edit(book.rules[0].id, check=check, authority=Authority.ABSOLUTE, **changes)
+        first = next(rule for rule in book.rules if rule.provenance and rule.provenance.line == 3)
+        return curator.edit(first.id, check=check, authority=Authority.ABSOLUTE, **changes)
 
     return put
 
