@@ -119,6 +119,14 @@ def test_a_text_that_stands_often_gives_each_contradiction_once(rule: Make) -> N
     assert kinds.count(ConflictKind.CONTRADICTORY) == 1
 
 
+def test_the_items_of_a_list_do_not_contradict_each_other(rule: Make) -> None:
+    """Two retry counts are a contradiction, fifty are a table."""
+    texts = [f"Retry failed requests {at} times before giving up" for at in range(50)]
+    rules = [rule(f"r{at:02}", text) for at, text in enumerate(texts)]
+    assert [item.kind for item in find_conflicts(rules[:2])] == [ConflictKind.CONTRADICTORY]
+    assert find_conflicts(rules) == ()
+
+
 def test_progress_is_told_and_vectors_are_checked(rule: Make) -> None:
     """The caller hears of each stage; a wrong number of vectors is refused."""
     heard: list[str] = []

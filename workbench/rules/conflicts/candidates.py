@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -28,9 +29,38 @@ MOST_SHARING: Final = 200
 
 NEIGHBOURS: Final = 8
 
+MOST_VARIANTS: Final = 12
+"""Values that one subject may have among all rules; more are the items of a list ("Return 401 …", "Return
+404 …"), which nobody means to contradict each other."""
+
 _MASK: Final = (1 << 64) - 1
 _LONG: Final = 5  # subjects of this many terms may differ in one
 _MOST_TERMS: Final = 24
+
+
+def without_series(readings: Sequence[Reading]) -> list[Reading]:
+    """Return the readings without claims whose subject has very many values: cases, not opposites."""
+    variants: dict[int, set[int]] = defaultdict(set)
+    subjects = [[_subject(claim) for claim in reading.claims] for reading in readings]
+    for reading, keys in zip(readings, subjects, strict=True):
+        for claim, key in zip(reading.claims, keys, strict=True):
+            if len(variants[key]) <= MOST_VARIANTS:
+                variants[key].add(_hash(repr(_variant(claim))))
+    crowded = {key for key, values in variants.items() if len(values) > MOST_VARIANTS}
+    if not crowded:
+        return list(readings)
+    return [
+        replace(
+            reading,
+            claims=tuple(one for one, key in zip(reading.claims, keys, strict=True) if key not in crowded),
+        )
+        for reading, keys in zip(readings, subjects, strict=True)
+    ]
+
+
+def _subject(statement: Statement) -> int:
+    """Return the key of a statement's whole subject."""
+    return sum(_hash(term) for term in next(_skeletons(statement))) & _MASK
 
 
 def by_subject(readings: Sequence[Reading]) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from workbench.records.conflicts import Conflict, conflict_id
 from workbench.records.rules import Rule
-from workbench.rules.conflicts.candidates import by_rare_terms, by_subject, by_terms, by_vectors
+from workbench.rules.conflicts.candidates import (
+    by_rare_terms,
+    by_subject,
+    by_terms,
+    by_vectors,
+    without_series,
+)
 from workbench.rules.conflicts.compare import compare, differing_words
 from workbench.rules.conflicts.reading import Reading, read_rule
 from workbench.rules.conflicts.scopes import reaches_overlap
@@ -55,6 +61,8 @@ def find_conflicts(
     touched = None if changed is None else [reading.rule.id in changed for reading in readings]
     found = {pair: None for pair in _copies(readings) if _wanted(pair, touched)}
     spoken = _speakers(readings)
+    for at, reading in zip(spoken, without_series([readings[at] for at in spoken]), strict=True):
+        readings[at] = reading
     pairs = _candidates(readings, spoken, rows, vectors, neighbours, touched, tell)
     found.update(dict.fromkeys(pairs))
     conflicts = []
