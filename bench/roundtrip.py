@@ -3,6 +3,7 @@
 DATA is a folder of rule files of any format. Each is imported, written without edits, and edited at random
 places (a word changed, a rule deleted, one added). An edit counts when the file differs in that rule's lines
 only and a second import gives the expected rules; the check here is independent of the one inside the editor.
+Then all rules are exported to every target at once, imported from there and exported again.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from workbench.records.rules import Rule
 from workbench.rules.discover import RuleSource
 from workbench.rules.editing import EditResult, edit_file, undo_edits
 from workbench.rules.editing_units import Delete, Edit, Insert, Replace
+from workbench.rules.exporting import export_files
 from workbench.rules.formats.detect import detect_format
+from workbench.rules.formats.families import family_of
+from workbench.rules.formats.managed import written
 from workbench.rules.importing import import_rules
+from workbench.rules.placement import TARGETS, reach_of
 from workbench.rules.verbs import VERBS
 
 WORDING = re.compile(
@@ -58,7 +63,9 @@ def edits_of(
         if where is None:
             continue
         if kind == "replace":
-            yield index, Replace(where.line, where.end_line, reworded(rules[index], chance))
+            text = reworded(rules[index], chance)
+            if text:
+                yield index, Replace(where.line, where.end_line, text)
         elif kind == "delete":
             yield index, Delete(where.line, where.end_line)
         else:
@@ -69,7 +76,7 @@ def reworded(rule: Rule, chance: random.Random) -> str:
     """Return a rule's text with one word written differently that makes it no other kind of sentence.
 
     Words of the introduction that an import put before the text, the heads of table columns and the words
-    by which an instruction is told (verbs, "must", "never") stay as they are.
+    by which an instruction is told (verbs, "must", "never") stay as they are. Empty if nothing else is there.
     """
     text = rule.rule
     start = max(12, text.find(": ") + 2)
@@ -79,7 +86,7 @@ def reworded(rule: Rule, chance: random.Random) -> str:
         if match.start() >= start and not WORDING.search(match[0]) and match[0] not in VERBS
     ]
     if not words:
-        return text.rstrip(" .") + ", please"
+        return ""
     word = chance.choice(words)
     return text[: word.start()] + word[0] + "ish" + text[word.end() :]
 
@@ -96,9 +103,11 @@ def check(before: bytes, path: str, rules: Sequence[Rule], index: int, edit: Edi
         place = result.placed[0] or (0, 0)
         at = [rule.provenance.line for rule in again if rule.provenance].index(place[0])
         texts.insert(at, NEW)
-    after = [" ".join(rule.rule.split()) for rule in again]
-    also = {" ".join(change.before.split()): " ".join(change.after.split()) for change in result.changed}
-    if after != [also.get(text, text) for text in texts]:
+    for change in result.changed:
+        if change.before:
+            texts.remove(" ".join(change.before.split()))
+        texts.append(" ".join(change.after.split()))
+    if sorted(texts) != sorted(" ".join(rule.rule.split()) for rule in again):
         return "the second import differs"
     if undo_edits(result.data, result.undo) != before:
         return "undo differs"
@@ -133,12 +142,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tallies = {kind: Tally() for kind in KINDS}
     files = sorted(path for path in options.data.rglob("*") if path.is_file())
     same = rules_found = 0
+    everything: dict[str, Rule] = {}
     for number, file in enumerate(files):
         if sys.stderr.isatty():
             print(f"\r{number + 1}/{len(files)}", end="", file=sys.stderr)
         data, path = file.read_bytes(), file.relative_to(options.data).as_posix()
         rules = rules_of(data, path)
         rules_found += len(rules)
+        everything |= {rule.id: rule for rule in rules}
         unchanged = edit_file(data, ()).data == data and same_texts(data, rules)
         same += unchanged
         if options.list and not unchanged:
@@ -159,7 +170,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if wrong:
                     tally.wrong.append(f"{path}:{edit.line}: {kind}: {wrong}")
     report(len(files), same, rules_found, tallies)
-    return 0 if same == len(files) and not any(tally.wrong for tally in tallies.values()) else 1
+    exports = {target: exports_of(list(everything.values()), target) for target in sorted(TARGETS)}
+    print("\n| export to | files | rules | read back the same | second export same |\n|---|---|---|---|---|")
+    for target, found in exports.items():
+        print(
+            f"| {target} | {found.files} | {found.rules} | {found.well} | {'yes' if found.same else 'no'} |"
+        )
+    good = same == len(files) and not any(tally.wrong for tally in tallies.values())
+    return 0 if good and all(found.same and found.well == found.rules for found in exports.values()) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An export of all rules: files written, different rules in it, how many read back, if it repeats."""
+
+    files: int
+    rules: int
+    well: int
+    same: bool
+
+
+def exports_of(rules: Sequence[Rule], target: str) -> Exported:
+    """Export rules to an empty project, import what was written and export once more."""
+    files = {file.path: file.data for file in export_files(rules, target, {}) if file.data is not None}
+    sources = []
+    for path in files:
+        found = family_of(path)
+        name, directory = (found[0].name, found[1]) if found else ("plain", "")
+        sources.append(RuleSource(path, name, path, directory))
+    again = import_rules(sources, lambda source: files[source.path]).rules
+    wanted, read = set(map(told, rules)), set(map(told, again))
+    anchors: dict[str, list[tuple[str, int, int]]] = {}
+    for rule in again:
+        if (where := rule.provenance) is not None:
+            anchors.setdefault(where.file, []).append((rule.id, where.line, where.end_line))
+    same = not any(file.changed for file in export_files(rules, target, files))
+    same = same and not any(file.changed for file in export_files(again, target, files, anchors=anchors))
+    return Exported(len(files), len(wanted), len(wanted & read) - len(read - wanted), same)
+
+
+def told(rule: Rule) -> tuple[str, str, str, tuple[str, ...]]:
+    """Return what an export has to keep of a rule: words, authority, when it applies."""
+    reach = reach_of(rule)
+    return written(rule.rule), rule.authority.value, reach.activation.value, reach.globs
 
 
 def same_texts(data: bytes, rules: Sequence[Rule]) -> bool:

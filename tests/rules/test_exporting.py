@@ -248,6 +248,16 @@ def test_rules_of_a_file_stay_in_it_and_are_edited_there() -> None:
     assert b"pnpm" in (kept.data or b"")
 
 
+def test_rules_are_found_in_their_file_without_anchors() -> None:
+    """What was imported from a file, or from an identical one, is not written into it once more."""
+    own = imported({"AGENTS.md": GUIDE, "CLAUDE.md": GUIDE})
+    assert {rule.provenance and rule.provenance.file for rule in own} == {"AGENTS.md"}
+    for target, path in (("agents", "AGENTS.md"), ("claude", "CLAUDE.md")):
+        [file] = export_files(own, target, {path: GUIDE})
+        assert not file.changed
+        assert [anchor[1] for anchor in file.anchors] == [3, 4]
+
+
 def test_an_edit_that_cannot_be_made_is_noted() -> None:
     """The rule stays as it is in the file, and the note names file, line, rule and reason."""
     own = imported({"AGENTS.md": GUIDE})

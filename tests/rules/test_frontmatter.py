@@ -32,7 +32,8 @@ def test_lists_inline_indented_and_broken_over_lines() -> None:
     inline = head('paths: ["src/**", "*.{a,b}"]')
     indented = head('paths:\n  - "src/**"\n  - *.{a,b}')
     broken = head('paths: [\n  "src/**",\n  "*.{a,b}"\n]')
-    for front in (inline, indented, broken):
+    noted = head('paths: ["src/**", "*.{a,b}"] # all')
+    for front in (inline, indented, broken, noted):
         assert globs_of(front, "paths") == ("src/**", "*.{a,b}")
 
 

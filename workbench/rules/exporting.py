@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.building import worded
+from workbench.rules.building import PROSE, worded
 from workbench.rules.editing import try_edits
 from workbench.rules.editing_units import Delete, Edit, Parsed, Replace, as_written, parse
 from workbench.rules.formats.families import family_of
 from workbench.rules.formats.managed import managed_lines
+from workbench.rules.formats.markdown import Kind
 from workbench.rules.managed_files import Anchor, write_part
 from workbench.rules.placement import TARGETS, Target, Wanted, place
 from workbench.rules.rescoping import rescoped
@@ -55,7 +56,8 @@ def export_files(
     """Return the files of a target with these rules in them, in order of their paths.
 
     `existing` are files by project-relative path, of which the target's are looked at; `anchors` say which
-    rules stand in them, copies that an earlier export made included; `removed` are ids whose lines are to go.
+    rules stand in them, copies that an earlier export made included (rules imported from a file are found in
+    it by their words, too); `removed` are ids whose lines are to go.
     Without `directories` (the project's) any directory may get a nested file. Rules of the user's home stay
     out unless asked for, and so do disabled rules and those for other tools; none of them leaves a place that
     people gave it.
@@ -65,8 +67,11 @@ def export_files(
     if kind is None:
         raise UsageError(f"nothing exports to {target!r}", hint=f"Use one of: {', '.join(sorted(TARGETS))}.")
     known = {rule.id: rule for rule in rules}
+    by_file = _by_file(known.values())
     drafts = {
-        path: _in_place(path, data, (anchors or {}).get(path, ()), known, frozenset(removed))
+        path: _in_place(
+            path, data, (anchors or {}).get(path, ()), by_file.get(path, ()), known, frozenset(removed)
+        )
         for path, data in sorted(existing.items())
         if _belongs(path, kind)
     }
@@ -101,12 +106,28 @@ def _belongs(path: str, kind: Target) -> bool:
     return found is not None and found[0].name in kind.families
 
 
+def _by_file(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
+    """Return rules by the files they were imported from, under all names of those."""
+    found: dict[str, list[Rule]] = {}
+    for rule in rules:
+        if rule.provenance is not None:
+            for name in dict.fromkeys((rule.provenance.file, *rule.provenance.names)):
+                found.setdefault(name, []).append(rule)
+    return found
+
+
 def _in_place(
-    path: str, data: bytes, anchors: Sequence[Anchor], known: Mapping[str, Rule], removed: frozenset[str]
+    path: str,
+    data: bytes,
+    anchors: Sequence[Anchor],
+    here: Sequence[Rule],
+    known: Mapping[str, Rule],
+    removed: frozenset[str],
 ) -> _Draft:
     """Edit the rules that stand in a file outside of the managed part."""
     parsed = parse(data)
     part = managed_lines(parsed.lines) or range(0)
+    anchors = [*anchors, *_found(parsed, {anchor[0] for anchor in anchors}, here)]
     own = [anchor for anchor in anchors if anchor[1] - 1 not in part]
     stay = [anchor for anchor in own if anchor[0] in known]
     edits = list(_edits(parsed, own, known, removed))
@@ -129,6 +150,23 @@ def _in_place(
         copies,
         (*refused, *(f"{path}: {note}" for note in result.notes), *notes),
     )
+
+
+def _found(parsed: Parsed, anchored: Collection[str], here: Iterable[Rule]) -> Iterable[Anchor]:
+    """Yield where rules stand that were imported from this file, or from one like it, and have no anchor."""
+    missing = [rule for rule in here if rule.id not in anchored]
+    if not missing:
+        return
+    places: dict[str, list[tuple[int, int]]] = {}
+    for unit in parsed.units:
+        if unit.kind in PROSE or unit.kind is Kind.TABLE_ROW:
+            places.setdefault(_normal(worded(unit)), []).append((unit.line, unit.end_line))
+    for rule in missing:
+        lines = places.get(_normal(as_written(rule.rule)), [])
+        where = rule.provenance
+        if lines and where is not None:
+            place = (where.line, where.end_line)
+            yield (rule.id, *(place if place in lines else lines[0]))
 
 
 def _edits(

@@ -18,6 +18,7 @@ _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$""")
 _BACKSLASH = re.compile(r"\\([\\\"])")
 _PLAIN = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`]")
 _AMBIGUOUS = re.compile(r":(?:\s|$)|\s#|^(?:true|false|yes|no|on|off|null|[\d.+-]+)$", re.IGNORECASE)
+_AFTER_LIST = re.compile(r"\]\s+#.*$")
 _MAX_LINES = 500
 
 
@@ -98,6 +99,8 @@ def _read_fields(
         key = match.group(1) or match.group(2) or match.group(3)
         tail, start = (match.group(4) or "").strip(), index
         value, index = _read_value(tail, block, index + 1)
+        if tail.startswith("[") and isinstance(value, tuple) and _open_brackets(" ".join(block[start:index])):
+            warnings.append((first_line + start, f"list in front matter is never closed: {tail[:60]!r}"))
         if key in fields:
             warnings.append(
                 (first_line + start, f"front matter key {key!r} given twice; the last one counts")
@@ -117,8 +120,10 @@ def _read_value(tail: str, block: list[str], index: int) -> tuple[Value, int]:
         while index < len(block) and _open_brackets(tail) and not _KEY.match(block[index].rstrip()):
             tail += " " + block[index].strip()
             index += 1
-    if tail.startswith("[") and tail.rstrip().endswith("]"):
-        return _inline_list(tail), index
+    if tail.startswith("["):
+        listed = _AFTER_LIST.sub("]", tail).rstrip()
+        if listed.endswith("]") or _open_brackets(listed):
+            return _inline_list(listed), index
     if tail in ("", "|", ">", "|-", ">-", "|+", ">+") or tail.startswith("#"):
         end = index
         while end < len(block) and (not block[end].strip() or block[end][0] in " \t-"):
@@ -143,7 +148,7 @@ def _open_brackets(text: str) -> bool:
 def _inline_list(text: str) -> tuple[str, ...]:
     from workbench.rules.globs import split_globs
 
-    return split_globs(text.strip()[1:-1])
+    return split_globs(text.strip()[1:].removesuffix("]"))
 
 
 def _scalar(text: str) -> str:
