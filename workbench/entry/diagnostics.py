@@ -69,6 +69,7 @@ def examine(config: Config, opened: Opened | WorkbenchError) -> Iterator[Finding
             ("disk", lambda: _disk(project)),
             ("journals", lambda: _journals(project)),
             ("indexes", lambda: _indexes(project)),
+            ("rules", lambda: _rules(project)),
             ("tables", lambda: _tables(project)),
             ("locks", lambda: _locks(project)),
         ]
@@ -273,6 +274,12 @@ def _indexes(opened: Opened) -> Iterator[Finding]:
             yield Finding("indexes", State.OK, f"{name} is as it was written")
     if not states:
         yield Finding("indexes", State.NOTE, "none yet", "The first plan makes them; or `workbench index`.")
+
+
+def _rules(opened: Opened) -> Iterator[Finding]:
+    from workbench.entry.rule_health import rule_findings
+
+    return rule_findings(opened)
 
 
 def _tables(opened: Opened) -> Iterator[Finding]:

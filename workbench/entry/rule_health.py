@@ -1,0 +1,58 @@
+"""Whether the rules are sound: what `workbench doctor` says of their journals and of the files they stand in.
+
+As of the last command that read rules: looking brings nothing in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.entry.bootstrap import Opened
+from workbench.entry.diagnostics import Finding, State
+from workbench.rules.ledger import Ledger
+from workbench.rules.replacing import replacement_cycles
+from workbench.rules.rulebook import Rulebook, stored_rulebook
+
+_SHOWN = 5
+
+
+def rule_findings(opened: Opened) -> Iterator[Finding]:
+    """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
+    store = opened.workspace.rule_store()
+    ledger = store.ledger()
+    book = stored_rulebook(store)
+    found = [*_entries(ledger), *_files(book)]
+    if found:
+        yield from found
+        return
+    kept = f"{len(ledger.live):,} in force" if ledger.live else "none yet"
+    yield Finding("rules", State.OK, kept)
+
+
+def _entries(ledger: Ledger) -> Iterator[Finding]:
+    for reason in ledger.skipped[:_SHOWN]:
+        step = (
+            "It is in no list. Put the rule right with `workbench rules add`, or delete the journal's line."
+        )
+        yield Finding("rules", State.NOTE, f"a recorded rule is left out: {reason}", step)
+    if len(ledger.skipped) > _SHOWN:
+        yield Finding(
+            "rules", State.NOTE, f"and {len(ledger.skipped) - _SHOWN:,} more", "See the first ones."
+        )
+    for cycle in replacement_cycles(ledger.versions.values())[:_SHOWN]:
+        text = f"rules replace each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
+        step = f"`workbench rules history {cycle[0][:13]}` shows how; add the rule anew if it is missing."
+        yield Finding("rules", State.NOTE, text, step)
+
+
+def _files(book: Rulebook | None) -> Iterator[Finding]:
+    if book is None:
+        return
+    if book.pending:
+        text = f"changes of rules that are not in their files yet: {book.pending:,}"
+        yield Finding("rules", State.NOTE, text, "`workbench rules drift` shows them.")
+    if book.conflicts:
+        text = f"rules that their files and the store changed differently: {book.conflicts:,}"
+        yield Finding("rules", State.NOTE, text, "`workbench rules drift` shows both sides.")
+    for warning in book.warnings[:_SHOWN]:
+        yield Finding("rules", State.NOTE, warning, "Mend the file; the rest of it was read.")
