@@ -83,9 +83,9 @@ class Marks:
         return {name: value for name, value in told.items() if value}
 
 
-def marks(title: str, reason: str = "", *, step: str = "", undoes: str = "", redoes: str = "") -> Marks:
-    """Return the marks of a step, a new one unless it is given."""
-    return Marks(title, reason, undoes, redoes, step or new_id())
+def marks(title: str, reason: str = "", *, undoes: str = "", redoes: str = "") -> Marks:
+    """Return the marks of a new step."""
+    return Marks(title, reason, undoes, redoes, new_id())
 
 
 def combined(parts: Sequence[Drafts], *, title: str, reason: str = "") -> Drafts:

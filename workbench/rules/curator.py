@@ -7,9 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.records.ids import new_id
 from workbench.records.rules import Provenance, Rule
-from workbench.rules.curation import Draft, Drafts, added, combined, dropped, edited, in_force, redone, undone
+from workbench.rules.curation import (
+    Draft,
+    Drafts,
+    added,
+    combined,
+    dropped,
+    edited,
+    in_force,
+    marks,
+    redone,
+    undone,
+)
 from workbench.rules.ledger import Change, Ledger
 from workbench.rules.prose import plain, short_name
 from workbench.rules.resolving import Decision, resolved
@@ -90,7 +100,8 @@ class Curator:
         done: list[Decision] = []
         skipped: list[str] = []
         entries: list[Draft] = []
-        now, count, step = self.store.moment(), self.store.count_tokens, new_id()
+        now, count = self.store.moment(), self.store.count_tokens
+        step = marks(f"settle {len(decisions):,} conflicts")
         with self.store.lock(LOCK):
             ledger = self.store.ledger()
             for decision in decisions:

@@ -33,7 +33,7 @@ class Decision:
 
 
 def resolved(
-    ledger: Ledger, decision: Decision, *, now: str, count: Callable[[str], int], step: str = ""
+    ledger: Ledger, decision: Decision, *, now: str, count: Callable[[str], int], step: Marks | None = None
 ) -> Drafts:
     """Draft the settlement of a conflict, as a step of its own or as part of the given one.
 
@@ -41,11 +41,11 @@ def resolved(
     """
     left, right = in_force(ledger, decision.left), in_force(ledger, decision.right)
     title = f"{decision.action.value.replace('_', ' ')}: {left.id[:13]}, {right.id[:13]}"
-    told = marks(title, decision.reason or f"conflict {decision.conflict[:13]}", step=step)
+    told = replace(step or marks(title), reason=decision.reason or f"conflict {decision.conflict[:17]}")
     work = _Work(ledger, decision, left, right, told, now, count)
     entries, rules = _ACTIONS[decision.action](work)
     entries.append(settled(left, right, decision.conflict, decision.action.value, told))
-    return Drafts(title, tuple(entries), tuple(rules))
+    return Drafts(told.title, tuple(entries), tuple(rules))
 
 
 @dataclass(frozen=True, slots=True)
