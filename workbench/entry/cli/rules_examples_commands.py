@@ -74,7 +74,7 @@ def examples(
 
 
 def _rule(work: Session, identifier: str) -> Rule:
-    work.told.synced(work.opened.workspace.sync(progress=work.progress))
+    work.opened.workspace.sync_rules()
     return find_rule(work, identifier)
 
 

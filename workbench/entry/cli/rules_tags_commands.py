@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.session import session
+from workbench.entry.cli.rules_session import rule_session
 from workbench.rules.taxonomy import CLOSED, CUSTOM, PREDEFINED, TagUse, extra_problem, tag_uses, taxonomy
 from workbench.text.sanitize import visible_line
 
@@ -18,9 +18,8 @@ def tags(known: bool) -> None:
     A tag is written category:value. Values beyond the known ones are fine, custom:anything is too, and the
     setting rules.tags makes further ones known.
     """
-    with session("rules") as work:
-        work.told.synced(work.opened.workspace.sync(progress=work.progress))
-    extra = work.opened.config.rules.tags
+    with rule_session("rules") as work:
+        extra = work.config.rules.tags
     out = work.here.out
     for tag in extra:
         if problem := extra_problem(tag):
@@ -28,7 +27,7 @@ def tags(known: bool) -> None:
     if known:
         _known(work.here.flags.json, extra)
         return
-    uses = tag_uses(work.opened.workspace.rulebook.rules, extra)
+    uses = tag_uses(work.book.rules, extra)
     if work.here.flags.json:
         out.json({"tags": uses})
         return
