@@ -150,6 +150,7 @@ def test_a_new_rule_does_not_take_over_the_children_of_another() -> None:
     result = edit_file(document, [Insert("Use x.", 1)])
     assert result.data.startswith(document)
     assert texts_of(result.data) == ["Tag the release.", "Delete the branch.", "Use x."]
+    assert "line 4: the new rule stands here" in result.notes[0]
 
 
 def test_deleting_leaves_sound_text_and_can_be_undone() -> None:
@@ -212,6 +213,7 @@ def test_control_characters_are_shown_not_written() -> None:
     """Line ends and terminal sequences in a text become harmless."""
     result = edit_file(b"- Use tabs.\r\n", [Replace(1, 1, "Use \x1b[31mred\x1b[0m\r\nand\rgreen\x00.")])
     assert result.data == "- Use ␛[31mred␛[0m\r\n  and\r\n  green␀.\r\n".encode()
+    assert result.notes == ("line 1: control characters of the rule are written as signs",)
 
 
 def test_lines_that_are_no_rule() -> None:

@@ -258,6 +258,15 @@ def test_rules_are_found_in_their_file_without_anchors() -> None:
         assert [anchor[1] for anchor in file.anchors] == [3, 4]
 
 
+def test_rules_of_a_file_that_is_pulled_in_are_there_already() -> None:
+    """`@AGENTS.md` in CLAUDE.md is how Claude reads those rules; only others are added."""
+    files = {"AGENTS.md": GUIDE, "CLAUDE.md": b"@AGENTS.md\n", "pkg/AGENTS.md": b"- Use z.\n"}
+    own = imported(files)
+    exported = export_files(own, "claude", files)
+    assert [(file.path, file.changed) for file in exported][1:] == [("CLAUDE.md", False)]
+    assert exported[0].path.startswith(".claude/rules/workbench-pkg-")
+
+
 def test_an_edit_that_cannot_be_made_is_noted() -> None:
     """The rule stays as it is in the file, and the note names file, line, rule and reason."""
     own = imported({"AGENTS.md": GUIDE})

@@ -12,10 +12,21 @@ from dataclasses import dataclass
 
 from workbench.errors import ParseError
 from workbench.rules.building import lead_in
-from workbench.rules.editing_units import Edit, Options, Parsed, Patch, options_for, parse, parse_again
+from workbench.rules.editing_units import (
+    Delete,
+    Edit,
+    Insert,
+    Options,
+    Parsed,
+    Patch,
+    options_for,
+    parse,
+    parse_again,
+)
 from workbench.rules.formats.textfile import TextFile, join_lines, keep_hidden
 from workbench.rules.readback import Change, ReadBack, read_back
 from workbench.rules.units import Unit
+from workbench.text.sanitize import is_safe
 
 Lines = tuple[int, int]  # first and last line, 1-based and inclusive
 
@@ -92,15 +103,31 @@ def try_edits(data: bytes, edits: Sequence[Edit]) -> EditResult:
         refused[at] = Refused(at, options[at].line, reason, _hint(reason))
     after, read = _attempt(parsed, settled)
     ordered = tuple(refused[at] for at in sorted(refused))
+    notes = [*read.notes, *_remarks(edits, options, settled, read)]
     return EditResult(
         after,
-        tuple(read.notes),
+        tuple(notes),
         read.lines,
         tuple(read.placed.get(at) for at in range(len(edits))),
         tuple(read.changed),
         ordered,
         _undo(data, after),
     )
+
+
+def _remarks(
+    edits: Sequence[Edit], options: Mapping[int, Options], made: Mapping[int, Patch], read: ReadBack
+) -> Iterator[str]:
+    """Yield what an edit did otherwise than asked."""
+    for at, patch in sorted(made.items()):
+        edit, place = edits[at], read.placed.get(at)
+        if place is None or isinstance(edit, Delete):
+            continue
+        if not is_safe(edit.text.replace("\r\n", "\n")):
+            yield f"line {place[0]}: control characters of the rule are written as signs"
+        if isinstance(edit, Insert) and patch.start != options[at].line:
+            asked = options[at].line
+            yield f"line {place[0]}: the new rule stands here; after line {asked} it would read differently"
 
 
 def undo_edits(data: bytes, undo: Undo, *, path: str = "") -> bytes:

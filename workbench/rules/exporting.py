@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.building import PROSE, worded
+from workbench.rules.discover import RuleSource
 from workbench.rules.editing import try_edits
 from workbench.rules.editing_units import Delete, Edit, Parsed, Replace, as_written, parse
-from workbench.rules.formats.families import family_of
+from workbench.rules.formats.families import IMPORTING, family_of
 from workbench.rules.formats.managed import managed_lines
 from workbench.rules.formats.markdown import Kind
+from workbench.rules.importing import imported_paths
 from workbench.rules.managed_files import Anchor, write_part
 from workbench.rules.placement import TARGETS, Target, Wanted, place
 from workbench.rules.rescoping import rescoped
@@ -60,7 +62,7 @@ def export_files(
     it by their words, too); `removed` are ids whose lines are to go.
     Without `directories` (the project's) any directory may get a nested file. Rules of the user's home stay
     out unless asked for, and so do disabled rules and those for other tools; none of them leaves a place that
-    people gave it.
+    people gave it. Rules of a file that the target's file pulls in (`@AGENTS.md`) are there already.
     Raises: UsageError for an unknown target; ParseError with path and line where a file can't be added to.
     """
     kind = TARGETS.get(target)
@@ -76,6 +78,8 @@ def export_files(
         if _belongs(path, kind)
     }
     standing = {identifier for draft in drafts.values() for identifier, _, _ in draft.own}
+    read = {other for path, draft in drafts.items() for other in _pulled_in(path, draft.data)}
+    standing.update(rule.id for path in read - drafts.keys() for rule in by_file.get(path, ()))
     said = {_said(known[identifier]) for identifier in standing}
     going = [
         rule
@@ -104,6 +108,14 @@ class _Draft:
 def _belongs(path: str, kind: Target) -> bool:
     found = family_of(path)
     return found is not None and found[0].name in kind.families
+
+
+def _pulled_in(path: str, data: bytes) -> tuple[str, ...]:
+    """Return the files that the agent reads because this one names them: their rules need no second place."""
+    found = family_of(path)
+    if found is None or found[0].name not in IMPORTING or b"@" not in data:
+        return ()
+    return imported_paths(RuleSource(path, found[0].name, path, found[1]), parse(data).units)
 
 
 def _by_file(rules: Iterable[Rule]) -> dict[str, list[Rule]]:

@@ -244,6 +244,12 @@ def _import_lines(source: RuleSource, units: Iterable[Unit]) -> list[tuple[str, 
     return found
 
 
+def imported_paths(source: RuleSource, units: Iterable[Unit]) -> tuple[str, ...]:
+    """Return the project-relative paths that a rule file pulls in by `@path`."""
+    found = (_imported_source(source, target, ".") for target, _ in _import_lines(source, units))
+    return tuple(dict.fromkeys(other.path for other in found if other is not None))
+
+
 def _imported_source(source: RuleSource, target: str, root: str) -> RuleSource | None:
     """Return the file an `@path` names if it lies inside the project, by its path at least."""
     if source.home or not root or target.startswith(("/", "~")):

@@ -1,1 +1,1 @@
-"""One module per rule-file format; each turns text into rules with line provenance."""
+"""The formats of rule files: how each is read, what all share, and what the workbench writes into them."""
