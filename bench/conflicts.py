@@ -3,7 +3,8 @@
 DATA holds `pairs/negation_nli.jsonl` {Text, Hypothesis, gold_label} and `rules/`, a folder of rule files for
 each repository. Pairs of coding rules written by hand are in tests/rules. Thresholds of the baselines are
 fitted on the pairs whose hash is even, figures are for the odd ones, with 95 % bootstrap intervals.
-`--sample N` prints pairs found among the rules, for judging by eye; `--speed` times 1,000 to 50,000 rules.
+`--sample N` prints pairs found among the rules, for judging by eye; `--speed` times 1,000 to 50,000 rules;
+`--exhaustive N` compares all pairs of N rules to tell what the search misses.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,8 +33,10 @@ from workbench.config import user_cache
 from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule
 from workbench.replay.statistics import paired_permutation
+from workbench.rules.conflicts.compare import compare
 from workbench.rules.conflicts.find import find_conflicts, judge_pair
 from workbench.rules.conflicts.reading import read_rule
+from workbench.rules.conflicts.scopes import reaches_overlap
 from workbench.rules.discover import RuleSource
 from workbench.rules.formats.families import family_of
 from workbench.rules.importing import import_rules
@@ -69,11 +73,15 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--sample", type=int, default=0, help="pairs of each kind to print")
     parser.add_argument("--speed", action="store_true", help="time large collections only")
+    parser.add_argument("--exhaustive", type=int, default=0, help="rules to compare in all pairs")
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
     options = parser.parse_args()
     rules = imported(options.data / "rules")
     if options.speed:
         speed(rules)
+        return
+    if options.exhaustive:
+        exhaustive(rules, options.exhaustive)
         return
     embed = embedder(options.cache)
     if not options.sample:
@@ -259,6 +267,24 @@ def show(item: Conflict, rules: dict[str, Rule]) -> None:
     for identifier in (item.left, item.right):
         print(f"  - {' '.join(rules[identifier].rule.split())[:200]}")
     print(f"  {item.suggestion.action.value}: {item.suggestion.why}")
+
+
+def exhaustive(rules: Sequence[Rule], size: int) -> None:
+    """Print what comparing all pairs of some rules finds that the search misses, equal texts left out."""
+    texts = {read_rule(rule).normal: rule for rule in reversed(rules)}
+    some = random.Random(7).sample(sorted(texts.values(), key=lambda rule: rule.id), min(size, len(texts)))
+    found = {(item.left, item.right) for item in find_conflicts(some)}
+    readings = sorted((read_rule(rule) for rule in some), key=lambda reading: reading.rule.id)
+    every: dict[tuple[str, str], str] = {}
+    for left, right in combinations(readings, 2):
+        finding = compare(left, right)
+        if finding is not None and reaches_overlap(left.reach, right.reach):
+            every[left.rule.id, right.rule.id] = finding.kind.value
+    missed = Counter(kind for pair, kind in every.items() if pair not in found)
+    pairs = len(readings) * (len(readings) - 1) // 2
+    print(
+        f"{pairs:,} pairs of {len(readings):,} rules: {dict(Counter(every.values()))}, missed {dict(missed)}"
+    )
 
 
 def speed(rules: Sequence[Rule]) -> None:
