@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from workbench.errors import ParseError
 from workbench.rules.editing import apply_patches
 from workbench.rules.editing_units import Patch
-from workbench.rules.formats.frontmatter import FrontMatter, Value, quoted, read_front_matter, scalar
+from workbench.rules.formats.frontmatter import FrontMatter, Value, read_front_matter
 from workbench.rules.formats.reach import globs_of
+from workbench.rules.formats.scalars import quoted, scalar
 from workbench.rules.formats.textfile import parse_file
 from workbench.rules.layout import Laid
 from workbench.text.sanitize import visible_line

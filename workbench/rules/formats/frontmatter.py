@@ -16,8 +16,6 @@ _ITEM = re.compile(r"^\s*-(?:\s+(.*)|)$")
 _COMMENT = re.compile(r"(?<=\s)#\s")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$""")
 _BACKSLASH = re.compile(r"\\([\\\"])")
-_PLAIN = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`]")
-_AMBIGUOUS = re.compile(r":(?:\s|$)|\s#|^(?:true|false|yes|no|on|off|null|[\d.+-]+)$", re.IGNORECASE)
 _AFTER_LIST = re.compile(r"\]\s+#.*$")
 _MAX_LINES = 500
 
@@ -160,15 +158,3 @@ def _scalar(text: str) -> str:
             return _BACKSLASH.sub(r"\1", quoted[1][1:-1])
     comment = _COMMENT.search(text)
     return text[: comment.start()].strip() if comment else text.strip()
-
-
-def scalar(text: str) -> str:
-    """Return a text as a value after `key: `, quoted only where it would be read as something else."""
-    text = " ".join(text.split())
-    plain = _PLAIN.match(text) and not _AMBIGUOUS.search(text)
-    return text if plain or not text else quoted(text)
-
-
-def quoted(text: str) -> str:
-    """Return a text in double quotes."""
-    return '"' + re.sub(r'([\\"])', r"\\\1", text) + '"'

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from workbench.records.rules import Activation
 from workbench.rules.formats.families import BY_NAME
-from workbench.rules.formats.frontmatter import Value, quoted, read_front_matter, scalar
+from workbench.rules.formats.frontmatter import Value, read_front_matter
 from workbench.rules.formats.reach import Reach
+from workbench.rules.formats.scalars import quoted, scalar
 from workbench.text.sanitize import visible_line
 
 _WINDSURF = {
