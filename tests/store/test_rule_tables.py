@@ -147,6 +147,9 @@ def test_a_rule_of_one_journal_replaces_one_of_the_other(desk: Desk) -> None:
     desk.curator.undo()
     assert desk.tables.query(COLUMNS) == desk.expected()
     assert desk.tables.query("SELECT count(*) FROM rule_conflicts") == [(0,)]
+    before = desk.tables.digest()
+    desk.tables.rebuild()
+    assert desk.tables.digest() == before
 
 
 def test_rule_files_are_known(desk: Desk) -> None:

@@ -310,10 +310,24 @@ JSONS = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )
-KINDS = ["rule.put", "model.registered", "episode.imported", "episode.event", "op.measured"]
-STREAMS = {"rule": "rules", "model": "models", "episode": "sessions", "op": "metrics"}
+STREAMS = {
+    "rule.put": "rules",
+    "rule.removed": "rules",
+    "rule.used": "rule-usage",
+    "conflict.resolved": "rules",
+    "file.synced": "rules",
+    "model.registered": "models",
+    "episode.imported": "sessions",
+    "episode.event": "sessions",
+    "op.measured": "metrics",
+}
+KINDS = list(STREAMS)
 VALID: dict[str, dict[str, Any]] = {
     "rule.put": {"id": "r", "name": "n", "rule": "do"},
+    "rule.removed": {"id": "r"},
+    "rule.used": {"rule_ids": ["r"], "session_id": "s", "tool": "t"},
+    "conflict.resolved": {"id": "c", "left": "r", "right": "q", "action": "keep_both"},
+    "file.synced": {"file": "CLAUDE.md", "format": "claude", "digest": "d"},
     "model.registered": {"model_id": "m", "model_kind": "rust_linear", "version": "1", "created_at": 1},
     "episode.imported": episode(1),
     "episode.event": {"session_id": "s", "event_type": "edit", "timestamp": 1, "file_path": "x"},
@@ -321,6 +335,12 @@ VALID: dict[str, dict[str, Any]] = {
 }
 FIELDS = [
     "id",
+    "rule_ids",
+    "curation",
+    "check",
+    "anchors",
+    "successor",
+    "replaces",
     "name",
     "rule",
     "scope",
@@ -363,8 +383,7 @@ def test_no_body_stops_the_projection(
     """Bodies with anything in any field are projected or rejected; the ones around them are always there."""
     journal = FileJournal(tmp_path_factory.mktemp("t"), ManualClock())
     for kind, change in changes:
-        stream = STREAMS[kind.split(".")[0]]
-        journal.append(stream, kind, [VALID[kind] | change], by="cli", sync=False)
+        journal.append(STREAMS[kind], kind, [VALID[kind] | change], by="cli", sync=False)
     put(journal, episode(99))
     journal.append("rules", "rule.put", [{"id": "last", "name": "n", "rule": "do"}], by="cli")
     with duckdb.connect(":memory:") as connection:

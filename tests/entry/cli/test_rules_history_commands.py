@@ -159,6 +159,12 @@ def test_filters_pages_and_totals(empty: Any, run: Run) -> None:
         cursor = page["next_cursor"]
     assert (seen, cursor) == (ids, None)
     assert "1 of 3 rules; go on with --cursor" in run("rules", "list", "--limit", "1").err
+    own = str(Path.home() / ".claude/CLAUDE.md")
+    ids.append(added(run, "Use vi.", "--home", "--file", own))
+    ids.append(added(run, "Use ed.", "--file", "CLAUDE.md"))
+    assert listed("--file", own) == [3]
+    assert listed("--file", "./CLAUDE.md") == listed("--file", str(empty.root / "CLAUDE.md")) == [4]
+    run("rules", "remove", *ids[3:])
     assert "none of 3 rules is like that" in run("rules", "list", "--file", "AGENTS.md").err
 
 

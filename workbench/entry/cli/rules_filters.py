@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -28,12 +30,19 @@ class Wanted:
     file: str | None = None
     enabled: bool | None = None
 
-    def of_file(self, rules: Iterable[Rule]) -> list[Rule]:
-        """Return the rules of the file asked for, all of them if none is."""
+    def of_file(self, rules: Iterable[Rule], root: Path) -> list[Rule]:
+        """Return the rules of the file asked for, by any of its names, all rules if none is.
+
+        A path below the project's `root` or the user's home may be given whole.
+        """
         if self.file is None:
             return list(rules)
-        wanted = self.file.removeprefix("./")
-        return [rule for rule in rules if rule.provenance is not None and rule.provenance.file == wanted]
+        names = {os.path.normpath(self.file)}
+        for base, mark in ((root, ""), (Path.home(), "~/")):
+            if (path := Path(self.file)).is_relative_to(base):
+                names.add(mark + path.relative_to(base).as_posix())
+        known = [(rule, rule.provenance) for rule in rules if rule.provenance is not None]
+        return [rule for rule, where in known if not names.isdisjoint((where.file, *where.names))]
 
 
 _OPTIONS = (

@@ -47,7 +47,7 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
         from workbench.rules.searching import search_selected
 
         config = work.config.rules
-        rules = tuple(asked.of_file(work.book.rules))
+        rules = tuple(asked.of_file(work.book.rules, work.store.root))
         index, vector, missing = _ready(work, rules, text, mode)
         selected = RuleFilter(
             tuple(sorted(set(asked.scope))),

@@ -55,7 +55,7 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
     here = current()
     asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
     with past_session(moment(as_of)) if as_of else rule_session("rules") as work:
-        columns = column_rules(asked.of_file(work.book.rules))
+        columns = column_rules(asked.of_file(work.book.rules, work.store.root))
     selection = _selection(asked)
     if limit is None and cursor is None:
         found = sorted(every(lambda request: fetch(columns, request), rule_filter(**selection)), key=place)
