@@ -49,8 +49,9 @@ from workbench.sessions.past import Commits
 from workbench.text.tokens import TokenCounter, token_counter
 
 if TYPE_CHECKING:
-    from workbench.plan.pipeline import Planner
-    from workbench.rules.match import MatchParams
+    from workbench.plan.pipeline import Planner, Recheck
+    from workbench.rules.match import MatchParams, RuleMatch
+    from workbench.rules.recheck import Rechecked
 
 _PATIENCE = 60.0  # seconds
 _BUILD_PATIENCE = 600.0
@@ -156,6 +157,7 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
         counter=found.counter,
         contents=Contents(found.root, found.counter, cap=config.index.max_file_bytes),
         matching=match_params(config.rules),
+        recheck=_recheck(config, found.counter) if config.rules.recheck else None,
     )
     return Opened(
         root=found.root,
@@ -189,6 +191,17 @@ def match_params(rules: RulesConfig) -> MatchParams:
             Level.STEP: rules.step_weight,
         },
     )
+
+
+def _recheck(config: Config, counter: TokenCounter) -> Recheck:
+    """Return how matches are checked again by a language model."""
+
+    def again(matches: Sequence[RuleMatch], message: str) -> Rechecked:
+        from workbench.entry.rechecking import rechecked  # where the settings ask for it, and only then
+
+        return rechecked(config, matches, message, counter.count)
+
+    return again
 
 
 def embedding_settings(config: Config) -> EmbeddingSettings:
@@ -254,7 +267,8 @@ def _excluding(inner: Lister, patterns: Sequence[str]) -> Lister:
     def listed(only: Sequence[str] | None) -> Listing:
         import pathspec
 
-        spec = pathspec.GitIgnoreSpec.from_lines(patterns)
+        # Python's own expressions, whatever engine is installed: names may hold what is no UTF-8.
+        spec = pathspec.GitIgnoreSpec.from_lines(patterns, backend="simple")
         found = inner(only)
         return Listing(tuple(path for path in found.paths if not spec.match_file(path)), found.skipped)
 

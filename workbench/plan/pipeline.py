@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,16 @@ from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
 from workbench.records.project import Skipped
 from workbench.records.rules import Authority
 from workbench.rules.applying import PlanRuleLimits, RuleSelection, select_rules
-from workbench.rules.match import MatchParams, MatchReport, RuleQuery
+from workbench.rules.match import MatchParams, MatchReport, RuleMatch, RuleQuery
 from workbench.rules.searching import match_message
 from workbench.text.tasks import clean_task, split_head
 from workbench.text.tokens import TokenCounter
 
+if TYPE_CHECKING:
+    from workbench.rules.recheck import Rechecked
+
 Float32 = NDArray[np.float32]
+Recheck = Callable[[Sequence[RuleMatch], str], "Rechecked"]
 
 READ = 20  # candidates whose content is looked at
 NAMED = 80  # further candidates that may at least be named
@@ -44,7 +49,10 @@ _MATCHED_BODY = 500  # characters of a task's body whose words are compared with
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """What planning needs besides a workspace: models, tokenizer, limits."""
+    """What planning needs besides a workspace: models, tokenizer, limits.
+
+    `recheck` takes matches and the message and gives what a language model leaves of them; None asks none.
+    """
 
     ranking: LinearModel
     chunks: ChunkModel
@@ -56,6 +64,7 @@ class Planner:
     embedder: CachingEmbedder | None = None
     embedder_note: str = ""
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
+    recheck: Recheck | None = None
     read: int = READ
     named: int = NAMED
     least_shown: float = LEAST_SHOWN
@@ -141,7 +150,7 @@ def plan(
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - stages["sync"], 3)
     clock = time.perf_counter()
-    rules = _rules(workspace, planner, request, ranking)
+    rules, matched = _rules(workspace, planner, request, ranking)
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
     candidates, unread = _candidates(workspace, planner, ranking, STYLES[style])
@@ -165,18 +174,21 @@ def plan(
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
         dropped=dropped,
-        degraded=missing_parts(workspace, planner),
-        notes=_notes(workspace, planner, ranking),
+        degraded=(*missing_parts(workspace, planner), *matched.degraded),
+        notes=list(dict.fromkeys((*_notes(workspace, planner, ranking), *matched.notes))),
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
     return Plan(response, ranking, pack, intent, ranked, synced, stages)
 
 
-def _rules(workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking) -> RuleSelection:
+def _rules(
+    workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking
+) -> tuple[RuleSelection, MatchReport]:
     query, report = match_task(workspace, planner, request.task, ranking)
     paths, rules = query.paths, workspace.rulebook.rules
     limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
-    return select_rules(rules, report.matches, paths, limits, query, planner.matcher.columns_of(rules))
+    columns = planner.matcher.columns_of(rules)
+    return select_rules(rules, report.matches, paths, limits, query, columns), report
 
 
 def match_task(
@@ -205,7 +217,20 @@ def match_task(
     )
     head, body = split_head(clean_task(task))
     text = f"{head}\n{body[:_MATCHED_BODY]}"
-    return query, match_message(index, query, vector, planner.matching, text=text)
+    report = match_message(index, query, vector, planner.matching, text=text)
+    return query, report if planner.recheck is None else _checked_again(report, planner.recheck, text)
+
+
+def _checked_again(report: MatchReport, recheck: Recheck, text: str) -> MatchReport:
+    """Return the report without what a language model took away [adr2, option C]."""
+    done = recheck(report.matches, text)
+    notes = tuple(note for note in (done.note, "" if done.cost is None else done.cost.sentence()) if note)
+    return MatchReport(
+        done.matches,
+        lambda: (*report.rejected, *done.rejected),
+        (*report.notes, *notes),
+        (*report.degraded, *done.degraded),
+    )
 
 
 def _passages(selection: RuleSelection) -> list[Passage]:

@@ -61,8 +61,8 @@ class RuleMatch:
     `relevance` in [0, 1] is the hybrid of `vector`, the best cosine or a score given instead, and `bm25`, the
     lexical evidence in [0, 1]; both are None where there was none. `hybrid` is their weighted sum before it
     was calibrated and `meaning` the vector's part of it. `example` is the rule's example message that is
-    closest, '' if what the rule says is closer; `terms` are words of the message that it shares. `priority` and
-    `scope` are the weighted parts of `final`.
+    closest, '' if what the rule says is closer; `terms` are words of the message that it shares. `priority`
+    and `scope` are the weighted parts of `final`.
     """
 
     rule: Rule
@@ -95,19 +95,21 @@ class Scored:
 class MatchReport:
     """The matches, best first; `rejected` says of every rule left out why, and is worked out when asked for.
 
-    `notes` say what was missing for the scores.
+    `notes` say what was missing for the scores, `degraded` names what failed.
     """
 
-    __slots__ = ("_explain", "_rejected", "matches", "notes")
+    __slots__ = ("_explain", "_rejected", "degraded", "matches", "notes")
 
     def __init__(
         self,
         matches: tuple[RuleMatch, ...],
         explain: Callable[[], tuple[tuple[str, str], ...]],
         notes: tuple[str, ...] = (),
+        degraded: tuple[str, ...] = (),
     ) -> None:
         self.matches = matches
         self.notes = notes
+        self.degraded = degraded
         self._explain = explain
         self._rejected: tuple[tuple[str, str], ...] | None = None
 

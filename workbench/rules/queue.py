@@ -17,7 +17,7 @@ import msgspec
 
 from workbench.errors import StoreError, UsageError
 from workbench.records.conflicts import Conflict
-from workbench.records.rules import Rule, match_text
+from workbench.records.rules import Rule
 from workbench.rules.conflicts.find import find_conflicts
 from workbench.rules.ledger import Ledger, Settled
 from workbench.rules.lineage import text_digest
@@ -70,7 +70,10 @@ def conflict_queue(
     *,
     progress: Progress | None = None,
 ) -> Queue:
-    """Return the conflicts among rules; without `meaning` they are compared by their words alone."""
+    """Return the conflicts among rules; without `meaning` they are compared by their words alone.
+
+    Meaning finds little that words do not (`python -m bench.conflicts`) and takes embedding every rule.
+    """
     notes: list[str] = []
     stamps = {rule.id: (text_digest(rule.rule), _stamp(rule)) for rule in rules}
     model = "" if meaning is None else meaning.model
@@ -81,7 +84,7 @@ def conflict_queue(
     else:
         vectors = index = None
         if meaning is not None and rules:
-            vectors = meaning.embed([match_text(rule)[:MAX_TEXT] or "." for rule in rules])
+            vectors = meaning.embed([(rule.action_text or rule.rule)[:MAX_TEXT] or "." for rule in rules])
             index = meaning.index(vectors)
         fresh = find_conflicts(rules, vectors, index, changed=changed, progress=progress)
         found = _joined(kept, fresh, changed, stamps)
@@ -89,8 +92,6 @@ def conflict_queue(
             _save(store, _Kept(model, stamps, found))
         except StoreError as error:
             notes.append(f"conflicts are not kept for the next run: {error.message}")
-    if meaning is None:
-        notes.append("compared by words alone, without an embedding model")
     waiting = tuple(conflict for conflict in found if conflict.id not in ledger.settled)
     settled = sorted(ledger.settled.values(), key=lambda item: (item.at, item.id), reverse=True)
     return Queue(waiting, tuple(settled), tuple(notes))
@@ -118,9 +119,10 @@ def find_in_queue(queue: Queue, identifier: str) -> Conflict:
 def _changed(before: Mapping[str, tuple[str, str]], now: Mapping[str, tuple[str, str]]) -> set[str]:
     """Return the rules whose pairs have to be compared again."""
     changed = {identifier for identifier, stamp in now.items() if before.get(identifier) != stamp}
-    gone = {before[identifier][0] for identifier in before.keys() - now.keys()}
-    # One of several equal texts is compared for all of them: when it goes, another takes over.
-    return changed | {identifier for identifier, (text, _) in now.items() if text in gone}
+    # One of several equal texts is compared for all of them, and which one may be another now.
+    texts = {before[identifier][0] for identifier in before.keys() - now.keys()}
+    texts |= {now[identifier][0] for identifier in changed}
+    return changed | {identifier for identifier, (text, _) in now.items() if text in texts}
 
 
 def _joined(

@@ -47,11 +47,11 @@ def conflicts() -> None:
 @click.option("--file", metavar="PATH", help="Only conflicts with a rule of this file.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
 @click.option("--settled", is_flag=True, help="Those that were settled instead, newest first.")
-@click.option("--words-only", is_flag=True, help="Compare words alone, which needs no embedding model.")
-def list_(kind: str | None, file: str | None, limit: int, settled: bool, words_only: bool) -> None:
+@click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
+def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning: bool) -> None:
     """List conflicts that wait for a decision, surest first, with the suggested way out."""
     with session("conflicts") as work:
-        queue, rules = _queue(work, words_only=words_only)
+        queue, rules = _queue(work, meaning=meaning)
         work.told.candidates = len(queue.open)
     out = work.here.out
     if settled:
@@ -86,11 +86,11 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, words_o
     examples=("workbench rules conflicts show 1f0c2a9b", "workbench rules conflicts show 1f0c2a9b --json")
 )
 @click.argument("identifier", metavar="ID")
-@click.option("--words-only", is_flag=True, help="Compare words alone, which needs no embedding model.")
-def show(identifier: str, words_only: bool) -> None:
+@click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
+def show(identifier: str, meaning: bool) -> None:
     """Show one conflict: both rules, the words that differ, the score of each test, the suggested way out."""
     with session("conflicts") as work:
-        queue, rules = _queue(work, words_only=words_only)
+        queue, rules = _queue(work, meaning=meaning)
     conflict = find_in_queue(queue, identifier)
     left, right = rules[conflict.left], rules[conflict.right]
     out = work.here.out
@@ -134,7 +134,7 @@ def show(identifier: str, words_only: bool) -> None:
 )
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="What the other is narrowed to.")
 @click.option("--reason", default="", help="Why, for the history.")
-@click.option("--words-only", is_flag=True, help="Compare words alone, which needs no embedding model.")
+@click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
 def resolve(
     identifiers: tuple[str, ...],
     action: str | None,
@@ -144,7 +144,7 @@ def resolve(
     keep: str | None,
     scopes: tuple[str, ...],
     reason: str,
-    words_only: bool,
+    meaning: bool,
 ) -> None:
     """Settle conflicts, as one step. `rules undo` takes it back; `rules drift --merge` brings it to files."""
     if (action is None) is not suggested:
@@ -154,7 +154,7 @@ def resolve(
             "name conflicts, or give a --kind", hint="`workbench rules conflicts list` has them."
         )
     with session("conflicts") as work:
-        queue, _ = _queue(work, words_only=words_only)
+        queue, _ = _queue(work, meaning=meaning)
         chosen = [find_in_queue(queue, identifier) for identifier in identifiers] or [
             conflict for conflict in queue.open if conflict.kind == kind
         ]
@@ -197,16 +197,18 @@ def _decision(
     )
 
 
-def _queue(work: Session, *, words_only: bool) -> tuple[Queue, dict[str, Rule]]:
+def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
     """Bring the rules in step and find their conflicts."""
-    from workbench.entry.storage import meaning
+    from workbench.entry import storage
 
     workspace = work.opened.workspace
     book, notes = workspace.sync_rules()
     for note in notes:
         work.here.out.say(note)
     store = workspace.rule_store()
-    how = None if words_only else meaning(work.opened, work.progress)
+    how = storage.meaning(work.opened, work.progress) if meaning else None
+    if meaning and how is None:
+        work.here.out.warn("there is no embedding model ready: run `workbench model prepare`")
     rules = [rule for rule in book.rules if rule.enabled]
     queue = conflict_queue(store, rules, store.ledger(), how, progress=work.progress)
     return queue, {rule.id: rule for rule in book.rules}
