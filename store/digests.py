@@ -13,6 +13,7 @@ PROJECTED: Final = {
     "applied": "SELECT origin, stream, position, head FROM applied ORDER BY ALL",
     "causal_links": "SELECT * FROM causal_links ORDER BY id",
     "episode_events": "SELECT * FROM episode_events ORDER BY id",
+    "episode_sources": "SELECT * FROM episode_sources ORDER BY session_id",
     "episodes": "SELECT * FROM episodes ORDER BY session_id",
     "metrics": "SELECT * FROM metrics ORDER BY id",
     "model_registry": "SELECT * FROM model_registry ORDER BY model_id",

@@ -44,6 +44,10 @@ class EpisodeImported(msgspec.Struct):
     token_budget: Whole | None = None
     token_used: Whole | None = None
     latency_ms: Whole | None = None
+    source: str | None = None
+    parent_session: str | None = None
+    prompt_index: Whole | None = None
+    outcome_evidence: str | None = None
 
 
 class EpisodeStarted(msgspec.Struct):
@@ -56,10 +60,18 @@ class EpisodeStarted(msgspec.Struct):
     query_type: str
     started_at: Whole
     token_budget: Whole | None = None
+    issue_refs: list[str] = []
+    source: str | None = None
+    parent_session: str | None = None
+    prompt_index: Whole | None = None
 
 
 class EpisodeEvent(msgspec.Struct):
-    """Something a live session did. An edit's `payload.kind` says what happened to the file."""
+    """Something a live session did. An edit's `payload.kind` says what happened to the file.
+
+    `issue_refs` are those of the session's task, `late` marks what came after the end, when `commit_sha` may
+    be known.
+    """
 
     session_id: Name
     event_type: EventType
@@ -67,10 +79,13 @@ class EpisodeEvent(msgspec.Struct):
     file_path: str | None = None
     symbol: str | None = None
     payload: dict[str, Any] | None = None
+    issue_refs: list[str] = []
+    commit_sha: str | None = None
+    late: bool = False
 
 
 class EpisodeEnded(msgspec.Struct):
-    """A live session is over; fields left out keep their values."""
+    """A live session is over; fields left out keep their values. `closed_by` is `timeout` or empty."""
 
     session_id: Name
     ended_at: Whole | None = None
@@ -79,6 +94,8 @@ class EpisodeEnded(msgspec.Struct):
     token_used: Whole | None = None
     latency_ms: Whole | None = None
     commit_sha: str | None = None
+    closed_by: str = ""
+    outcome_evidence: str | None = None
 
 
 class FeedbackGiven(msgspec.Struct):

@@ -22,6 +22,28 @@ from store.projections.bodies import (
     FeedbackGiven,
     json_text,
 )
+from store.projections.episode_sql import (
+    CREATE_TOUCHED,
+    DELETE_AFFINITY,
+    DELETE_EPISODES,
+    DELETE_EVENTS,
+    DELETE_LINKS,
+    DELETE_SOURCES,
+    EPISODE,
+    EVENT,
+    INSERT_AFFINITY,
+    INSERT_EPISODES,
+    INSERT_EVENTS,
+    INSERT_LINKS,
+    INSERT_SOURCES,
+    LINK,
+    PATCH,
+    SOURCE,
+    TOUCH,
+    UPDATE_EPISODES,
+    UPDATE_LINKS,
+    UPDATE_SOURCES,
+)
 from workbench.ports import Entry
 from workbench.records.episodes import ChangeKind, Outcome
 
@@ -31,120 +53,6 @@ if TYPE_CHECKING:
 STREAM: Final = "sessions"
 # An episode that names more issues is linked to the first ones: ids of links need a fixed room a change.
 MAX_ISSUES: Final = 8
-
-CREATE_TOUCHED: Final = "CREATE OR REPLACE TEMP TABLE touched_fingerprints (task_fingerprint VARCHAR)"
-TOUCH: Final = """
-INSERT INTO temp.touched_fingerprints
-SELECT DISTINCT task_fingerprint FROM episodes SEMI JOIN staged USING (session_id)
-"""
-DELETE_EPISODES: Final = "DELETE FROM episodes USING staged WHERE episodes.session_id = staged.session_id"
-DELETE_EVENTS: Final = (
-    "DELETE FROM episode_events USING staged WHERE episode_events.session_id = staged.session_id"
-)
-DELETE_LINKS: Final = (
-    "DELETE FROM causal_links USING staged WHERE causal_links.session_id = staged.session_id"
-)
-INSERT_EPISODES: Final = """
-INSERT INTO episodes
-SELECT session_id, project_id, task_text, task_fingerprint, query_type, started_at,
-    TRY_CAST(ended_at AS BIGINT), outcome, TRY_CAST(token_budget AS BIGINT),
-    TRY_CAST(token_used AS BIGINT), TRY_CAST(latency_ms AS BIGINT)
-FROM staged ON CONFLICT DO NOTHING
-"""
-INSERT_EVENTS: Final = """
-INSERT INTO episode_events
-SELECT id, session_id, event_type, file_path, symbol, payload_json, "timestamp" FROM staged
-"""
-INSERT_LINKS: Final = """
-INSERT INTO causal_links
-SELECT id, session_id, issue_ref, commit_sha, change_path, change_kind, rationale, "timestamp" FROM staged
-"""
-UPDATE_EPISODES: Final = """
-UPDATE episodes SET
-    ended_at = coalesce(TRY_CAST(staged.ended_at AS BIGINT), episodes.ended_at),
-    outcome = coalesce(staged.outcome, episodes.outcome),
-    token_budget = coalesce(TRY_CAST(staged.token_budget AS BIGINT), episodes.token_budget),
-    token_used = coalesce(TRY_CAST(staged.token_used AS BIGINT), episodes.token_used),
-    latency_ms = coalesce(TRY_CAST(staged.latency_ms AS BIGINT), episodes.latency_ms)
-FROM staged WHERE episodes.session_id = staged.session_id
-"""
-UPDATE_LINKS: Final = """
-UPDATE causal_links SET
-    commit_sha = coalesce(staged.commit_sha, causal_links.commit_sha),
-    rationale = coalesce(staged.rationale, causal_links.rationale)
-FROM staged WHERE causal_links.session_id = staged.session_id
-    AND (staged.commit_sha IS NOT NULL OR staged.rationale IS NOT NULL)
-"""
-DELETE_AFFINITY: Final = """
-DELETE FROM task_file_affinity
-WHERE task_fingerprint IN (SELECT task_fingerprint FROM temp.touched_fingerprints)
-"""
-INSERT_AFFINITY: Final = """
-INSERT INTO task_file_affinity
-WITH touched AS (SELECT DISTINCT task_fingerprint FROM temp.touched_fingerprints),
-uses AS (
-    SELECT task_fingerprint, file_path, session_id,
-        max((event_type = 'read')::INTEGER) AS is_read,
-        max((event_type = 'edit')::INTEGER) AS is_edit,
-        max((event_type = 'edit' AND outcome = 'success')::INTEGER) AS is_success,
-        max("timestamp") AS last_seen
-    FROM episode_events JOIN episodes USING (session_id) SEMI JOIN touched USING (task_fingerprint)
-    WHERE event_type IN ('read', 'edit') AND file_path IS NOT NULL
-    GROUP BY ALL
-),
-counts AS (
-    SELECT task_fingerprint, file_path, sum(is_read)::BIGINT AS reads, sum(is_edit)::BIGINT AS edits,
-        sum(is_success)::BIGINT AS success_edits, max(last_seen) AS last_seen
-    FROM uses GROUP BY ALL
-)
-SELECT task_fingerprint, file_path, reads, edits, success_edits, last_seen,
-    ((edits + success_edits + 0.3::DOUBLE * reads)
-     * pow(0.5, (max(last_seen) OVER (PARTITION BY task_fingerprint) - last_seen) / (180.0 * 86400)))::REAL
-FROM counts
-"""
-
-_EPISODE = {
-    "session_id": "str",
-    "project_id": "str",
-    "task_text": "str",
-    "task_fingerprint": "str",
-    "query_type": "str",
-    "started_at": "int64",
-    "ended_at": "object",
-    "outcome": "str",
-    "token_budget": "object",
-    "token_used": "object",
-    "latency_ms": "object",
-}
-_EVENT = {
-    "id": "int64",
-    "session_id": "str",
-    "event_type": "str",
-    "file_path": "str",
-    "symbol": "str",
-    "payload_json": "str",
-    "timestamp": "int64",
-}
-_LINK = {
-    "id": "int64",
-    "session_id": "str",
-    "issue_ref": "str",
-    "commit_sha": "str",
-    "change_path": "str",
-    "change_kind": "str",
-    "rationale": "str",
-    "timestamp": "int64",
-}
-_PATCH = {
-    "session_id": "str",
-    "ended_at": "object",
-    "outcome": "str",
-    "token_budget": "object",
-    "token_used": "object",
-    "latency_ms": "object",
-    "commit_sha": "str",
-    "rationale": "str",
-}
 
 
 class EpisodeProjector:
@@ -166,6 +74,7 @@ class EpisodeProjector:
     def _clear(self) -> None:
         self._deleted: set[str] = set()
         self._episodes: dict[str, tuple[Any, ...]] = {}
+        self._sources: dict[str, tuple[Any, ...]] = {}
         self._events: list[tuple[Any, ...]] = []
         self._links: list[tuple[Any, ...]] = []
         self._patches: dict[str, dict[str, Any]] = {}
@@ -192,14 +101,16 @@ class EpisodeProjector:
         self._stage(TOUCH, {"session_id": "str"}, [(one,) for one in sorted(self._touched)])
         if self._deleted:
             gone = [(one,) for one in sorted(self._deleted)]
-            for statement in (DELETE_EVENTS, DELETE_LINKS, DELETE_EPISODES):
+            for statement in (DELETE_EVENTS, DELETE_LINKS, DELETE_SOURCES, DELETE_EPISODES):
                 self._stage(statement, {"session_id": "str"}, gone)
-        self._stage(INSERT_EPISODES, _EPISODE, list(self._episodes.values()))
-        self._stage(INSERT_EVENTS, _EVENT, self._events)
-        self._stage(INSERT_LINKS, _LINK, self._links)
-        patches = [tuple(patch.get(name) for name in _PATCH) for _, patch in sorted(self._patches.items())]
-        self._stage(UPDATE_EPISODES, _PATCH, patches)
-        self._stage(UPDATE_LINKS, _PATCH, patches)
+        self._stage(INSERT_EPISODES, EPISODE, list(self._episodes.values()))
+        self._stage(INSERT_SOURCES, SOURCE, list(self._sources.values()))
+        self._stage(INSERT_EVENTS, EVENT, self._events)
+        self._stage(INSERT_LINKS, LINK, self._links)
+        patches = [tuple(patch.get(name) for name in PATCH) for _, patch in sorted(self._patches.items())]
+        self._stage(UPDATE_EPISODES, PATCH, patches)
+        self._stage(UPDATE_SOURCES, PATCH, patches)
+        self._stage(UPDATE_LINKS, PATCH, patches)
         self._stage(TOUCH, {"session_id": "str"}, [(one,) for one in sorted(self._touched)])
         self._clear()
 
@@ -237,6 +148,7 @@ class EpisodeProjector:
             body.token_used,
             body.latency_ms,
         )
+        self._sources[session] = _source_row(body, entry.by, body.outcome_evidence)
         at = body.started_at if body.ended_at is None else body.ended_at
         row = offset
         for path in body.reads:
@@ -274,11 +186,13 @@ class EpisodeProjector:
             None,
             None,
         )
+        self._sources[session] = _source_row(body, entry.by, None)
 
     def _event(self, offset: int, entry: Entry) -> None:
         body = msgspec.convert(entry.body, EpisodeEvent)
         session = body.session_id
-        payload = None if body.payload is None else json_text(body.payload)
+        told = {**(body.payload or {}), "late": True} if body.late else body.payload
+        payload = None if told is None else json_text(told)
         is_edit = body.event_type == "edit" and body.file_path is not None
         if is_edit and session in self._patches:
             self.flush()
@@ -289,7 +203,11 @@ class EpisodeProjector:
         if is_edit:
             named = (body.payload or {}).get("kind")
             kind = named if named in set(ChangeKind) else ChangeKind.MODIFIED.value
-            self._links.append((offset, session, None, None, body.file_path, kind, None, body.timestamp))
+            issues: list[str | None] = [*body.issue_refs[:MAX_ISSUES]] or [None]
+            commit = body.commit_sha or None
+            for place, issue in enumerate(issues):
+                link = (offset + place, session, issue, commit, body.file_path, kind, None, body.timestamp)
+                self._links.append(link)
 
     def _ended(self, offset: int, entry: Entry) -> None:
         del offset
@@ -302,7 +220,8 @@ class EpisodeProjector:
         self._events.append(
             (offset, body.session_id, "feedback", None, None, json_text(said), body.timestamp)
         )
-        self._patch(body.session_id, {"session_id": body.session_id, **said})
+        evidence = None if body.outcome is None else "feedback"
+        self._patch(body.session_id, {"session_id": body.session_id, "outcome_evidence": evidence, **said})
 
     def _patch(self, session: str, fields: dict[str, Any]) -> None:
         self._touched.add(session)
@@ -318,6 +237,13 @@ class EpisodeProjector:
             self.flush()
         self._touched.update(body.session_ids)
         self._deleted.update(body.session_ids)
+
+
+def _source_row(
+    body: EpisodeImported | EpisodeStarted, by: str, evidence: str | None
+) -> tuple[str, str, str, int | None, str]:
+    source = body.source or by.removeprefix("import:")
+    return body.session_id, source, body.parent_session or "", body.prompt_index, evidence or ""
 
 
 def _change_payload(change: Change) -> str:

@@ -102,7 +102,7 @@ def test_affinity_counts_episodes_and_decays(journal: FileJournal, tables: Table
             changes=[["b.py", "added", 1, 1, ""]],
             reads=[],
             ended_at=half,
-            outcome="failed",
+            outcome="partial",
         ),
     )
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Outcome(StrEnum):
@@ -13,6 +15,17 @@ class Outcome(StrEnum):
     PARTIAL = "partial"
     FAILED = "failed"
     UNKNOWN = "unknown"
+
+
+class EventType(StrEnum):
+    """What a session did [img 6]."""
+
+    READ = "read"
+    EDIT = "edit"
+    GREPAI_HIT = "grepai_hit"
+    DELTA = "delta"
+    DECISION = "decision"
+    FEEDBACK = "feedback"
 
 
 class ChangeKind(StrEnum):
@@ -50,8 +63,31 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """One thing a session did [img 6, table episode_events].
+
+    `late` marks what was told after the episode's end. `key` is the teller's own name for it: the same event
+    told twice under one key counts once.
+    """
+
+    event_type: EventType
+    timestamp: int
+    file_path: str = ""
+    symbol: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    late: bool = False
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Episode:
-    """One task and what was touched for it [img 6, table episodes]."""
+    """One task and what was done for it [img 6, table episodes].
+
+    `source` says who told it (git, claude_code, codex, cli, …); the prompt `prompt_index` of the session
+    `parent_session` began it, where it is a part of one. `outcome_evidence` says what the outcome rests on.
+    `closed_by` is `timeout` if nobody said that it ended, and then `ended_at` is its last event.
+    `last_at` is when it was heard of last; `judged` whether somebody gave feedback on its outcome.
+    """
 
     session_id: str
     project_id: str
@@ -68,3 +104,30 @@ class Episode:
     token_budget: int | None = None
     token_used: int | None = None
     latency_ms: int | None = None
+    source: str = ""
+    parent_session: str = ""
+    prompt_index: int | None = None
+    outcome_evidence: str = ""
+    closed_by: str = ""
+    rationale: str = ""
+    last_at: int = 0
+    judged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """How many sessions tell a whole story [img 13, causal_trace_completeness]. Commits are no sessions.
+
+    Of `ended` ones, `traced` have a task, a file that was read or edited, and an outcome other than unknown;
+    `full` have both reads and edits besides. `open` ones are not counted among the ended.
+    """
+
+    ended: int = 0
+    traced: int = 0
+    full: int = 0
+    open: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """traced / ended in [0, 1], None where no session has ended."""
+        return round(self.traced / self.ended, 4) if self.ended else None
