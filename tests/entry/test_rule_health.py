@@ -49,12 +49,13 @@ def test_what_is_odd_is_told(opened: Opened) -> None:
 
 
 def test_files_that_lag_behind_are_told(opened: Opened, work: Any) -> None:
-    """A rule that was reworded here and not in its file, then in both places differently."""
+    """A rule reworded here and not in its file, then in both places differently; nothing is recorded."""
     book, _ = opened.workspace.sync_rules()
-    rule = Curator(opened.workspace.rule_store(), "test").edit(book.rules[0].id, rule="Use spaces.")
-    opened.workspace.sync_rules()
-    assert texts(opened) == ["changes of rules that are not in their files yet: 1"]
+    Curator(opened.workspace.rule_store(), "test").edit(book.rules[0].id, rule="Use spaces.")
+    size = opened.journal.size("rules")
+    assert texts(opened) == ["CLAUDE.md does not have what changed here: 1 of its rules"]
     work.write("CLAUDE.md", "- Use tabs and tabs.\n")
-    opened.workspace.sync_rules()
-    assert texts(opened) == ["rules that their files and the store changed differently: 1"]
-    assert rule.version == 2
+    assert texts(opened) == ["CLAUDE.md and the store changed rules differently: 1"]
+    assert opened.journal.size("rules") == size
+    work.write("CLAUDE.md", "- Use tabs.\n" * 600_000)
+    assert texts(opened)[0].startswith("CLAUDE.md:0: ")

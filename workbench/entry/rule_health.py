@@ -1,6 +1,6 @@
 """Whether the rules are sound: what `workbench doctor` says of their journals and of the files they stand in.
 
-As of the last command that read rules: looking brings nothing in step.
+Files are compared with the store as they are now; looking brings nothing in step.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.diagnostics import Finding, State
+from workbench.rules.drift import Outcome, look
 from workbench.rules.ledger import Ledger
 from workbench.rules.replacing import replacement_cycles
-from workbench.rules.rulebook import Rulebook, stored_rulebook
 
 _SHOWN = 5
 
@@ -20,8 +20,7 @@ def rule_findings(opened: Opened) -> Iterator[Finding]:
     """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
     store = opened.workspace.rule_store()
     ledger = store.ledger()
-    book = stored_rulebook(store)
-    found = [*_entries(ledger), *_files(book)]
+    found = [*_entries(ledger), *_files(look(store, opened.workspace.rule_files()))]
     if found:
         yield from found
         return
@@ -45,14 +44,15 @@ def _entries(ledger: Ledger) -> Iterator[Finding]:
         yield Finding("rules", State.NOTE, text, step)
 
 
-def _files(book: Rulebook | None) -> Iterator[Finding]:
-    if book is None:
-        return
-    if book.pending:
-        text = f"changes of rules that are not in their files yet: {book.pending:,}"
-        yield Finding("rules", State.NOTE, text, "`workbench rules drift` shows them.")
-    if book.conflicts:
-        text = f"rules that their files and the store changed differently: {book.conflicts:,}"
-        yield Finding("rules", State.NOTE, text, "`workbench rules drift` shows both sides.")
-    for warning in book.warnings[:_SHOWN]:
+def _files(outcome: Outcome) -> Iterator[Finding]:
+    for drift in outcome.drift:
+        if drift.pending:
+            text = f"{drift.file} does not have what changed here: {len(drift.pending):,} of its rules"
+            step = "`workbench rules drift` shows what is to be written, `--merge` writes it."
+            yield Finding("rules", State.NOTE, text, step)
+        if drift.conflicts:
+            text = f"{drift.file} and the store changed rules differently: {len(drift.conflicts):,}"
+            step = "`workbench rules drift` shows both sides, `--resolve ID --take ours` settles one."
+            yield Finding("rules", State.NOTE, text, step)
+    for warning in outcome.warnings[:_SHOWN]:
         yield Finding("rules", State.NOTE, warning, "Mend the file; the rest of it was read.")

@@ -19,7 +19,17 @@ from workbench.rules.ledger import Change, Ledger
 from workbench.rules.versions import past_ids
 
 UNTOLD: Final = frozenset(
-    {"id", "created_at", "updated_at", "metadata", "replaces", "usage_count", "last_used", "token_cost"}
+    {
+        "id",
+        "source",
+        "created_at",
+        "updated_at",
+        "metadata",
+        "replaces",
+        "usage_count",
+        "last_used",
+        "token_cost",
+    }
 )
 """Fields that follow from a change or count; they are not part of what somebody decided."""
 

@@ -94,6 +94,18 @@ def test_undo_and_redo_say_what_they_did(empty: Any, run: Run) -> None:
     assert run("rules", "show", second, "--json").json()["in_force"] is True
 
 
+def test_undo_says_which_files_lag_behind(project: Any, run: Run) -> None:
+    """What comes back is to be written only where it is missing; what changed in place stands in no file."""
+    identifier = run("rules", "list", "--json").json()["rules"][0]["id"]
+    run("rules", "edit", identifier, "--priority", "3")
+    assert run("rules", "undo").err == ""
+    assert "CLAUDE.md does not say so yet" in run("rules", "remove", identifier).err
+    assert run("rules", "undo").err == ""
+    assert "CLAUDE.md does not say so yet" in run("rules", "redo").err
+    run("rules", "drift", "--merge")
+    assert "CLAUDE.md does not say so yet" in run("rules", "undo").err
+
+
 def test_use_is_recorded_and_counted(empty: Any, run: Run) -> None:
     """By tool and session; what an earlier version was used for counts for the rule in its place."""
     first, other = added(run, "Use tabs."), added(run, "Be kind.", "--home")

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
-from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.rules_diff import diff_lines
 from workbench.entry.cli.rules_editor import edit_text, has_editor
 from workbench.entry.cli.rules_fields import Line, checked
 from workbench.entry.cli.rules_intake import read_rules, read_text, whole_rule
-from workbench.entry.cli.rules_session import RuleSession, find_live, rule_session
+from workbench.entry.cli.rules_session import RuleSession, find_live, rule_session, tell_files
 from workbench.entry.cli.rules_show_commands import rule_line
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
@@ -112,7 +112,7 @@ def add(
         added = work.curator.add_all(rules, reason=reason, places=[line.place for line in lines])
     for note in notes:
         here.out.warn(note)
-    _show(here, added)
+    _show(work, added)
 
 
 @command(
@@ -166,7 +166,7 @@ def edit(
         after = work.curator.edit(before.id, reason=reason, **fields)
         for note in notes:
             here.out.warn(note)
-    _show_change(here, before, after)
+    _show_change(work, before, after)
 
 
 @command(examples=("workbench rules enable rule-1f0c2a9b",))
@@ -201,7 +201,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
         return
     for rule in rules:
         here.out.painted(rule_line(here.out, rule))
-    _tell_files(here, rules)
+    tell_files(work, rules)
 
 
 def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
@@ -267,16 +267,18 @@ def _edited_by_hand(work: RuleSession, before: Rule, reason: str) -> Rule | None
         return work.curator.edit(before.id, reason=reason, **fields)
 
 
-def _show(here: Invocation, rules: Sequence[Rule]) -> None:
+def _show(work: RuleSession, rules: Sequence[Rule]) -> None:
+    here = work.here
     if here.flags.json:
         here.out.json({"rules": rules})
         return
     for rule in rules:
         here.out.painted(rule_line(here.out, rule))
-    _tell_files(here, rules)
+    tell_files(work, rules)
 
 
-def _show_change(here: Invocation, before: Rule, after: Rule) -> None:
+def _show_change(work: RuleSession, before: Rule, after: Rule) -> None:
+    here = work.here
     fields = changed_fields(before, after)
     if here.flags.json:
         changed = {one.name: {"before": one.before, "after": one.after} for one in fields}
@@ -288,11 +290,4 @@ def _show_change(here: Invocation, before: Rule, after: Rule) -> None:
     here.out.data(f"{after.id}  version {after.version}{was}")
     for line in diff_lines(here.out, fields):
         here.out.painted(line)
-    _tell_files(here, [after] if before.id != after.id else [])
-
-
-def _tell_files(here: Invocation, rules: Sequence[Rule]) -> None:
-    """Say which files do not have what was just decided."""
-    files = sorted({rule.provenance.file for rule in rules if rule.provenance is not None})
-    for file in files:
-        here.out.say(f"{file} does not say so yet: `workbench rules drift` shows what is to be written")
+    tell_files(work, [after] if before.id != after.id else [])

@@ -12,7 +12,7 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules_diff import at_text, change_document, diff_lines, told_line
-from workbench.entry.cli.rules_session import PREFIX, RuleSession, find_any, rule_session, short
+from workbench.entry.cli.rules_session import PREFIX, RuleSession, find_any, rule_session, short, tell_files
 from workbench.errors import UsageError
 from workbench.rules.curator import lineage
 from workbench.rules.differences import story, told_changes
@@ -169,6 +169,8 @@ def _walk(listed: bool, *, back: bool) -> None:
         out.painted(told_line(out, one))
         for line in diff_lines(out, one.fields):
             out.painted(line)
+    # What changes in place stands in no file.
+    tell_files(work, (rule for one in told if one.what != "changed" and (rule := one.after or one.before)))
 
 
 def _stacks(out: Output, ledger: Ledger, *, as_json: bool) -> None:

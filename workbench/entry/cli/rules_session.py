@@ -5,7 +5,7 @@ Here as well: how a rule is named on the command line, and how it is shown in a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -136,6 +136,28 @@ def _beginning(known: set[str], identifier: str) -> str:
     ids = sorted(one[:PREFIX] for one in known)
     hint = did_you_mean(forms[-1] if not identifier.startswith("rule-") else identifier, ids)
     raise UsageError(f"there is no rule {shown}", hint=hint or "`workbench rules list` shows all of them.")
+
+
+def tell_files(work: RuleSession, rules: Iterable[Rule]) -> None:
+    """Say which of the rules' files do not have what was just decided. Raises: StoreError."""
+    files = {rule.provenance.file for rule in rules if rule.provenance is not None}
+    if not files:
+        return
+    from workbench.rules.drift import look
+
+    outcome = look(work.store, work.opened.workspace.rule_files())
+    behind = {drift.file for drift in outcome.drift if drift.pending or drift.conflicts}
+    for file in sorted(files):
+        if file in behind or not _exists(work.store, file):
+            work.here.out.say(
+                f"{file} does not say so yet: `workbench rules drift` shows what is to be written"
+            )
+
+
+def _exists(store: RuleStore, file: str) -> bool:
+    if file.startswith("~/"):
+        return store.home is not None and (store.home / file[2:]).exists()
+    return (store.root / file).exists()
 
 
 def origin(rule: Rule) -> str:
