@@ -137,16 +137,16 @@ def _spec(lines: list[str]) -> GitIgnoreSpec:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # about brackets that people write into patterns
         try:
-            return GitIgnoreSpec.from_lines(lines)
+            return GitIgnoreSpec.from_lines(lines, backend="simple")
         except (ValueError, re.error):
-            return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+            return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)], backend="simple")
 
 
 def _is_pattern(line: str) -> bool:
     from pathspec import GitIgnoreSpec
 
     try:
-        GitIgnoreSpec.from_lines([line])
+        GitIgnoreSpec.from_lines([line], backend="simple")
     except (ValueError, re.error):
         return False
     return True
