@@ -12,8 +12,8 @@ import pytest
 from store.journal import FileJournal
 from store.memory import ManualClock
 from workbench.config import Config
-from workbench.entry.bootstrap import open_project, open_workspace
-from workbench.entry.places import project_id, project_root
+from workbench.entry.bootstrap import open_project, open_workspace, project_root
+from workbench.entry.places import project_id
 from workbench.errors import ProjectError
 from workbench.sessions.remember import STREAM
 
