@@ -3,7 +3,8 @@
 DATA is a folder of rule files of any format. Each is imported, written without edits, and edited at random
 places (a word changed, a rule deleted, one added). An edit counts when the file differs in that rule's lines
 only and a second import gives the expected rules; the check here is independent of the one inside the editor.
-Then all rules are exported to every target at once, imported from there and exported again.
+Most rules of a file are also changed at once, where what can't be made must not hinder the rest. Then all
+rules are exported to every target at once, imported from there and exported again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from workbench.errors import ParseError
 from workbench.records.rules import Rule
 from workbench.rules.discover import RuleSource
-from workbench.rules.editing import EditResult, edit_file, undo_edits
+from workbench.rules.editing import EditResult, edit_file, try_edits, undo_edits
 from workbench.rules.editing_units import Delete, Edit, Insert, Replace
 from workbench.rules.exporting import export_files
 from workbench.rules.formats.detect import detect_format
@@ -36,6 +37,7 @@ WORDING = re.compile(
 )
 NEW = "Never merge a change without a second pair of eyes."
 KINDS = ("replace", "delete", "insert")
+MANY = "all at once"
 
 
 @dataclass
@@ -106,7 +108,8 @@ def check(before: bytes, path: str, rules: Sequence[Rule], index: int, edit: Edi
     for change in result.changed:
         if change.before:
             texts.remove(" ".join(change.before.split()))
-        texts.append(" ".join(change.after.split()))
+        if change.after:
+            texts.append(" ".join(change.after.split()))
     if sorted(texts) != sorted(" ".join(rule.rule.split()) for rule in again):
         return "the second import differs"
     if undo_edits(result.data, result.undo) != before:
@@ -114,6 +117,42 @@ def check(before: bytes, path: str, rules: Sequence[Rule], index: int, edit: Edi
     if other_lines(before, edit, result.data):
         return "other lines changed"
     return ""
+
+
+def edit_many(data: bytes, path: str, rules: Sequence[Rule], chance: random.Random, tally: Tally) -> None:
+    """Reword half of a file's rules, delete a fifth and add a tenth in one go."""
+    edits: list[tuple[Rule, Edit]] = []
+    for rule in rules:
+        where, draw = rule.provenance, chance.random()
+        if where is None:
+            continue
+        text = reworded(rule, chance) if draw < 0.5 else ""
+        if text:
+            edits.append((rule, Replace(where.line, where.end_line, text)))
+        elif 0.5 <= draw < 0.7:
+            edits.append((rule, Delete(where.line, where.end_line)))
+        elif 0.7 <= draw < 0.8:
+            edits.append((rule, Insert(NEW, where.end_line)))
+    result = try_edits(data, [edit for _, edit in edits])
+    wanted = Counter(" ".join(rule.rule.split()) for rule in rules)
+    refused = {told.at for told in result.refused}
+    for at, (rule, edit) in enumerate(edits):
+        if at not in refused and not isinstance(edit, Insert):
+            wanted[" ".join(rule.rule.split())] -= 1
+        if at not in refused and not isinstance(edit, Delete):
+            wanted[" ".join(edit.text.split())] += 1
+    for change in result.changed:
+        if change.before:
+            wanted[" ".join(change.before.split())] -= 1
+        if change.after:
+            wanted[" ".join(change.after.split())] += 1
+    tally.tried += len(edits)
+    tally.refused.update(re.sub(r"'.*'|\d+|\".*\"", "…", told.reason) for told in result.refused)
+    after = Counter(" ".join(rule.rule.split()) for rule in rules_of(result.data, path))
+    if +wanted == after and undo_edits(result.data, result.undo) == data:
+        tally.well += len(edits) - len(refused)
+    else:
+        tally.wrong.append(f"{path}: {MANY}")
 
 
 def other_lines(before: bytes, edit: Edit, after: bytes) -> bool:
@@ -139,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="list every edit that was refused or went wrong")
     options = parser.parse_args(arguments)
     chance = random.Random(options.seed)
-    tallies = {kind: Tally() for kind in KINDS}
+    tallies = {kind: Tally() for kind in (*KINDS, MANY)}
     files = sorted(path for path in options.data.rglob("*") if path.is_file())
     same = rules_found = 0
     everything: dict[str, Rule] = {}
@@ -169,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 tally.well += not wrong
                 if wrong:
                     tally.wrong.append(f"{path}:{edit.line}: {kind}: {wrong}")
+        edit_many(data, path, rules, chance, tallies[MANY])
     report(len(files), same, rules_found, tallies)
     exports = {target: exports_of(list(everything.values()), target) for target in sorted(TARGETS)}
     print("\n| export to | files | rules | read back the same | second export same |\n|---|---|---|---|---|")

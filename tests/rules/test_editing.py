@@ -164,6 +164,16 @@ def test_deleting_leaves_sound_text_and_can_be_undone() -> None:
         assert undo_edits(result.data, result.undo) == GUIDE.encode()
 
 
+def test_rules_that_become_one_by_a_deletion_are_named() -> None:
+    """A list that is read as one with its introduction once a rule has gone keeps its words; it is said."""
+    data = b"- Only merge from:\n  - main\n  - hotfix branches\n  - Never rebase.\n  - Delete old ones.\n"
+    assert len(rules_of(data)) > 1
+    result = edit_file(data, [Delete(4, 4)])
+    assert texts_of(result.data) == ["Only merge from: - main - hotfix branches - Delete old ones."]
+    assert "now reads as one rule" in result.notes[0]
+    assert [change.after for change in result.changed][1:] == [""] * (len(result.changed) - 1)
+
+
 def test_undo_needs_the_file_it_was_made_for() -> None:
     """A file that changed since is left alone."""
     result = edit_file(b"- Use x.\n", [Delete(1, 1)])
@@ -341,7 +351,8 @@ def expected_texts(before: Sequence[str], at: int, edit: Edit, result: EditResul
     for change in result.changed:
         if change.before:
             texts.remove(" ".join(change.before.split()))
-        texts.append(" ".join(change.after.split()))
+        if change.after:
+            texts.append(" ".join(change.after.split()))
     return texts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.errors import ParseError
 from workbench.rules.building import lead_in, worded
@@ -77,7 +77,8 @@ class Patch:
     """Lines `start` to `stop` (indexes, exclusive) become `lines`.
 
     `unit` is the index of the unit that is replaced or deleted; an insertion stands before the unit `before`.
-    `text` is what the rule has to read afterwards, None for a deletion.
+    `text` is what the rule has to read afterwards, None for a deletion. With `regroup` rules around it may
+    become one.
     """
 
     start: int
@@ -86,6 +87,7 @@ class Patch:
     text: str | None
     unit: int | None = None
     before: int = 0
+    regroup: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,7 @@ def _deletions(parsed: Parsed, unit: Unit, at: int) -> tuple[Patch, ...]:
     if (start, tidy) != (unit.line - 1, stop):
         found.append(Patch(unit.line - 1, stop, (), None, at))
     found.append(Patch(unit.line - 1, stop, (Laid(""),), None, at))
-    return tuple(found)
+    return (*found, replace(found[0], regroup=True))
 
 
 def _insertion(parsed: Parsed, edit: Insert) -> Options:

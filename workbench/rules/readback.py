@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,8 @@ from workbench.rules.units import Unit
 class Change:
     """A rule that was not edited and reads differently, at this line of the edited file.
 
-    `before` is empty for an introduction that reads as a rule now that its list is gone.
+    `before` is empty for an introduction that reads as a rule now that its list is gone, `after` for a rule
+    that became part of the one before it.
     """
 
     line: int
@@ -43,6 +45,8 @@ class ReadBack:
     placed: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
+_WORDS = re.compile(r"\w+")
+_SPLIT = "would be split up, or run together with the text around it"
 Expected = tuple[Unit | None, int | None, Patch | None]
 
 
@@ -56,22 +60,62 @@ def read_back(before: Parsed, patches: Mapping[int, Patch], after: Parsed) -> Re
         result.reason = "would leave a code fence or the front matter open"
         return result
     expected = list(_expected(before, patches))
-    for (unit, at, patch), found in zip(expected, after.units, strict=False):
+    regroup = any(patch.regroup for patch in patches.values())
+    index = 0
+    for number, found in enumerate(after.units):
+        if index == len(expected):
+            result.reason = _SPLIT if number < len(after.units) else ""
+            break
+        unit, at, patch = expected[index]
+        index += 1
         if at is not None and patch is not None and patch.text is not None:
             reason = _edited(unit, at, patch.text, found, result)
             if reason:
                 result.failed[at] = reason
         elif unit is not None:
             result.reason = _same(unit, found, result)
+            together = _together(expected, index - 1, found) if result.reason and regroup else []
+            if together:
+                result.reason = _regrouped(together, found, result)
+                index += len(together) - 1
             if result.reason:
                 result.suspects = _around(patches, unit.line)
                 break
-    else:
-        if len(expected) != len(after.units):
-            result.reason = "would be split up, or run together with the text around it"
-            result.suspects = _around(patches, len(before.lines) + 1)
+    if not result.reason and index < len(expected):
+        result.reason = _SPLIT
+    if result.reason == _SPLIT:
+        result.suspects = _around(patches, len(before.lines) + 1)
     result.reason = next(iter(result.failed.values()), result.reason)
     return result
+
+
+def _together(expected: list[Expected], index: int, found: Unit) -> list[Unit]:
+    """Return the units from `index` on that a unit of the edited file holds all the words of, in order."""
+    words = _WORDS.findall(found.text)
+    group: list[Unit] = []
+    said: list[str] = []
+    for unit, at, _ in expected[index:]:
+        if unit is None or at is not None or len(said) >= len(words):
+            break
+        group.append(unit)
+        said += _WORDS.findall(unit.text)
+    return group if len(group) > 1 and said == words else []
+
+
+def _regrouped(group: list[Unit], found: Unit, result: ReadBack) -> str:
+    """Take note that units read as one now; return why that is not to be if rules would get lost."""
+    rules = [unit for unit in group if is_rule(unit)]
+    if rules and not is_rule(found):
+        return f"the rule at line {rules[0].line} depends on it and would no longer read as one"
+    after = worded(found) if is_rule(found) else ""
+    for at, unit in enumerate(rules):
+        result.changed.append(Change(found.line, worded(unit), "" if at else after))
+    if after and not rules:
+        result.changed.append(Change(found.line, "", after))
+    if rules:
+        result.notes.append(f"line {found.line}: now reads as one rule: {_short(after)!r}")
+    result.lines.update({(unit.line, unit.end_line): (found.line, found.end_line) for unit in group})
+    return ""
 
 
 def _around(patches: Mapping[int, Patch], line: int) -> tuple[int, ...]:
