@@ -175,7 +175,7 @@ def plan(
         ranked={found.path: found for found in ranked},
         dropped=dropped,
         degraded=(*missing_parts(workspace, planner), *matched.degraded),
-        notes=list(dict.fromkeys((*_notes(workspace, planner, ranking), *matched.notes))),
+        notes=[*_notes(workspace, planner, ranking), *(matched.notes if planner.recheck else ())],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
     return Plan(response, ranking, pack, intent, ranked, synced, stages)
