@@ -30,6 +30,9 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
 Few = Annotated[int, msgspec.Meta(ge=1, le=30)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=600)]
+Hours = Annotated[float, msgspec.Meta(ge=0.01, le=10_000)]
+Days = Annotated[float, msgspec.Meta(ge=1, le=10_000)]
+Above = Annotated[float, msgspec.Meta(ge=1, le=4)]
 Layer = Literal["default", "user", "project", "environment", "flag"]
 
 
@@ -101,6 +104,22 @@ class RulesConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionsConfig:
+    """How recorded sessions count. One that nobody ended is over after `timeout_hours` without a word.
+
+    An edit of a success weighs `success_weight`, of a failure `failed_weight`, where 1 is one that nobody
+    judged; a verdict counts half after `feedback_half_life` days, and none does for a file with fewer than
+    `feedback_min_samples` of them.
+    """
+
+    timeout_hours: Hours = 12.0
+    success_weight: Above = 1.25
+    failed_weight: Share = 0.5
+    feedback_half_life: Days = 90.0
+    feedback_min_samples: Positive = 3
+
+
+@dataclass(frozen=True, slots=True)
 class PrivacyConfig:
     """Paths whose content is never read, as gitignore patterns; every layer adds to them."""
 
@@ -146,6 +165,7 @@ class Config:
     index: IndexConfig = field(default_factory=IndexConfig)
     models: ModelsConfig = field(default_factory=ModelsConfig)
     rules: RulesConfig = field(default_factory=RulesConfig)
+    sessions: SessionsConfig = field(default_factory=SessionsConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     clipboard: ClipboardConfig = field(default_factory=ClipboardConfig)
     store: StoreConfig = field(default_factory=StoreConfig)

@@ -75,7 +75,7 @@ def write(journal: MemoryJournal, event: tuple[str, str, int]) -> None:
     elif kind == "malformed":
         journal.append(STREAM, IMPORTED, [{"session_id": "x"}], by="test")
     else:
-        journal.append(STREAM, "episode.started", [{}], by="test")
+        journal.append(STREAM, "episode.dreamt", [{}], by="test")
 
 
 @given(EVENTS, st.integers(0, 4), st.sets(st.integers(0, 25)))

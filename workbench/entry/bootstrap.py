@@ -35,7 +35,7 @@ from store.git import (
 )
 from store.journal import FileJournal
 from store.location import Location, locate
-from workbench.config import Config, RulesConfig, user_cache
+from workbench.config import Config, RulesConfig, SessionsConfig, user_cache
 from workbench.entry.places import foreign_state, project_id, repository_at
 from workbench.errors import ProjectError
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
@@ -45,6 +45,8 @@ from workbench.project.walk import walk_lister
 from workbench.records.episodes import Commit
 from workbench.records.rules import Level
 from workbench.records.worktree import Listing
+from workbench.sessions.closing import HOUR
+from workbench.sessions.feedback import Trust
 from workbench.sessions.past import Commits
 from workbench.text.tokens import TokenCounter, token_counter
 
@@ -128,6 +130,8 @@ def open_workspace(
         max_bytes=config.index.max_file_bytes,
         history_commits=config.index.history_commits,
         excluded=excluded,
+        session_timeout=config.sessions.timeout_hours * HOUR,
+        trust=trust(config.sessions),
     )
     workspace = Workspace(adapters, limits)
     return OpenedWorkspace(root, repository, location, journal, home_journal, clock, counter, workspace)
@@ -169,6 +173,16 @@ def open_project(start: Path, config: Config, environment: Mapping[str, str] = o
         workspace=found.workspace,
         planner=planner,
         config=config,
+    )
+
+
+def trust(sessions: SessionsConfig) -> Trust:
+    """Return what the configuration says about how far the outcomes of tasks count."""
+    return Trust(
+        success=sessions.success_weight,
+        failed=sessions.failed_weight,
+        half_life=sessions.feedback_half_life,
+        min_samples=sessions.feedback_min_samples,
     )
 
 

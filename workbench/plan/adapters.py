@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.ports import Damaged, Journal
 from workbench.project.scan import Lister
+from workbench.sessions.closing import HOUR
+from workbench.sessions.feedback import Trust
 from workbench.sessions.past import Commits
 
 
@@ -60,7 +62,11 @@ class Adapters:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of what is indexed and remembered."""
+    """Bounds of what is indexed and remembered.
+
+    A session that is not ended is over when it was quiet for `session_timeout` seconds; `trust` says how far
+    the outcomes of tasks count.
+    """
 
     max_files: int = 50_000
     max_bytes: int = 1_000_000
@@ -68,3 +74,5 @@ class Limits:
     max_mended: int = 2000
     excluded: tuple[str, ...] = ()
     workers: int | None = None
+    session_timeout: float = 12.0 * HOUR
+    trust: Trust = field(default_factory=Trust)

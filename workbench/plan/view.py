@@ -104,6 +104,7 @@ def view_project(
     pairs_file = files[keep]
     pairs_task = history.tasks[keep].astype(np.int64)
     weight = (1.0 / np.sqrt(np.maximum(history.sizes, 1))).astype(np.float32)[pairs_task]
+    weight = weight * history.trust[keep]
     rows = [total(pairs_file, weight * np.exp2(-pairs_task / half), count) for half in HALF_LIVES]
     last = np.full(count, np.inf, dtype=np.float64)
     np.minimum.at(last, pairs_file, pairs_task.astype(np.float64))

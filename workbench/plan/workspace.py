@@ -25,6 +25,7 @@ from workbench.project.snapshot import Snapshot
 from workbench.records.project import Freshness
 from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook
 from workbench.rules.rulestore import RuleStore
+from workbench.sessions.closing import DESK
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import GENERATION as HISTORY
 from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
@@ -74,7 +75,7 @@ class Workspace:
         self.adapters = adapters
         self.limits = limits
         self._indexed = IndexKeeper(_index_store(adapters))
-        self._past = PastKeeper(_past_store(adapters), limits.workers)
+        self._past = PastKeeper(_past_store(adapters, limits), limits.workers)
         self._rulebook: Rulebook | None = None
         self._view: ProjectView | None = None
         self._last_view: ProjectView | None = None  # of before the last change: paths are mostly the same
@@ -298,7 +299,7 @@ def _index_store(adapters: Adapters) -> IndexStore:
     )
 
 
-def _past_store(adapters: Adapters) -> PastStore:
+def _past_store(adapters: Adapters, limits: Limits) -> PastStore:
     control = adapters.control
     return PastStore(
         project_id=adapters.project_id,
@@ -308,6 +309,10 @@ def _past_store(adapters: Adapters) -> PastStore:
         lock=partial(adapters.lock, HISTORY),
         understand=partial(parse_intent, project_id=adapters.project_id),
         commits=None if control is None else control.commits,
+        desk_lock=partial(adapters.lock, DESK),
+        now=adapters.now,
+        timeout=limits.session_timeout,
+        trust=limits.trust,
     )
 
 

@@ -16,23 +16,28 @@ from numpy.typing import NDArray
 
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.project.postings import Postings, build_postings, pack_postings, unpack_postings
-from workbench.records.episodes import FileChange
+from workbench.records.episodes import FileChange, Outcome
+from workbench.sessions.feedback import Trust, pair_trust
 
 MAX_FILES_PER_TASK = 60  # sweeping changes (reformatting, licence years) teach nothing about tasks
 
 FILE = "history.arrays"
-_ARRAYS = ("times", "sizes", "fixes", "tasks", "files", "edits")
+_ARRAYS = ("times", "sizes", "fixes", "tasks", "files", "edits", "trust")
 
 
 @dataclass(frozen=True, slots=True)
 class PastTask:
-    """One finished task: when, what it said (terms), what it touched and which issues it named."""
+    """One finished task: when, what it said (terms), what it touched and which issues it named.
+
+    `verdict` is what somebody said of its outcome, None if nobody did.
+    """
 
     at: int
     terms: dict[str, int]
     changes: tuple[FileChange, ...]
     issue_refs: tuple[str, ...] = ()
     fix: bool = False
+    verdict: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +45,8 @@ class History:
     """n past tasks, newest first, over p paths and e (task, file) pairs.
 
     times: int64 [n] seconds; sizes: int32 [n] files touched; fixes: bool [n]; messages: postings over tasks
-    tasks, files: int32 [e] pair ends; edits: float32 [e] lines changed; issues: issue reference → task
-    numbers
+    tasks, files: int32 [e] pair ends; edits: float32 [e] lines changed; trust: float32 [e], what a
+    pair counts by what is known of the task's outcome (1: as much as any); issues: reference → task numbers
     """
 
     paths: tuple[str, ...]
@@ -52,6 +57,7 @@ class History:
     tasks: NDArray[np.int32]
     files: NDArray[np.int32]
     edits: NDArray[np.float32]
+    trust: NDArray[np.float32]
     issues: dict[str, tuple[int, ...]]
 
     @property
@@ -60,13 +66,14 @@ class History:
         return len(self.times)
 
 
-def build_history(past: Iterable[PastTask]) -> History:
-    """Build the arrays from past tasks, newest first."""
+def build_history(past: Iterable[PastTask], trust: Trust | None = None) -> History:
+    """Build the arrays from past tasks, newest first. `trust` says how far verdicts count."""
     numbers: dict[str, int] = {}
     alias: dict[str, str] = {}
     times: list[int] = []
     sizes: list[int] = []
     fixes: list[bool] = []
+    verdicts: list[Outcome | None] = []
     messages: list[dict[str, int]] = []
     tasks: list[int] = []
     files: list[int] = []
@@ -77,6 +84,7 @@ def build_history(past: Iterable[PastTask]) -> History:
         times.append(task.at)
         sizes.append(len(task.changes))
         fixes.append(task.fix)
+        verdicts.append(task.verdict)
         messages.append(task.terms)
         for reference in task.issue_refs:
             issues.setdefault(reference, []).append(number)
@@ -87,15 +95,18 @@ def build_history(past: Iterable[PastTask]) -> History:
                 files.append(numbers.setdefault(current, len(numbers)))
                 edits.append(change.added + change.removed)
         _rename_back(alias, task.changes, today)
+    moments = np.asarray(times, dtype=np.int64)
+    pairs = (np.asarray(tasks, dtype=np.int32), np.asarray(files, dtype=np.int32))
     return History(
         paths=tuple(numbers),
-        times=np.asarray(times, dtype=np.int64),
+        times=moments,
         sizes=np.asarray(sizes, dtype=np.int32),
         fixes=np.asarray(fixes, dtype=np.bool_),
         messages=build_postings(messages),
-        tasks=np.asarray(tasks, dtype=np.int32),
-        files=np.asarray(files, dtype=np.int32),
+        tasks=pairs[0],
+        files=pairs[1],
         edits=np.asarray(edits, dtype=np.float32),
+        trust=pair_trust(verdicts, moments, *pairs, trust or Trust()),
         issues={reference: tuple(found) for reference, found in issues.items()},
     )
 

@@ -17,8 +17,11 @@ import msgspec
 
 from workbench.errors import GitError, JournalError, StoreError
 from workbench.ports import Damaged, Entry, Journal
-from workbench.records.episodes import Commit
+from workbench.records.episodes import Commit, Completeness
 from workbench.records.plan import Intent
+from workbench.sessions.closing import BY, HOUR, overdue, timed_out
+from workbench.sessions.episodes_fold import ENDED
+from workbench.sessions.feedback import Trust
 from workbench.sessions.history import History, empty_history, load_history, save_history
 from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit
 from workbench.sessions.remember import (
@@ -59,7 +62,11 @@ class Commits:
 
 @dataclass(frozen=True, slots=True)
 class PastStore:
-    """Where the past of a project comes from and goes to. `commits` is None outside a repository."""
+    """Where the past of a project comes from and goes to. `commits` is None outside a repository.
+
+    `desk_lock` is held by whoever records sessions; one that was quiet for `timeout` seconds is over. `trust`
+    says how far outcomes count.
+    """
 
     project_id: str
     journal: Journal
@@ -68,6 +75,10 @@ class PastStore:
     lock: Callable[[], AbstractContextManager[None]]
     understand: Callable[[str], Intent]
     commits: Commits | None
+    desk_lock: Callable[[], AbstractContextManager[None]]
+    now: Callable[[], float]
+    timeout: float = 12.0 * HOUR
+    trust: Trust = field(default_factory=Trust)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,8 @@ class Past:
     """The history a plan weighs. `heads` are the first lines of its tasks, newest first.
 
     `offset` is how far the journal is folded in, `events` and `malformed` how many entries of it counted and
-    could not be read.
+    could not be read. `stories` tells how complete sessions are, `quiet` when the open one that is quiet for
+    longest was heard of last. `trust` is what the history was weighed with.
     """
 
     history: History = field(default_factory=empty_history)
@@ -94,6 +106,9 @@ class Past:
     malformed: int = 0
     limit: int = 0
     mark: Mark | None = None
+    stories: Completeness = field(default_factory=Completeness)
+    quiet: int | None = None
+    trust: Trust = field(default_factory=Trust)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +156,7 @@ class PastKeeper:
             notes.append(f"history is incomplete: {error.message}")
         except StoreError as error:
             notes.append(f"history cannot be recorded: {error.message}")
-        past = self._remember(limit, mark, notes)
+        past = self._closed(self._remember(limit, mark, notes), notes)
         if past.malformed:
             notes.append(
                 f"{past.malformed} entries of the sessions journal are malformed and left out; "
@@ -220,20 +235,37 @@ class PastKeeper:
     def _remember(self, limit: int, mark: Mark | None, notes: list[str]) -> Past:
         """Fold in what the journal has that the past has not."""
         past = self.past
-        same = past is not None and past.limit == limit
+        same = past is not None and past.limit == limit and past.trust == self.store.trust
         if past is not None and same and past.mark == mark and self.store.journal.size(STREAM) == past.offset:
             return past
         ledger = self._caught_up(limit)
         if past is not None and same and ledger.events == past.events:
             history, heads = past.history, past.heads
         else:
-            history, heads = recall(ledger)
+            history, heads = recall(ledger, self.store.trust)
         counts = (ledger.offset, ledger.events, ledger.malformed)
-        self.past = Past(history, heads, *counts, limit, mark)
+        quiet = min((episode.last_at for episode, _ in ledger.live.values()), default=None)
+        self.past = Past(history, heads, *counts, limit, mark, ledger.stories, quiet, self.store.trust)
         idle = past is not None and history is past.history and mark == past.mark
         if not idle or ledger.offset - self._kept > _IDLE_BYTES:
             self._keep(self.past, ledger, notes)
         return self.past
+
+    def _closed(self, past: Past, notes: list[str]) -> Past:
+        """End the sessions that nobody ended and that have been quiet for too long."""
+        store = self.store
+        if past.quiet is None or store.now() - past.quiet <= store.timeout:
+            return past
+        try:
+            with store.desk_lock():
+                live = [episode for episode, _ in self._caught_up(past.limit).live.values()]
+                over = overdue(live, store.now(), store.timeout)
+                bodies = [timed_out(episode.session_id, episode.last_at) for episode in over]
+                store.journal.append(STREAM, ENDED, bodies, by=BY)
+        except StoreError as error:
+            notes.append(f"sessions that timed out are not closed: {error.message}")
+            return past
+        return self._remember(past.limit, past.mark, notes)
 
     def _keep(self, past: Past, ledger: Ledger, notes: list[str]) -> None:
         mark = past.mark
@@ -244,6 +276,9 @@ class PastKeeper:
             past.malformed,
             past.limit,
             None if mark is None else (mark.tip, mark.edge, mark.depth),
+            past.stories,
+            past.quiet,
+            past.trust,
         )
 
         def write(directory: Path) -> None:
@@ -273,7 +308,8 @@ class PastKeeper:
             return None
         mark = None if meta.mark is None else Mark(*meta.mark)
         self._kept = meta.offset
-        return Past(history, meta.heads, meta.offset, meta.events, meta.malformed, meta.limit, mark)
+        counts = (meta.offset, meta.events, meta.malformed)
+        return Past(history, meta.heads, *counts, meta.limit, mark, meta.stories, meta.quiet, meta.trust)
 
 
 class _Meta(msgspec.Struct):
@@ -283,6 +319,9 @@ class _Meta(msgspec.Struct):
     malformed: int
     limit: int
     mark: tuple[str, str, int] | None
+    stories: Completeness
+    quiet: int | None
+    trust: Trust
 
 
 def _covers(mark: Mark, wanted: Mark) -> bool:

@@ -6,31 +6,47 @@ journal was read at once or in pieces, by one process or by several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from workbench.ports import Entry
-from workbench.records.episodes import ChangeKind, FileChange
+from workbench.records.episodes import ChangeKind, Completeness, Episode, FileChange, Outcome
 from workbench.records.plan import QueryType
+from workbench.sessions.episodes_fold import (
+    ENDED,
+    EVENT,
+    FEEDBACK,
+    FORGOTTEN,
+    IMPORTED,
+    MALFORMED,
+    STARTED,
+    STREAM,
+    completeness,
+    follow,
+    imported_episode,
+    names,
+    printable,
+    story,
+)
+from workbench.sessions.feedback import Trust, verdict_of
 from workbench.sessions.history import History, PastTask, build_history
 from workbench.text.terms import count_terms
 
-STREAM = "sessions"
-IMPORTED = "episode.imported"
-FORGOTTEN = "episode.forgotten"
+__all__ = ["FORGOTTEN", "IMPORTED", "STREAM", "Ledger", "fold", "pack_ledger", "recall", "unpack_ledger"]
 
 MAX_TEXT = 20_000  # characters of a task's text that are weighed
 MAX_HEAD = 500
-_LATEST = 1 << 53  # seconds; beyond any clock
-_MOST_LINES = 1_000_000_000
 _SPARE = 2_000  # episodes held beyond the limit before the oldest are let go
 
 Entries = Iterable[tuple[int, Entry]]
-_FORMAT = 1
-_Row = tuple[int, dict[str, int], list[tuple[bytes, str, int, int, bytes]], list[str], bool, str]
+_FORMAT = 2
+_LIVE = frozenset({EVENT, ENDED, FEEDBACK})
+_Row = tuple[int, dict[str, int], list[tuple[bytes, str, int, int, bytes]], list[str], bool, str, str]
+_NOBODY = Episode("", "", "", "", "", 0, None, Outcome.UNKNOWN, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +61,25 @@ class Remembered:
 class Ledger:
     """The episodes of a journal up to `offset`.
 
-    `alive` maps the id of every episode that is not forgotten to (time, offset after its line); `tasks` holds
-    the newest `limit` of them, and may hold older ones. `events` counts the entries that made a difference,
-    `malformed` those that are no episodes.
+    `alive` maps the id of every episode that has ended and is not forgotten to (time, offset after its first
+    line, how much of a story it tells); `tasks` holds the newest `limit` of them, and may hold older ones.
+    `live` holds sessions that have begun, with the offset after that line; whole, until they end. `events`
+    counts the entries that made a difference to the past, `malformed` those that are no episodes.
     """
 
     limit: int
     offset: int = 0
-    alive: dict[str, tuple[int, int]] = field(default_factory=dict)
+    alive: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     tasks: dict[str, Remembered] = field(default_factory=dict)
+    live: dict[str, tuple[Episode, int]] = field(default_factory=dict)
     events: int = 0
     malformed: int = 0
+
+    @property
+    def stories(self) -> Completeness:
+        """How many sessions tell a whole story."""
+        open_ones = sum(episode.ended_at is None for episode, _ in self.live.values())
+        return completeness((found for _, _, found in self.alive.values()), open_ones)
 
 
 class _Saved(msgspec.Struct):
@@ -64,80 +88,108 @@ class _Saved(msgspec.Struct):
     offset: int
     events: int
     malformed: int
-    alive: dict[str, tuple[int, int]]
+    alive: dict[str, tuple[int, int, int]]
     tasks: dict[str, _Row]
+    live: dict[str, tuple[int, str]]
 
 
 def past_task(body: Mapping[str, Any]) -> PastTask:
-    """Read an imported episode. Raises KeyError, ValueError or TypeError if it is malformed."""
+    """Read an imported episode. Raises KeyError, ValueError, TypeError or AttributeError if malformed."""
+    return task_of(imported_episode(body))
+
+
+def task_of(episode: Episode) -> PastTask:
+    """Return what a plan weighs of an episode."""
     return PastTask(
-        at=min(max(int(body["started_at"]), 0), _LATEST),
-        terms=count_terms(str(body["task_text"])[:MAX_TEXT]),
-        changes=tuple(_changes(body["changes"])),
-        issue_refs=tuple(_printable(str(reference)) for reference in body["issue_refs"]),
-        fix=body["query_type"] == QueryType.BUGFIX.value,
+        at=episode.started_at,
+        terms=count_terms(episode.task_text[:MAX_TEXT]),
+        changes=episode.changes,
+        issue_refs=episode.issue_refs,
+        fix=episode.query_type == QueryType.BUGFIX.value,
+        verdict=verdict_of(episode),
     )
 
 
-def _changes(rows: Iterable[Any]) -> Iterator[FileChange]:
-    for path, kind, added, removed, old in rows:
-        for name in (path, old):
-            name.encode("utf-8", "surrogateescape")  # a name that no file can have is malformed
-        yield FileChange(path, ChangeKind(kind), _lines(added), _lines(removed), old)
-
-
-def _lines(count: Any) -> int:
-    return min(max(int(count), 0), _MOST_LINES)
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _remembered(episode: Episode) -> Remembered:
+    return Remembered(task_of(episode), printable(episode.task_text[:MAX_HEAD].split("\n", 1)[0]))
 
 
 def fold(ledger: Ledger, read: Callable[[int], Entries]) -> None:
     """Bring a ledger up to the end of the journal; `read(start)` yields (offset after the line, entry).
 
     Reads only what is new, unless an episode that was let go is among the newest again because newer ones
-    were forgotten.
+    were forgotten, or something was said of one that had ended before.
     """
     before = ledger.events
+    again: set[str] = set()
     for after, entry in read(ledger.offset):
-        ledger.events += _apply(ledger, after, entry)
+        ledger.events += _apply(ledger, after, entry, again)
         ledger.offset = after
         if len(ledger.tasks) > ledger.limit + _SPARE:
             _let_go(ledger)
     if ledger.events != before:
         _let_go(ledger)
-        if any(session not in ledger.tasks for session in newest(ledger)):
-            _reread(ledger, read)
+        again |= {session for session in newest(ledger) if session not in ledger.tasks}
+        if again := again & ledger.alive.keys():
+            _reread(ledger, again, read)
+            _let_go(ledger)
+    ledger.live = {session: one for session, one in ledger.live.items() if one[0].ended_at is None}
 
 
-def _apply(ledger: Ledger, after: int, entry: Entry) -> bool:
+def _apply(ledger: Ledger, after: int, entry: Entry, again: set[str]) -> bool:
+    """Take one entry; return whether it changed the past. `again` gathers episodes to be read once more."""
     if entry.kind == FORGOTTEN:
-        sessions = entry.body.get("session_ids", ())
-        if not isinstance(sessions, list):
-            ledger.malformed += 1
-            return False
-        gone = [session for session in sessions if isinstance(session, str) and session in ledger.alive]
-        for session in gone:
-            del ledger.alive[session]
-            ledger.tasks.pop(session, None)
-        return bool(gone)
-    if entry.kind != IMPORTED:
+        return _forget(ledger, entry)
+    if entry.kind not in _LIVE and entry.kind not in (IMPORTED, STARTED):
         return False
     try:
-        session, remembered = _episode(entry.body)
-    except (KeyError, ValueError, TypeError, AttributeError):
+        session = printable(str(entry.body["session_id"]))
+        known = ledger.live.get(session)
+        if entry.kind == IMPORTED:
+            _enter(ledger, imported_episode(entry.body, entry.by), after)
+            ledger.live.pop(session, None)
+            again.discard(session)
+            return True
+        # What is said of an episode that is not at hand is checked all the same.
+        episode = follow(None if entry.kind == STARTED else known[0] if known else _NOBODY, entry)
+    except MALFORMED:
         ledger.malformed += 1
         return False
-    ledger.alive[session] = (remembered.task.at, after)
-    ledger.tasks[session] = remembered
+    if entry.kind == STARTED:
+        if known is None and session not in ledger.alive and episode is not None:
+            ledger.live[session] = (episode, after)
+        return False
+    if known is None:
+        if session in ledger.alive:
+            again.add(session)
+            ledger.tasks.pop(session, None)
+            return True
+        return False
+    assert episode is not None  # only forgetting ends one
+    ledger.live[session] = (episode, known[1])
+    if episode.ended_at is None:
+        return False
+    _enter(ledger, episode, known[1])
     return True
 
 
-def _episode(body: Mapping[str, Any]) -> tuple[str, Remembered]:
-    head = _printable(str(body["task_text"])[:MAX_HEAD].split("\n", 1)[0])
-    return _printable(str(body["session_id"])), Remembered(past_task(body), head)
+def _enter(ledger: Ledger, episode: Episode, after: int) -> None:
+    ledger.alive[episode.session_id] = (episode.started_at, after, story(episode))
+    ledger.tasks[episode.session_id] = _remembered(episode)
+
+
+def _forget(ledger: Ledger, entry: Entry) -> bool:
+    sessions = entry.body.get("session_ids", ())
+    if not isinstance(sessions, list):
+        ledger.malformed += 1
+        return False
+    named = [session for session in sessions if isinstance(session, str)]
+    gone = [session for session in named if session in ledger.alive]
+    for session in named:
+        ledger.live.pop(session, None)
+        ledger.alive.pop(session, None)
+        ledger.tasks.pop(session, None)
+    return bool(gone)
 
 
 def newest(ledger: Ledger) -> list[str]:
@@ -153,26 +205,42 @@ def _let_go(ledger: Ledger) -> None:
         }
 
 
-def _reread(ledger: Ledger, read: Callable[[int], Entries]) -> None:
-    missing = {ledger.alive[session][1]: session for session in newest(ledger) if session not in ledger.tasks}
+def _reread(ledger: Ledger, missing: set[str], read: Callable[[int], Entries]) -> None:
+    """Fold some episodes anew from everything that was said of them."""
+    found: dict[str, Episode | None] = {}
     for after, entry in read(0):
-        if after in missing:
-            ledger.tasks[missing[after]] = _episode(entry.body)[1]
-        if after >= max(missing):
+        if after > ledger.offset:
             break
+        for session in _named(entry, missing):
+            try:
+                found[session] = follow(found.get(session), entry)
+            except MALFORMED:
+                continue  # counted when it was read first
+    for session, episode in found.items():
+        if episode is not None:
+            _enter(ledger, episode, ledger.alive[session][1])
 
 
-def recall(ledger: Ledger) -> tuple[History, tuple[str, ...]]:
+def _named(entry: Entry, sessions: set[str]) -> list[str]:
+    if entry.kind == FORGOTTEN:
+        return [session for session in sessions if names(entry, session)]
+    named = entry.body.get("session_id")
+    session = printable(named) if isinstance(named, str) else ""
+    return [session] if session in sessions else []
+
+
+def recall(ledger: Ledger, trust: Trust | None = None) -> tuple[History, tuple[str, ...]]:
     """Return the history of the newest episodes and their first lines, newest first."""
     found = [ledger.tasks[session] for session in newest(ledger)]
-    return build_history(each.task for each in found), tuple(each.head for each in found)
+    return build_history((each.task for each in found), trust), tuple(each.head for each in found)
 
 
 def pack_ledger(ledger: Ledger) -> bytes:
     """Return a ledger as bytes for `unpack_ledger`."""
     tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
+    live = {session: (after, _written(episode)) for session, (episode, after) in ledger.live.items()}
     counts = (ledger.limit, ledger.offset, ledger.events, ledger.malformed)
-    saved = _Saved(_FORMAT, *counts, ledger.alive, tasks)
+    saved = _Saved(_FORMAT, *counts, ledger.alive, tasks, live)
     return msgspec.msgpack.encode(saved)
 
 
@@ -184,7 +252,17 @@ def unpack_ledger(data: bytes) -> Ledger:
     tasks = {session: _unrow(row) for session, row in saved.tasks.items()}
     if not tasks.keys() <= saved.alive.keys():
         raise ValueError("the ledger holds tasks of no episode")
-    return Ledger(saved.limit, saved.offset, saved.alive, tasks, saved.events, saved.malformed)
+    live = {session: (_read(text), after) for session, (after, text) in saved.live.items()}
+    return Ledger(saved.limit, saved.offset, saved.alive, tasks, live, saved.events, saved.malformed)
+
+
+def _written(episode: Episode) -> str:
+    # Names of files may hold lone surrogates, which JSON can escape and UTF-8 not hold.
+    return json.dumps(msgspec.to_builtins(episode), ensure_ascii=True)
+
+
+def _read(text: str) -> Episode:
+    return msgspec.convert(json.loads(text), Episode)
 
 
 def _row(remembered: Remembered) -> _Row:
@@ -193,16 +271,18 @@ def _row(remembered: Remembered) -> _Row:
         (_raw(change.path), change.kind.value, change.added, change.removed, _raw(change.old_path))
         for change in task.changes
     ]
-    return task.at, task.terms, changes, list(task.issue_refs), task.fix, remembered.head
+    verdict = "" if task.verdict is None else task.verdict.value
+    return task.at, task.terms, changes, list(task.issue_refs), task.fix, remembered.head, verdict
 
 
 def _unrow(row: _Row) -> Remembered:
-    at, terms, changes, issue_refs, fix, head = row
+    at, terms, changes, issue_refs, fix, head, verdict = row
     files = tuple(
         FileChange(_name(path), ChangeKind(kind), added, removed, _name(old))
         for path, kind, added, removed, old in changes
     )
-    return Remembered(PastTask(at, terms, files, tuple(issue_refs), fix), head)
+    found = Outcome(verdict) if verdict else None
+    return Remembered(PastTask(at, terms, files, tuple(issue_refs), fix, found), head)
 
 
 def _raw(path: str) -> bytes:

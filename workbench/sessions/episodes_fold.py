@@ -1,0 +1,295 @@
+"""What the journal says of one episode, entry by entry: the one place that knows how entries add up.
+
+The ledger of the past, the desk that records episodes and whoever shows one all fold with `follow`. The last
+word on an outcome counts; what was said of files adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from workbench.ports import Entry
+from workbench.records.episodes import (
+    ChangeKind,
+    Completeness,
+    Episode,
+    Event,
+    EventType,
+    FileChange,
+    Outcome,
+)
+
+STREAM: Final = "sessions"
+IMPORTED: Final = "episode.imported"
+STARTED: Final = "episode.started"
+EVENT: Final = "episode.event"
+ENDED: Final = "episode.ended"
+FEEDBACK: Final = "feedback.given"
+FORGOTTEN: Final = "episode.forgotten"
+
+TIMEOUT: Final = "timeout"
+COMMITS: Final = "git"  # the source of episodes that are commits, not sessions
+MALFORMED: Final = (KeyError, ValueError, TypeError, AttributeError)
+
+_LATEST = 1 << 53  # seconds; beyond any clock
+_MOST_LINES = 1_000_000_000
+_PREFIX = "import:"
+
+COMMIT, UNTRACED, TRACED, FULL = range(4)
+"""How much of a story an ended episode tells; see `story`."""
+
+
+def follow(episode: Episode | None, entry: Entry) -> Episode | None:
+    """Return the episode after an entry that is about it, None where there is none.
+
+    Raises: one of MALFORMED for a body of another form.
+    """
+    step = _STEPS.get(entry.kind)
+    return episode if step is None else step(episode, entry)
+
+
+def follow_all(entries: Iterable[Entry], session: str) -> Episode | None:
+    """Return what the entries of a stream say of one session; malformed ones are left out."""
+    episode: Episode | None = None
+    for entry in entries:
+        if names(entry, session):
+            try:
+                episode = follow(episode, entry)
+            except MALFORMED:
+                continue  # counted by whoever reads the whole journal, and told by `doctor`
+    return episode
+
+
+def events_of(entries: Iterable[Entry], session: str) -> tuple[Event, ...]:
+    """Return the events of a live session in the order they were told, feedback among them."""
+    found: list[Event] = []
+    for entry in entries:
+        if not names(entry, session):
+            continue
+        if entry.kind in (FORGOTTEN, IMPORTED):
+            found.clear()
+        try:
+            if entry.kind == EVENT:
+                found.append(read_event(entry.body))
+            elif entry.kind == FEEDBACK:
+                said = {name: entry.body[name] for name in ("outcome", "rationale") if entry.body.get(name)}
+                found.append(Event(EventType.FEEDBACK, _time(entry.body["timestamp"]), payload=said))
+        except MALFORMED:
+            continue
+    return tuple(found)
+
+
+def names(entry: Entry, session: str) -> bool:
+    """Tell whether an entry is about a session."""
+    if entry.kind == FORGOTTEN:
+        sessions = entry.body.get("session_ids")
+        return isinstance(sessions, list) and session in sessions
+    return entry.body.get("session_id") == session
+
+
+def story(episode: Episode) -> int:
+    """Return how much of its story an episode tells: COMMIT, UNTRACED, TRACED or FULL.
+
+    TRACED: it has a task, a file that was read or edited, and an outcome other than unknown. FULL: it has
+    reads and edits both, the chain task → reads → edits → outcome of [img 2.1]. A commit is no session.
+    """
+    if episode.source == COMMITS:
+        return COMMIT
+    touched = episode.reads or episode.changes
+    if not (episode.task_text.strip() and touched and episode.outcome is not Outcome.UNKNOWN):
+        return UNTRACED
+    return FULL if episode.reads and episode.changes else TRACED
+
+
+def completeness(stories: Iterable[int], still_open: int) -> Completeness:
+    """Count the stories of ended episodes; commits don't count."""
+    counts = [0, 0, 0, 0]
+    for one in stories:
+        counts[one] += 1
+    traced = counts[TRACED] + counts[FULL]
+    return Completeness(counts[UNTRACED] + traced, traced, counts[FULL], still_open)
+
+
+def imported_episode(body: Mapping[str, Any], by: str = "") -> Episode:
+    """Read the body of an imported episode. Raises one of MALFORMED."""
+    started = _bounded(body["started_at"])
+    ended = body.get("ended_at")
+    return replace(
+        _begun(body, by, started),
+        ended_at=started if ended is None else _bounded(ended),
+        outcome=Outcome(body.get("outcome") or Outcome.UNKNOWN),
+        changes=tuple(_changes(body["changes"])),
+        reads=tuple(map(_path, body.get("reads") or ())),
+        commit_sha=printable(str(body.get("commit_sha") or "")),
+        token_used=body.get("token_used"),
+        latency_ms=body.get("latency_ms"),
+        outcome_evidence=printable(str(body.get("outcome_evidence") or "")),
+    )
+
+
+def read_event(body: Mapping[str, Any]) -> Event:
+    """Read the body of an event. Raises one of MALFORMED."""
+    payload = body.get("payload") or {}
+    if not isinstance(payload, dict):
+        raise TypeError("payload is no object")
+    return Event(
+        event_type=EventType(body["event_type"]),
+        timestamp=_time(body["timestamp"]),
+        file_path=_path(body.get("file_path") or ""),
+        symbol=printable(_text(body.get("symbol") or "")),
+        payload=payload,
+        late=bool(body.get("late")),
+        key=_text(body.get("key") or ""),
+    )
+
+
+def printable(text: str) -> str:
+    """Return a text that UTF-8 can hold; lone surrogates become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _imported(_: Episode | None, entry: Entry) -> Episode:
+    return imported_episode(entry.body, entry.by)
+
+
+def _started(episode: Episode | None, entry: Entry) -> Episode:
+    begun = _begun(entry.body, entry.by, _time(entry.body["started_at"]))
+    return begun if episode is None else episode
+
+
+def _happened(episode: Episode | None, entry: Entry) -> Episode | None:
+    event = read_event(entry.body)
+    if episode is None:
+        return None
+    last = max(episode.last_at, event.timestamp)
+    if event.file_path and event.event_type is EventType.READ and event.file_path not in episode.reads:
+        return replace(episode, last_at=last, reads=(*episode.reads, event.file_path))
+    if event.file_path and event.event_type is EventType.EDIT:
+        return replace(episode, last_at=last, changes=_edited(episode.changes, event))
+    return replace(episode, last_at=last)
+
+
+def _ended(episode: Episode | None, entry: Entry) -> Episode | None:
+    body = entry.body
+    outcome = None if body.get("outcome") is None else Outcome(body["outcome"])
+    ended = None if body.get("ended_at") is None else _time(body["ended_at"])
+    if episode is None:
+        return None
+    at = ended or episode.ended_at or episode.last_at
+    return replace(
+        episode,
+        ended_at=at,
+        last_at=max(episode.last_at, at),
+        outcome=outcome or episode.outcome,
+        commit_sha=_text(body.get("commit_sha") or episode.commit_sha),
+        closed_by=_text(body.get("closed_by") or ""),
+        outcome_evidence=_text(body.get("outcome_evidence") or episode.outcome_evidence),
+        **{
+            name: body[name]
+            for name in ("token_budget", "token_used", "latency_ms")
+            if body.get(name) is not None
+        },
+    )
+
+
+def _judged(episode: Episode | None, entry: Entry) -> Episode | None:
+    body = entry.body
+    outcome = None if body.get("outcome") is None else Outcome(body["outcome"])
+    _time(body["timestamp"])
+    if episode is None:
+        return None
+    return replace(
+        episode,
+        outcome=outcome or episode.outcome,
+        judged=episode.judged or outcome is not None,
+        rationale=_text(body.get("rationale") or episode.rationale),
+        outcome_evidence="feedback" if outcome is not None else episode.outcome_evidence,
+    )
+
+
+_STEPS: Final[dict[str, Callable[[Episode | None, Entry], Episode | None]]] = {
+    IMPORTED: _imported,
+    STARTED: _started,
+    EVENT: _happened,
+    ENDED: _ended,
+    FEEDBACK: _judged,
+    FORGOTTEN: lambda _, entry: None,
+}
+
+
+def _begun(body: Mapping[str, Any], by: str, started: int) -> Episode:
+    return Episode(
+        session_id=printable(str(body["session_id"])),
+        project_id=str(body.get("project_id", "")),
+        task_text=printable(str(body["task_text"])),
+        task_fingerprint=str(body.get("task_fingerprint", "")),
+        query_type=str(body["query_type"]),
+        started_at=started,
+        ended_at=None,
+        outcome=Outcome.UNKNOWN,
+        changes=(),
+        issue_refs=tuple(printable(str(reference)) for reference in body.get("issue_refs") or ()),
+        token_budget=body.get("token_budget"),
+        source=str(body.get("source") or by.removeprefix(_PREFIX)),
+        parent_session=str(body.get("parent_session") or ""),
+        prompt_index=body.get("prompt_index"),
+        last_at=started,
+    )
+
+
+def _edited(changes: tuple[FileChange, ...], event: Event) -> tuple[FileChange, ...]:
+    """Return the changes with one more edit; what a session added stays added until it is removed."""
+    kind = event.payload.get("kind")
+    said = ChangeKind(kind) if kind in set(ChangeKind) else ChangeKind.MODIFIED
+    added, removed = (_count(event.payload.get(name)) for name in ("added", "removed"))
+    old_path = event.payload.get("old_path")
+    new = FileChange(event.file_path, said, added, removed, _path(old_path) if old_path else "")
+    for place, known in enumerate(changes):
+        if known.path == new.path:
+            stays = known.kind is ChangeKind.ADDED and said is ChangeKind.MODIFIED
+            merged = FileChange(
+                new.path,
+                known.kind if stays else said,
+                known.added + added,
+                known.removed + removed,
+                new.old_path or known.old_path,
+            )
+            return (*changes[:place], merged, *changes[place + 1 :])
+    return (*changes, new)
+
+
+def _changes(rows: Iterable[Any]) -> Iterator[FileChange]:
+    for path, kind, added, removed, old in rows:
+        yield FileChange(_path(path), ChangeKind(kind), _lines(added), _lines(removed), _path(old))
+
+
+def _path(path: Any) -> str:
+    """Return a path; one that no file can have is malformed."""
+    path.encode("utf-8", "surrogateescape")
+    return str(path)
+
+
+def _lines(count: Any) -> int:
+    return min(max(int(count), 0), _MOST_LINES)
+
+
+def _count(value: Any) -> int:
+    return _lines(value) if isinstance(value, int) else 0
+
+
+def _bounded(value: Any) -> int:
+    return min(max(int(value), 0), _LATEST)
+
+
+def _time(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError("a time is a whole number of seconds")
+    return _bounded(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("expected a text")
+    return printable(value)
