@@ -195,3 +195,15 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(
     with pytest.raises(StoreError, match="changed while"):
         drift.write_pending(replace(desk.store, replace_file=slow), ["CLAUDE.md"])
     assert desk.text() == "- Something else must be done.\n"
+
+
+def test_an_edit_below_an_introduction_leaves_it_alone(desk: Desk) -> None:
+    """A rule that carries its introduction changes in its own line alone."""
+    desk.path.write_text("Never do these:\n\n- log tokens\n- skip tests\n", encoding="utf-8")
+    load_rulebook(desk.store, ["CLAUDE.md"])
+    rules = sorted(rule.rule for rule in desk.store.ledger().live.values())
+    assert rules == ["Never do these: log tokens", "Never do these: skip tests"]
+    desk.curator.edit(desk.find(rules[0]).id, rule="Never do these: log any tokens")
+    outcome = write_pending(desk.store, ["CLAUDE.md"])
+    assert "- log any tokens\n- skip tests\n" in desk.text()
+    assert (outcome.drift, [written.refused for written in outcome.written]) == ([], [()])

@@ -115,15 +115,29 @@ def is_home(rule: Rule) -> bool:
     return rule.project_id is None
 
 
-def added(ledger: Ledger, rule: Rule, *, reason: str, now: str, title: str = "") -> Drafts:
-    """Draft a new rule; its id is made here. Raises UsageError if it is unsound or already there."""
-    text = " ".join(rule.rule.split()).casefold()
-    for known in ledger.live.values():
-        same = " ".join(known.rule.split()).casefold() == text
-        if same and known.scope == rule.scope and known.project_id == rule.project_id:
-            raise UsageError(
-                f"that rule is already there: {known.id}", hint=f"workbench rules show {known.id[:13]}"
-            )
+Said = tuple[str, tuple[str, ...], str | None]
+
+
+def said(rule: Rule) -> Said:
+    """Return what two rules have in common that say the same in the same place."""
+    return " ".join(rule.rule.split()).casefold(), rule.scope, rule.project_id
+
+
+def already_said(ledger: Ledger) -> dict[Said, str]:
+    """Return the id of a rule in force for everything that is said."""
+    return {said(rule): rule.id for rule in ledger.live.values()}
+
+
+def added(
+    ledger: Ledger, rule: Rule, known: Mapping[Said, str], *, reason: str, now: str, title: str = ""
+) -> Drafts:
+    """Draft a new rule; its id is made here. `known` is `already_said` of the ledger.
+
+    Raises: UsageError if it is unsound or already there.
+    """
+    there = known.get(said(rule))
+    if there is not None:
+        raise UsageError(f"that rule is already there: {there}", hint=f"workbench rules show {there[:13]}")
     file = "" if rule.provenance is None else rule.provenance.file
     identifier = free_id(rule.project_id or "home", file, rule.rule, ledger.versions)
     made = sound(replace(rule, id=identifier, created_at=now, updated_at=now))

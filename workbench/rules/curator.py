@@ -12,12 +12,14 @@ from workbench.rules.curation import (
     Draft,
     Drafts,
     added,
+    already_said,
     combined,
     dropped,
     edited,
     in_force,
     marks,
     redone,
+    said,
     undone,
 )
 from workbench.rules.ledger import Change, Ledger
@@ -40,7 +42,8 @@ class Curator:
         Raises: UsageError if it is unsound or already there; StoreError.
         """
         whole = self._worded(rule)
-        done = self._step(lambda ledger: added(ledger, whole, reason=reason, now=self.store.moment()))
+        now = self.store.moment()
+        done = self._step(lambda ledger: added(ledger, whole, already_said(ledger), reason=reason, now=now))
         return done.rules[0]
 
     def edit(self, identifier: str, *, reason: str = "", **changes: Any) -> Rule:
@@ -131,15 +134,16 @@ class Curator:
         return drafts
 
     def _all_added(self, ledger: Ledger, rules: Sequence[Rule], places: Sequence[str], reason: str) -> Drafts:
-        now, parts = self.store.moment(), []
+        now, parts, known = self.store.moment(), [], already_said(ledger)
         for rule, place in zip(rules, places, strict=True):
             try:
-                part = added(ledger, rule, reason=reason, now=now)
+                part = added(ledger, rule, known, reason=reason, now=now)
             except UsageError as error:
                 raise UsageError(
                     f"{place}: {error.message}" if place else error.message, hint=error.hint
                 ) from error
             imagine(self.store, part.entries, by=self.by, ledger=ledger)  # the next one may say the same
+            known[said(rule)] = part.rules[0].id
             parts.append(part)
         title = parts[0].title if len(parts) == 1 else f"add {len(parts)} rules"
         return combined(parts, title=title, reason=reason)

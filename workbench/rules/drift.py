@@ -42,12 +42,16 @@ class FileDrift:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file that was written, or would be: its bytes before and after, and what could not be written."""
+    """A file that was written, or would be: its bytes before and after, and what could not be written.
+
+    `notes` say what else reads differently now, such as rules whose introduction was edited.
+    """
 
     file: str
     before: bytes
     after: bytes
     refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -150,7 +154,8 @@ def _write(store: RuleStore, source: RuleSource, pending: Sequence[Pending], *, 
             copy = _location(store, name, source)
             if copy is not None and not _same_file(copy, location) and copy.read_bytes() == before:
                 store.replace_file(copy, result.data, before)
-    return Written(source.path, before, result.data, refused)
+    others = (f"line {told.line} reads otherwise: {told.after or told.before}" for told in result.changed)
+    return Written(source.path, before, result.data, refused, (*result.notes, *others))
 
 
 def _edit(change: Pending) -> Edit:

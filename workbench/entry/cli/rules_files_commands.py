@@ -194,6 +194,8 @@ def _tell(work: Session, outcome: Outcome, *, merge: bool, dry_run: bool) -> Non
     for item in outcome.written:
         for line in _diff(item):
             out.painted(out.style(line, _line_paint(line)))
+        for note in item.notes:
+            out.say(f"{item.file}: {note}")
         for reason in item.refused:
             out.warn(f"{item.file}: {reason}")
     if not (merge and dry_run):
@@ -316,4 +318,9 @@ def _conflict(item: FileConflict) -> dict[str, object]:
 
 
 def _written(item: Written) -> dict[str, object]:
-    return {"file": item.file, "diff": list(_diff(item)), "refused": list(item.refused)}
+    return {
+        "file": item.file,
+        "diff": list(_diff(item)),
+        "refused": list(item.refused),
+        "notes": list(item.notes),
+    }
