@@ -146,14 +146,14 @@ class FileJournal:
         path = stream_path(self._root, stream)
         with translated(f"reading the journal {stream}", JournalError):
             try:
-                file = _open(path)
+                file = open_stream(path)
             except FileNotFoundError:
                 return
             with file:
-                stop = _readable_end(file) if end is None else end
+                stop = readable_end(file) if end is None else end
                 _check_start(file, stream, start)
                 for offset, after, line in _lines(file, start, stop):
-                    entry = _decode(line)
+                    entry = decode_line(line)
                     if isinstance(entry, Entry):
                         yield offset, after, entry
                     elif entry:
@@ -164,11 +164,11 @@ class FileJournal:
         path = stream_path(self._root, stream)
         with translated(f"reading the journal {stream}", JournalError):
             try:
-                file = _open(path)
+                file = open_stream(path)
             except FileNotFoundError:
                 return 0
             with file:
-                return _readable_end(file)
+                return readable_end(file)
 
     def settled_size(self, stream: str) -> int:
         """Return the size while no writer is at work: what is there now is never rolled back.
@@ -187,11 +187,11 @@ class FileJournal:
         path = stream_path(self._root, stream)
         with translated(f"reading the journal {stream}", JournalError):
             try:
-                file = _open(path)
+                file = open_stream(path)
             except FileNotFoundError:
                 return "0"
             with file:
-                end = _readable_end(file)
+                end = readable_end(file)
                 file.seek(0)
                 first = file.read(min(end, _FIRST))
                 file.seek(max(0, end - _LAST))
@@ -207,7 +207,7 @@ class FileJournal:
         path = stream_path(self._root, stream)
         with translated(f"reading the journal {stream}", JournalError):
             try:
-                file = _open(path)
+                file = open_stream(path)
             except FileNotFoundError:
                 return b""
             with file:
@@ -250,11 +250,11 @@ def verify(root: Path) -> list[Quarantined]:
     for stream in list_streams(root):
         with (
             translated(f"reading the journal {stream}", JournalError),
-            _open(stream_path(root, stream)) as file,
+            open_stream(stream_path(root, stream)) as file,
         ):
-            stop = _readable_end(file)
+            stop = readable_end(file)
             for number, (offset, _, line) in enumerate(_lines(file, 0, stop), start=1):
-                reason = _decode(line)
+                reason = decode_line(line)
                 if isinstance(reason, str) and reason:
                     found.append(Quarantined(stream, number, offset, reason))
             if stop < os.fstat(file.fileno()).st_size:
@@ -292,7 +292,7 @@ def _encode_any(line: _Line) -> bytes:
         return escaped.encode("ascii") + b"\n"
 
 
-def _decode(line: bytes | None) -> Entry | str:
+def decode_line(line: bytes | None) -> Entry | str:
     """Return the entry of a line, or why there is none; no reason for a blank line, which hides nothing."""
     if line is None:
         return f"longer than {MAX_LINE} bytes"
@@ -317,12 +317,13 @@ def _parse(line: bytes) -> _Line:
         return msgspec.convert(json.loads(line), _Line)
 
 
-def _open(path: Path) -> IO[bytes]:
+def open_stream(path: Path) -> IO[bytes]:
+    """Open a stream's file for reading. Raises: OSError."""
     descriptor = os.open(path, os.O_RDONLY | _PLAIN)
     return open(descriptor, "rb")
 
 
-def _readable_end(file: IO[bytes]) -> int:
+def readable_end(file: IO[bytes]) -> int:
     """Return the offset after the last newline."""
     end = os.fstat(file.fileno()).st_size
     step = 1  # nearly always the last byte is the newline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,15 +18,16 @@ EPISODE = Episode("s", "p", "task", "f", "bugfix", 1, 2, Outcome.SUCCESS, (), so
 OUTCOMES = st.one_of(st.none(), st.sampled_from(Outcome))
 
 
-def weigh(rows: list[tuple[Outcome | None, int, int]], trust: Trust | None = None) -> list[float]:
+def weigh(rows: Sequence[tuple[Outcome | None, int, int]], trust: Trust | None = None) -> list[float]:
     """Return the weights of one pair a task, given as (verdict, day, file)."""
-    return pair_trust(
+    found: list[float] = pair_trust(
         [verdict for verdict, _, _ in rows],
         np.asarray([day * DAY for _, day, _ in rows], dtype=np.int64),
         np.arange(len(rows), dtype=np.int32),
         np.asarray([file for _, _, file in rows], dtype=np.int32),
         trust or Trust(),
     ).tolist()
+    return found
 
 
 def test_what_nobody_judged_weighs_one() -> None:

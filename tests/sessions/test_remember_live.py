@@ -29,7 +29,7 @@ Told = tuple[str, dict[str, Any]]
 
 def told(kind: str, session: str, **fields: Any) -> Told:
     """Return an entry of a live session with what its kind needs."""
-    usual: dict[str, Any] = {
+    every: dict[str, dict[str, Any]] = {
         STARTED: {"task_text": f"fix {session}", "started_at": 1, "query_type": "bugfix"},
         IMPORTED: {
             "task_text": f"import {session}",
@@ -42,9 +42,9 @@ def told(kind: str, session: str, **fields: Any) -> Told:
         ENDED: {"ended_at": 3},
         FEEDBACK: {"timestamp": 4},
         FORGOTTEN: {},
-    }[kind]
+    }
     named = {"session_ids": [session]} if kind == FORGOTTEN else {"session_id": session}
-    return kind, {**named, **usual, **fields}
+    return kind, {**named, **every[kind], **fields}
 
 
 SESSIONS = st.sampled_from(["a", "b", "c", "d"])

@@ -1,0 +1,51 @@
+"""Entries of a stream that mention a text, without decoding the others: for what has to answer in moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final
+
+from store.files import translated
+from store.journal import decode_line, open_stream, readable_end, stream_path
+from workbench.errors import JournalError
+from workbench.ports import Entry
+
+_PIECE: Final = 1 << 20
+
+
+def mentioning(root: Path, stream: str, text: str) -> Iterator[Entry]:
+    """Yield the entries of a stream whose line holds `text`, in order. `text` is ASCII as JSON writes it.
+
+    `root` is the state directory. Lines that cannot be read are left out. Raises: JournalError.
+    """
+    path = stream_path(root, stream)
+    with translated(f"reading the journal {stream}", JournalError):
+        try:
+            file = open_stream(path)
+        except FileNotFoundError:
+            return
+        with file:
+            for line in _lines_with(file, text.encode("ascii")):
+                found = decode_line(line)
+                if isinstance(found, Entry):
+                    yield found
+
+
+def _lines_with(file: IO[bytes], needle: bytes) -> Iterator[bytes]:
+    stop = readable_end(file)
+    file.seek(0)
+    left, rest = stop, b""
+    while left > 0:
+        data = file.read(min(left, _PIECE))
+        if not data:
+            return  # cut off meanwhile by a writer that failed
+        left -= len(data)
+        piece = rest + data
+        end = piece.rfind(b"\n") + 1
+        at = piece.find(needle, 0, end)
+        while at >= 0:
+            after = piece.find(b"\n", at) + 1
+            yield piece[piece.rfind(b"\n", 0, at) + 1 : after]
+            at = piece.find(needle, after, end)
+        rest = piece[end:]
