@@ -133,6 +133,19 @@ def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes) -> None:
     assert kinds(store) == ["rule.put"]
 
 
+@pytest.mark.parametrize("damage", [b"", b"workbench arrays 1\n", b"\xff" * 200])
+def test_damaged_words_are_made_anew(store: RuleStore, damage: bytes) -> None:
+    """The words of rules that cannot be opened, or are those of other rules, are indexed again."""
+    write(store, "CLAUDE.md", "Never log tokens.")
+    book = load_rulebook(store, ["CLAUDE.md"])
+    directory = store.latest("rules")
+    assert directory is not None
+    assert stored_rulebook(store) == book
+    (directory / "words.bin").write_bytes(damage)
+    assert stored_rulebook(replace(store, latest=lambda kind: directory)) is None
+    assert texts(replace(store, latest=lambda kind: directory), "CLAUDE.md") == ["Never log tokens."]
+
+
 def test_a_full_disk_leaves_the_rules_in_force(store: RuleStore, tmp_path: Path) -> None:
     """Rules that cannot be recorded are used all the same, and it is said; the next load records them."""
 

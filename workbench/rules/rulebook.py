@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 GENERATION = "rules"
 _FILE = "rules.json"
-_FORMAT = 2
+_WORDS = "words.bin"
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,18 +213,32 @@ def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | 
         named = msgspec.convert(document["named"], tuple[RuleSource, ...])
         if sources is not None and document["signature"] != _signature(store, [*sources, *named]):
             return None
-        return replace(_from_document(document), named=named)
+        return replace(_from_document(document, _words(store)), named=named)
     except (ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
 
 
-def _from_document(document: Mapping[str, object]) -> Rulebook:
-    from workbench.rules.lexical import index_words
+def _words(store: RuleStore) -> RuleWords:
+    """Open the words that were kept with the rules. Raises: ValueError, KeyError if they are damaged."""
+    from workbench.project.arrays import open_arrays
+    from workbench.rules.lexical import words_from
 
+    directory = store.latest(GENERATION)
+    if directory is None:
+        raise ValueError("the rules are gone")
+    try:
+        return words_from(open_arrays(directory / _WORDS))
+    except OSError as error:
+        raise ValueError(str(error)) from error
+
+
+def _from_document(document: Mapping[str, object], words: RuleWords) -> Rulebook:
     rules = msgspec.convert(document["rules"], tuple[Rule, ...])
+    if words.count != len(rules):
+        raise ValueError("the words are of other rules")
     return Rulebook(
         rules,
-        index_words(rules),
+        words,
         str(document["signature"]),
         msgspec.convert(document["warnings"], tuple[str, ...]),
         msgspec.convert(document["files"], tuple[str, ...]),
@@ -246,8 +261,12 @@ def _save(store: RuleStore, book: Rulebook) -> None:
     }
     # The standard library's JSON, for names that are not UTF-8 are lone surrogates, which it alone can write.
     payload = json.dumps(document).encode("ascii")
-    store.publish(GENERATION, lambda directory: _write(directory / _FILE, payload))
+    store.publish(GENERATION, lambda directory: _write(directory, payload, book.words))
 
 
-def _write(path: Path, payload: bytes) -> None:
-    path.write_bytes(payload)
+def _write(directory: Path, payload: bytes, words: RuleWords) -> None:
+    from workbench.project.arrays import write_arrays
+    from workbench.rules.lexical import words_arrays
+
+    (directory / _FILE).write_bytes(payload)
+    write_arrays(directory / _WORDS, words_arrays(words))
