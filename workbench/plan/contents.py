@@ -58,26 +58,31 @@ class Contents:
             self._known.move_to_end(key)
             return known
         self.misses += 1
-        language = language_of(path, data[:200].decode("utf-8", "replace").split("\n", 1)[0])
         position = index.positions.get(path)
         if position is not None and digests.get(path) == digest:
             symbols, _ = index.record(position)
         else:
             from workbench.project.symbols import extract_symbols  # parsers, for files that just changed
 
-            symbols, _ = extract_symbols(language, data)
-        text = read_file(path, language, role_of(path), data, symbols)
-        content = Content(text, tuple(self._chunk_tokens(text)), symbols)
+            symbols, _ = extract_symbols(_language(path, data), data)
+        content = content_of(path, data, symbols, self.counter)
         self._known[key] = content
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
         return content
 
-    def _chunk_tokens(self, text: FileText) -> Sequence[int]:
-        return [
-            self.counter.count("\n".join(text.lines[chunk.start - 1 : chunk.end]) + "\n")
-            for chunk in text.chunks
-        ]
+
+def content_of(path: str, data: bytes, symbols: Sequence[Symbol], counter: TokenCounter) -> Content:
+    """Return a file's content from its bytes and its symbols."""
+    text = read_file(path, _language(path, data), role_of(path), data, tuple(symbols))
+    tokens = tuple(
+        counter.count("\n".join(text.lines[chunk.start - 1 : chunk.end]) + "\n") for chunk in text.chunks
+    )
+    return Content(text, tokens, tuple(symbols))
+
+
+def _language(path: str, data: bytes) -> str:
+    return language_of(path, data[:200].decode("utf-8", "replace").split("\n", 1)[0])
 
 
 def digests_of(snapshot: Snapshot) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.errors import GitError, ParseError
 from workbench.plan.ranking import LinearModel
 from workbench.plan.workspace import Workspace
+from workbench.project.index import ProjectIndex
 from workbench.project.layers import Change, ProjectView, baseline_ranking
 from workbench.project.manifests import Manifest, is_manifest, parse_manifest
 from workbench.project.scan import read_bytes
@@ -29,24 +31,36 @@ def layer_view(workspace: Workspace, *, notes: list[str] | None = None) -> Proje
     Manifests are read from disk; those that cannot be read are left out and named in `notes`.
     """
     index = workspace.index
-    living = [position for position in range(index.count) if index.alive[position]]
-    paths = [index.paths[position] for position in living]
-    column = {position: number for number, position in enumerate(living)}
     told = [] if notes is None else notes
+    manifests = _manifests(workspace, sorted(index.positions), told)
+    return index_layers(index, manifests, _changes(workspace, told))
+
+
+def index_layers(
+    index: ProjectIndex, manifests: Sequence[Manifest], changes: Sequence[Change]
+) -> ProjectView:
+    """Return the columns the layers are made from: the living files of an index, manifests, changes."""
+    living = [position for position in range(index.count) if index.alive[position]]
+    column = {position: number for number, position in enumerate(living)}
     return ProjectView(
-        paths=paths,
+        paths=[index.paths[position] for position in living],
         languages=[index.languages[position] for position in living],
         roles=[index.roles[position] for position in living],
         symbols=lambda number: index.record(living[number])[0],
         edges=_renumbered(index.edges, column),
         tests=_renumbered(index.tests, column),
-        manifests=_manifests(workspace, paths, told),
-        changes=_changes(workspace, told),
+        manifests=manifests,
+        changes=changes,
     )
 
 
 def baseline_files(workspace: Workspace, query_type: QueryType, model: LinearModel) -> tuple[RankedFile, ...]:
-    """Return the files as the kind of task alone orders them, as a ranking that can be packed.
+    """Return the files as the kind of task alone orders them, as a ranking that can be packed."""
+    return placed_files(baseline_ranking(layer_view(workspace), query_type), model, _SOURCE)
+
+
+def placed_files(paths: Iterable[str], model: LinearModel, source: str) -> tuple[RankedFile, ...]:
+    """Return files whose order is all that is known of them as a ranking that can be packed.
 
     The file in place k gets the score that the model takes for a relevance of 1 / (k + 1).
     """
@@ -55,10 +69,10 @@ def baseline_files(workspace: Workspace, query_type: QueryType, model: LinearMod
         RankedFile(
             path=path,
             score=round((-math.log(place) - offset) / slope, 6),
-            features={"baseline_place": float(place)},
-            sources=(_SOURCE,),
+            features={f"{source}_place": float(place)},
+            sources=(source,),
         )
-        for place, path in enumerate(baseline_ranking(layer_view(workspace), query_type), 1)
+        for place, path in enumerate(paths, 1)
     )
 
 

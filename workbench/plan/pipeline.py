@@ -261,33 +261,49 @@ def _candidates(
     workspace: Workspace, planner: Planner, ranking: Ranking, style: Style
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     digests = digests_of(workspace.snapshot)
-    read: list[tuple[RankedFile, Content]] = []
+    read = partial(planner.contents.read, index=workspace.index, digests=digests)
+    return file_candidates(planner, ranking.intent, ranking.files, ranking.model, read, style)
+
+
+def file_candidates(
+    planner: Planner,
+    intent: Intent,
+    files: Sequence[RankedFile],
+    model: LinearModel,
+    read: Callable[[str], Content | Skipped],
+    style: Style,
+) -> tuple[list[FileCandidate], list[Skipped]]:
+    """Return the candidates a pack is made of, and the files that are none with the reason.
+
+    `read` gives a file's content; it is asked for the first files only.
+    """
+    shown: list[tuple[RankedFile, Content]] = []
     named: list[RankedFile] = []
     unread: list[Skipped] = []
-    considered = ranking.files[: planner.read + planner.named]
-    best = relevance(ranking.model, considered[0].score) if considered else 0.0
+    considered = files[: planner.read + planner.named]
+    best = relevance(model, considered[0].score) if considered else 0.0
     least_shown, least_named = least_chances(best, planner.least_shown, planner.least_named)
     for place, found in enumerate(considered):
-        chance = relevance(ranking.model, found.score)
+        chance = relevance(model, found.score)
         if chance < least_named:
             unread.append(Skipped(found.path, f"a chance of {chance:.1%} of being needed is too small"))
             continue
         if place >= planner.read or chance < least_shown:
             named.append(found)
             continue
-        content = planner.contents.read(found.path, workspace.index, digests)
+        content = read(found.path)
         if isinstance(content, Skipped):
             unread.append(content)
         else:
-            read.append((found, content))
-    rows = chunk_features(ranking.intent, [content.text for _, content in read])
+            shown.append((found, content))
+    rows = chunk_features(intent, [content.text for _, content in shown])
     candidates = [
         FileCandidate(
             path=found.path,
             score=found.score,
             offers=file_offers(
                 content.text,
-                relevance(ranking.model, found.score),
+                relevance(model, found.score),
                 expected_shares(planner.chunks, chunk_rows),
                 content.symbols,
                 style,
@@ -296,12 +312,10 @@ def _candidates(
                 content.tokens,
             ),
         )
-        for (found, content), chunk_rows in zip(read, rows, strict=True)
+        for (found, content), chunk_rows in zip(shown, rows, strict=True)
     ]
     for found in named:
-        offer = named_only(
-            found.path, relevance(ranking.model, found.score), style, planner.counter, planner.worth
-        )
+        offer = named_only(found.path, relevance(model, found.score), style, planner.counter, planner.worth)
         candidates.append(FileCandidate(found.path, found.score, (offer,)))
     return candidates, unread
 
