@@ -37,9 +37,9 @@ from workbench.rules.conflicts.compare import compare
 from workbench.rules.conflicts.find import find_conflicts, judge_pair
 from workbench.rules.conflicts.reading import read_rule
 from workbench.rules.conflicts.scopes import reaches_overlap
-from workbench.rules.discover import RuleSource
 from workbench.rules.formats.families import family_of
-from workbench.rules.importing import import_rules
+from workbench.rules.reading.discover import RuleSource
+from workbench.rules.reading.importing import import_rules
 from workbench.text.duplicates import jaccard
 from workbench.text.polarity import DENIALS, spell_out
 from workbench.text.terms import count_terms

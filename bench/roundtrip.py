@@ -20,16 +20,16 @@ from pathlib import Path
 
 from workbench.errors import ParseError
 from workbench.records.rules import Rule
-from workbench.rules.discover import RuleSource
-from workbench.rules.editing import EditResult, edit_file, try_edits, undo_edits
-from workbench.rules.editing_units import Delete, Edit, Insert, Replace
-from workbench.rules.exporting import export_files
+from workbench.rules.files.editing import EditResult, edit_file, try_edits, undo_edits
+from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace
+from workbench.rules.files.exporting import export_files
+from workbench.rules.files.placement import TARGETS, reach_of
 from workbench.rules.formats.detect import detect_format
 from workbench.rules.formats.families import family_of
 from workbench.rules.formats.managed import written
-from workbench.rules.importing import import_rules
-from workbench.rules.placement import TARGETS, reach_of
-from workbench.rules.verbs import VERBS
+from workbench.rules.reading.discover import RuleSource
+from workbench.rules.reading.importing import import_rules
+from workbench.rules.reading.verbs import VERBS
 
 WORDING = re.compile(
     r"must|should|shall|never|always|only|without|avoid|instead|rather|over|every|each|required|when|with|"

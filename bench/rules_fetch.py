@@ -34,11 +34,11 @@ from workbench.config import CacheConfig, Config
 from workbench.entry.bootstrap import open_workspace
 from workbench.entry.rule_caches import rule_fetcher
 from workbench.records.rules import Authority, Category, Rule
-from workbench.rules.bodies import to_body
-from workbench.rules.cache_entries import rules_held
-from workbench.rules.caching import WARM_CATEGORIES, RuleFetcher, rules_generation
-from workbench.rules.columns import RuleFilter, column_rules
-from workbench.rules.fetching import RulePage, RuleRequest, every, fetch, rule_filter
+from workbench.rules.curation.bodies import to_body
+from workbench.rules.fetching.caching import WARM_CATEGORIES, RuleFetcher, rules_generation
+from workbench.rules.fetching.entries import rules_held
+from workbench.rules.fetching.facets import RuleFilter, column_rules
+from workbench.rules.fetching.queries import RulePage, RuleRequest, every, fetch, rule_filter
 
 ROUNDS = 2000
 EDITS = 10  # in each of two bursts

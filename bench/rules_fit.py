@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from bench.rules_cases import Case, Embedding, Intents, benchmark_case, sampled
 from workbench.replay.datasets import Split
-from workbench.rules.calibration import Curve, MatchModel
-from workbench.rules.relevance import Mode, relevance_of
+from workbench.rules.matching.calibration import Curve, MatchModel
+from workbench.rules.matching.relevance import Mode, relevance_of
 
 Float64 = NDArray[np.float64]
 

@@ -35,9 +35,9 @@ from store.lexical import build_index
 from workbench.replay.datasets import Split
 from workbench.replay.metrics import auroc
 from workbench.replay.statistics import bootstrap, micro_f1_difference, micro_f1_interval, paired_permutation
-from workbench.rules.calibration import MatchModel, load_match_model
-from workbench.rules.relevance import Mode, relevance_of
-from workbench.rules.vectors import similarities
+from workbench.rules.matching.calibration import MatchModel, load_match_model
+from workbench.rules.matching.relevance import Mode, relevance_of
+from workbench.rules.matching.vectors import similarities
 
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -274,7 +274,7 @@ def attempts(intents: Intents, embed: Embedding) -> None:
 
 def _reindexed(case: Case, model: MatchModel) -> Case:
     """Return the case with words weighed as a variant of the model has it."""
-    from workbench.rules.lexical import index_words
+    from workbench.rules.matching.lexical import index_words
 
     index = replace(case.index, words=index_words(case.rules, model.words))
     return Case(case.rules, index, case.messages, case.vectors, case.right)

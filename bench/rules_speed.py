@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.rules import Authority, Rule
-from workbench.rules.columns import column_rules
-from workbench.rules.lexical import index_words, words_arrays, words_from
-from workbench.rules.match import MatchParams, RuleQuery
-from workbench.rules.searching import RuleIndex, index_rules, match_message, search_rules
-from workbench.rules.vectors import RuleTexts, rule_texts, rule_vectors
+from workbench.rules.fetching.facets import column_rules
+from workbench.rules.matching.lexical import index_words, words_arrays, words_from
+from workbench.rules.matching.match import MatchParams, RuleQuery
+from workbench.rules.matching.searching import RuleIndex, index_rules, match_message, search_rules
+from workbench.rules.matching.vectors import RuleTexts, rule_texts, rule_vectors
 
 Float32 = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Float32]
@@ -161,9 +161,9 @@ def message_embedder() -> tuple[Embed | None, str]:
 
 def imported(folder: Path) -> list[Rule]:
     """Return the rules of all rule files below a folder, by id."""
-    from workbench.rules.discover import RuleSource
     from workbench.rules.formats.families import family_of
-    from workbench.rules.importing import import_rules
+    from workbench.rules.reading.discover import RuleSource
+    from workbench.rules.reading.importing import import_rules
 
     sources, contents = [], {}
     for path in sorted(found for found in folder.rglob("*") if found.is_file()):

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.config import Config, ModelsConfig, RulesConfig
 from workbench.entry.rechecking import rechecked
 from workbench.records.rules import Rule
-from workbench.rules.match import RuleMatch, RuleQuery, match_rules
+from workbench.rules.matching.match import RuleMatch, RuleQuery, match_rules
 
 
 def matches() -> list[RuleMatch]:

@@ -18,7 +18,7 @@ from workbench.entry.bootstrap import open_workspace
 from workbench.entry.diagnostics import Finding, State, examine
 from workbench.entry.rule_caches import rule_fetcher
 from workbench.errors import ConfigError, ProjectError
-from workbench.rules.caching import Level, RuleFetcher
+from workbench.rules.fetching.caching import Level, RuleFetcher
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from workbench.config import Config
 from workbench.entry.bootstrap import Opened, open_project
 from workbench.entry.diagnostics import State
 from workbench.entry.rule_health import rule_findings
-from workbench.rules.curator import Curator
+from workbench.rules.curation.curator import Curator
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workbench.errors import ModelError
 from workbench.plan.matching import FEW, RuleMatcher
 from workbench.records.rules import Rule
-from workbench.rules.lexical import index_words
+from workbench.rules.matching.lexical import index_words
 
 Float32 = NDArray[np.float32]
 

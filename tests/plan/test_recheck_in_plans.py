@@ -11,8 +11,8 @@ from workbench.config import Config, RulesConfig
 from workbench.entry.bootstrap import open_project
 from workbench.plan.pipeline import match_task, plan, rank
 from workbench.records.plan import PlanRequest
-from workbench.rules.match import RuleMatch
-from workbench.rules.recheck import Rechecked
+from workbench.rules.matching.match import RuleMatch
+from workbench.rules.matching.recheck import Rechecked
 
 TASK = "Run the tests after changing how tokens are refreshed"
 

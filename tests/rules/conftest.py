@@ -12,9 +12,9 @@ import pytest
 from store import files, generations
 from store.memory import ManualClock, MemoryJournal
 from workbench.records.rules import Rule
-from workbench.rules.discover import RuleSource
-from workbench.rules.importing import RuleImport, import_rules
-from workbench.rules.rulestore import RuleStore
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.reading.discover import RuleSource
+from workbench.rules.reading.importing import RuleImport, import_rules
 
 Import = Callable[..., RuleImport]
 

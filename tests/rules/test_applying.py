@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Authority, Provenance, Rule
-from workbench.rules.applying import PlanRuleLimits, rules_for_plan, select_rules
-from workbench.rules.match import RuleQuery, match_rules
+from workbench.rules.matching.applying import PlanRuleLimits, rules_for_plan, select_rules
+from workbench.rules.matching.match import RuleQuery, match_rules
 
 Make = Callable[..., Rule]
 ABSOLUTE = Authority.ABSOLUTE

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.errors import ParseError
 from workbench.records.rules import Rule, rule_id
-from workbench.rules.bodies import from_body, to_body
-from workbench.rules.importing import RuleImport
+from workbench.rules.curation.bodies import from_body, to_body
+from workbench.rules.reading.importing import RuleImport
 
 
 def test_round_trip_through_json(imported: Callable[..., RuleImport]) -> None:

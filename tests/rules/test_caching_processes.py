@@ -22,9 +22,9 @@ from store.clock import SystemClock
 from store.journal import FileJournal
 from store.redis_cache import RedisCache
 from workbench.records.rules import Rule
-from workbench.rules.bodies import from_body, to_body
-from workbench.rules.cache_entries import rules_held, shared_prefix
-from workbench.rules.caching import RuleFetcher, rules_generation
+from workbench.rules.curation.bodies import from_body, to_body
+from workbench.rules.fetching.entries import rules_held, shared_prefix
+from workbench.rules.fetching.caching import RuleFetcher, rules_generation
 
 root, url = Path(sys.argv[1]), sys.argv[2]
 clock = SystemClock()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import ModelError
-from workbench.rules.calibration import load_match_model, parse_match_model
+from workbench.rules.matching.calibration import load_match_model, parse_match_model
 
 SHIPPED: dict[str, Any] = json.loads(
     (files("workbench.models") / "data" / "rules-match-v1.json").read_text(encoding="utf-8")

@@ -13,10 +13,10 @@ from store.memory import ManualClock, MemoryJournal
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Rule
-from workbench.rules.curator import Curator, history, lineage
-from workbench.rules.ledger import Ledger
-from workbench.rules.resolving import Decision
-from workbench.rules.rulestore import RuleStore, record_usage
+from workbench.rules.curation.curator import Curator, history, lineage
+from workbench.rules.curation.ledger import Ledger
+from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.rulestore import RuleStore, record_usage
 
 
 def make(text: str, **fields: Any) -> Rule:
@@ -142,9 +142,9 @@ def test_what_was_built_upon_is_not_undone(curator: Curator) -> None:
     curator.edit(rule.id, priority=70)
     from dataclasses import replace
 
-    from workbench.rules.curation import marks, put
-    from workbench.rules.ledger import AUTOMATIC
-    from workbench.rules.rulestore import record
+    from workbench.rules.curation.ledger import AUTOMATIC
+    from workbench.rules.curation.rulestore import record
+    from workbench.rules.curation.steps import marks, put
 
     record(curator.store, [put(replace(rule, priority=10), marks("x"))], by=AUTOMATIC)
     with pytest.raises(UsageError, match="was changed since"):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Provenance, Rule
-from workbench.rules.curation import marks, put
-from workbench.rules.curator import Curator
-from workbench.rules.differences import changed_fields, story, told_changes, word_pieces
-from workbench.rules.ledger import AUTOMATIC
-from workbench.rules.resolving import Decision
-from workbench.rules.rulestore import RuleStore, record
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.differences import changed_fields, story, told_changes, word_pieces
+from workbench.rules.curation.ledger import AUTOMATIC
+from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.rulestore import RuleStore, record
+from workbench.rules.curation.steps import marks, put
 
 TEXTS = st.text(st.sampled_from("ab \n.,ü\u202e\udcff"), max_size=30)
 

@@ -9,11 +9,11 @@ import pytest
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
-from workbench.rules.curator import Curator, standing_in
-from workbench.rules.drift import look, settle, write_pending
-from workbench.rules.resolving import Decision
+from workbench.rules.curation.curator import Curator, standing_in
+from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.files.drift import look, settle, write_pending
 from workbench.rules.rulebook import load_rulebook
-from workbench.rules.rulestore import RuleStore
 
 FILE = """# Rules
 
@@ -183,7 +183,7 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(
     from dataclasses import replace
 
     from workbench.errors import StoreError
-    from workbench.rules import drift
+    from workbench.rules.files import drift
 
     desk.curator.edit(desk.find("Use tabs everywhere.").id, rule="Use spaces everywhere.")
     real: Callable[..., None] = desk.store.replace_file

@@ -15,7 +15,7 @@ from store.memory import ScriptedModel
 from store.ollama import Ollama
 from workbench.errors import ModelError, UsageError
 from workbench.records.rules import Rule
-from workbench.rules.examples import (
+from workbench.rules.matching.examples import (
     MAX_COUNT,
     MAX_EXAMPLES,
     MAX_LENGTH,

@@ -14,8 +14,8 @@ from tests.rules.strategies import IDS, books, queries
 from tests.rules.strategies import rules as rules_with
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Rule
-from workbench.rules.columns import RuleFilter, allowed_positions, column_rules
-from workbench.rules.fetching import (
+from workbench.rules.fetching.facets import RuleFilter, allowed_positions, column_rules
+from workbench.rules.fetching.queries import (
     MAX_LIMIT,
     RulePage,
     every,

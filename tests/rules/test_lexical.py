@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Rule
-from workbench.rules.lexical import (
+from workbench.rules.matching.lexical import (
     index_words,
     lexical_relevance,
     shared_information,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.rules.lineage import align, text_digest
+from workbench.rules.curation.lineage import align, text_digest
 
 TEXTS = st.lists(
     st.sampled_from(["Use tabs.", "Run the tests.", "Never push.", "Use spaces.", "x y z"]), max_size=8

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Authority
-from workbench.rules.discover import RuleSource
-from workbench.rules.editing import edit_file
-from workbench.rules.editing_units import Delete, Insert, Replace
+from workbench.rules.files.editing import edit_file
+from workbench.rules.files.editing_units import Delete, Insert, Replace
 from workbench.rules.formats.managed import (
     BEGIN,
     END,
@@ -27,7 +26,8 @@ from workbench.rules.formats.managed import (
     written,
 )
 from workbench.rules.formats.reach import Reach
-from workbench.rules.importing import import_rules
+from workbench.rules.reading.discover import RuleSource
+from workbench.rules.reading.importing import import_rules
 
 HOSTILE = st.lists(
     st.sampled_from(

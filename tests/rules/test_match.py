@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Level, Provenance, Rule
-from workbench.rules.lexical import index_words
-from workbench.rules.match import MatchParams, RuleQuery, applies, match_report, match_rules, scope_holds
-from workbench.rules.relevance import relevance_of
+from workbench.rules.matching.lexical import index_words
+from workbench.rules.matching.match import (
+    MatchParams,
+    RuleQuery,
+    applies,
+    match_report,
+    match_rules,
+    scope_holds,
+)
+from workbench.rules.matching.relevance import relevance_of
 
 Make = Callable[..., Rule]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.rules.strategies import PROJECTS, TOOLS, books
 from workbench.records.rules import Activation, Provenance, Rule
-from workbench.rules.filters import Filters, RuleQuery
-from workbench.rules.match_columns import match_columns_of, passing
+from workbench.rules.matching.columns import match_columns_of, passing
+from workbench.rules.matching.filters import Filters, RuleQuery
 
 WHERE = st.sampled_from(
     (

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.records.rules import Rule
-from workbench.rules.curation import Drafts, dropped, edited, undone
+from workbench.rules.curation.ledger import Ledger
+from workbench.rules.curation.rulestore import RuleStore, record
+from workbench.rules.curation.steps import Drafts, dropped, edited, undone
 from workbench.rules.formats.managed import BEGIN, END
-from workbench.rules.ledger import Ledger
 from workbench.rules.rulebook import load_rulebook
-from workbench.rules.rulestore import RuleStore, record
 
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -184,7 +184,7 @@ def test_rules_of_other_projects_are_left_alone(desk: Desk) -> None:
     """What belongs to nobody here is neither shown nor removed."""
     desk.load("Use tabs.")
     foreign = replace(desk.find("Use tabs."), id="foreign", project_id="other", provenance=None)
-    from workbench.rules.curation import marks, put
+    from workbench.rules.curation.steps import marks, put
 
     record(desk.store, [put(foreign, marks("x"))], by="test")
     assert desk.texts() == ["Use tabs."]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import UsageError
-from workbench.rules.curator import Curator
-from workbench.rules.named import import_named, named_files
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.files.named import import_named, named_files
 from workbench.rules.rulebook import load_rulebook
-from workbench.rules.rulestore import RuleStore
 
 
 def put(path: Path, text: str | bytes) -> Path:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import UsageError
-from workbench.rules.curator import Curator
-from workbench.rules.drift import look, write_pending
-from workbench.rules.placement import TARGETS
-from workbench.rules.publishing import publish
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.files.drift import look, write_pending
+from workbench.rules.files.placement import TARGETS
+from workbench.rules.files.publishing import publish
 from workbench.rules.rulebook import Rulebook, load_rulebook
-from workbench.rules.rulestore import RuleStore
 
 CLAUDE = "# Rules\n\nWelcome.\n\n- Never log tokens.\n- Prefer small functions.\n"
 CURSOR = (

@@ -9,12 +9,12 @@ import pytest
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, ConflictKind
 from workbench.records.rules import Rule
-from workbench.rules import queue as queues
+from workbench.rules.conflicts import queue as queues
 from workbench.rules.conflicts.find import find_conflicts
-from workbench.rules.curator import Curator
-from workbench.rules.queue import Queue, conflict_queue, find_in_queue
-from workbench.rules.resolving import Decision
-from workbench.rules.rulestore import RuleStore
+from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.rulestore import RuleStore
 
 
 class Desk:

@@ -14,8 +14,8 @@ from store.memory import ScriptedModel
 from store.ollama import Ollama
 from workbench.errors import ModelError
 from workbench.records.rules import Authority, Rule
-from workbench.rules.match import RuleMatch, RuleQuery, match_rules
-from workbench.rules.recheck import (
+from workbench.rules.matching.match import RuleMatch, RuleQuery, match_rules
+from workbench.rules.matching.recheck import (
     DEGRADED,
     MAX_MESSAGE,
     MAX_RULE,

@@ -13,15 +13,15 @@ import pytest
 from store.journal import FileJournal
 from store.memory import ManualClock
 from workbench.errors import StoreError
-from workbench.rules.bodies import to_body
-from workbench.rules.discover import MAX_BYTES
-from workbench.rules.ledger import REMOVED, STREAM, SYNCED
+from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ledger import REMOVED, STREAM, SYNCED
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.reading.discover import MAX_BYTES
 from workbench.rules.rulebook import (
     load_rulebook,
     rule_candidates,
     stored_rulebook,
 )
-from workbench.rules.rulestore import RuleStore
 
 Make = Callable[..., RuleStore]
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from tests.rules.strategies import books, queries
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Rule
-from workbench.rules.columns import column_rules
-from workbench.rules.fetching import get_rules, rule_filter
-from workbench.rules.lexical import index_words
-from workbench.rules.match import MatchParams, RuleQuery
-from workbench.rules.relevance import WITHOUT_VECTORS
-from workbench.rules.searching import (
+from workbench.rules.fetching.facets import column_rules
+from workbench.rules.fetching.queries import get_rules, rule_filter
+from workbench.rules.matching.lexical import index_words
+from workbench.rules.matching.match import MatchParams, RuleQuery
+from workbench.rules.matching.relevance import WITHOUT_VECTORS
+from workbench.rules.matching.searching import (
     RuleIndex,
     index_rules,
     match_message,
@@ -29,7 +29,7 @@ from workbench.rules.searching import (
     search_selected,
     with_vectors,
 )
-from workbench.rules.vectors import rule_texts, rule_vectors
+from workbench.rules.matching.vectors import rule_texts, rule_vectors
 
 Make = Callable[..., Rule]
 Float32 = NDArray[np.float32]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import UsageError
 from workbench.records.rules import Activation, Authority, Category, Level, Rule
-from workbench.rules.tags import VOCABULARY, tags_of
+from workbench.rules.reading.tags import VOCABULARY, tags_of
 from workbench.rules.taxonomy import (
     PREDEFINED,
     TagUse,

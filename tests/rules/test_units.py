@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.rules.formats.markdown import Kind, blocks
-from workbench.rules.units import Unit, split_units
+from workbench.rules.reading.units import Unit, split_units
 
 PIECES = st.sampled_from(
     [

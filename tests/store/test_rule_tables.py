@@ -21,11 +21,11 @@ from store.tables import Tables
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Check, Rule
-from workbench.rules.bodies import to_body
-from workbench.rules.curator import Curator
-from workbench.rules.ledger import Ledger, read_uses, used
-from workbench.rules.resolving import Decision
-from workbench.rules.rulestore import RuleStore, record_usage
+from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.ledger import Ledger, read_uses, used
+from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.rulestore import RuleStore, record_usage
 
 COLUMNS = """
 SELECT id, origin, rule, version, priority, enabled, usage_count, last_used, replaces, "check", project_id

@@ -52,8 +52,8 @@ from workbench.text.tokens import TokenCounter, token_counter
 
 if TYPE_CHECKING:
     from workbench.plan.pipeline import Planner, Recheck
-    from workbench.rules.match import MatchParams, RuleMatch
-    from workbench.rules.recheck import Rechecked
+    from workbench.rules.matching.match import MatchParams, RuleMatch
+    from workbench.rules.matching.recheck import Rechecked
 
 _PATIENCE = 60.0  # seconds
 _BUILD_PATIENCE = 600.0
@@ -188,7 +188,7 @@ def trust(sessions: SessionsConfig) -> Trust:
 
 def match_params(rules: RulesConfig) -> MatchParams:
     """Return what the configuration says about matching rules."""
-    from workbench.rules.match import MatchParams
+    from workbench.rules.matching.match import MatchParams
 
     return MatchParams(
         vector_weight=rules.vector_weight,

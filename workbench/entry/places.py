@@ -71,8 +71,8 @@ def kept_rules(
 
     See `unchanged_rules`: takes no listing, no index and no model.
     """
+    from workbench.rules.curation.rulestore import RuleStore
     from workbench.rules.rulebook import unchanged_rules
-    from workbench.rules.rulestore import RuleStore
 
     repository, _ = repository_at(start)
     root = start.absolute() if repository is None else repository.root

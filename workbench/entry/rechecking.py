@@ -10,8 +10,8 @@ from workbench.entry.storage import language_model
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from workbench.rules.match import RuleMatch
-    from workbench.rules.recheck import Rechecked
+    from workbench.rules.matching.match import RuleMatch
+    from workbench.rules.matching.recheck import Rechecked
 
 
 def rechecked(
@@ -21,7 +21,7 @@ def rechecked(
 
     Never fails: whatever goes wrong, the matches stand and the result is degraded.
     """
-    from workbench.rules.recheck import DEGRADED, Rechecked, recheck
+    from workbench.rules.matching.recheck import DEGRADED, Rechecked, recheck
 
     rules = config.rules
     if not rules.recheck:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.diagnostics import Finding, State
-from workbench.rules.drift import Outcome, look
-from workbench.rules.ledger import Ledger
-from workbench.rules.replacing import replacement_cycles
+from workbench.rules.curation.ledger import Ledger
+from workbench.rules.curation.replacing import replacement_cycles
+from workbench.rules.files.drift import Outcome, look
 
 _SHOWN = 5
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from store.tables import CatchUp, Tables
     from workbench.ports import Float32
     from workbench.project.delta import Delta
-    from workbench.rules.queue import Meaning
+    from workbench.rules.conflicts.queue import Meaning
 
 DELTA_COMMITS = 10  # how far back a delta looks unless told otherwise
 
@@ -234,7 +234,7 @@ def meaning(opened: Opened, progress: Callable[[str, int, int], None]) -> Meanin
     import numpy as np
 
     from store.vectors import open_index
-    from workbench.rules.queue import Meaning
+    from workbench.rules.conflicts.queue import Meaning
 
     embedder = opened.planner.embedder
     if embedder is None:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from workbench.errors import WorkbenchError
 from workbench.plan.semantics import CachingEmbedder
 from workbench.records.rules import Rule
-from workbench.rules.lexical import RuleWords
-from workbench.rules.match_columns import MatchColumns
-from workbench.rules.searching import RuleIndex, index_rules, with_vectors
-from workbench.rules.vectors import RuleTexts, RuleVectors, rule_texts, rule_vectors
+from workbench.rules.matching.columns import MatchColumns
+from workbench.rules.matching.lexical import RuleWords
+from workbench.rules.matching.searching import RuleIndex, index_rules, with_vectors
+from workbench.rules.matching.vectors import RuleTexts, RuleVectors, rule_texts, rule_vectors
 
 FEW = 32
 """Texts a plan embeds by itself: what an edit of a rule file brings."""

@@ -26,14 +26,14 @@ from workbench.project.layers import route
 from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
 from workbench.records.project import Skipped
 from workbench.records.rules import Authority
-from workbench.rules.applying import PlanRuleLimits, RuleSelection, select_rules
-from workbench.rules.match import MatchParams, MatchReport, RuleMatch, RuleQuery
-from workbench.rules.searching import match_message
+from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
+from workbench.rules.matching.match import MatchParams, MatchReport, RuleMatch, RuleQuery
+from workbench.rules.matching.searching import match_message
 from workbench.text.tasks import clean_task, split_head
 from workbench.text.tokens import TokenCounter
 
 if TYPE_CHECKING:
-    from workbench.rules.recheck import Rechecked
+    from workbench.rules.matching.recheck import Rechecked
 
 Float32 = NDArray[np.float32]
 Recheck = Callable[[Sequence[RuleMatch], str], "Rechecked"]

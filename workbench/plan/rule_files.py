@@ -14,7 +14,7 @@ from pathlib import Path
 from workbench.project.scan import Lister, ScanLimits, scan
 from workbench.project.snapshot import Snapshot
 from workbench.records.worktree import Listing
-from workbench.rules.discover import MAX_FILES
+from workbench.rules.reading.discover import MAX_FILES
 from workbench.rules.rulebook import rule_candidates
 
 

@@ -23,8 +23,8 @@ from workbench.project.index import ProjectIndex
 from workbench.project.keeping import PROJECT, Held, IndexKeeper, IndexLimits, IndexStore
 from workbench.project.snapshot import Snapshot
 from workbench.records.project import Freshness
+from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook
-from workbench.rules.rulestore import RuleStore
 from workbench.sessions.closing import DESK
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import GENERATION as HISTORY

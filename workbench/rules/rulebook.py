@@ -13,15 +13,15 @@ import msgspec
 
 from workbench.errors import ParseError, StoreError
 from workbench.records.rules import Rule
-from workbench.rules.bodies import to_body
-from workbench.rules.discover import RuleSource, discover, read_source
+from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ledger import AUTOMATIC, STREAM, USAGE_STREAM, Ledger, read_usage, used
+from workbench.rules.curation.rulestore import LOCK, RuleStore, record
 from workbench.rules.formats.families import family_of
-from workbench.rules.ledger import AUTOMATIC, STREAM, USAGE_STREAM, Ledger, read_usage, used
-from workbench.rules.rulestore import LOCK, RuleStore, record
+from workbench.rules.reading.discover import RuleSource, discover, read_source
 
 if TYPE_CHECKING:
-    from workbench.rules.lexical import RuleWords
-    from workbench.rules.stepping import InStep
+    from workbench.rules.files.stepping import InStep
+    from workbench.rules.matching.lexical import RuleWords
 
 GENERATION = "rules"
 _FILE = "rules.json"
@@ -123,7 +123,7 @@ def _document(store: RuleStore) -> dict[str, Any] | None:
 
 
 def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
-    from workbench.rules.stepping import (
+    from workbench.rules.files.stepping import (
         bring_in_step,
         named_sources,
     )  # only when rule files or journals changed
@@ -148,7 +148,7 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
 
 
 def _book(store: RuleStore, ledger: Ledger, found: InStep, signature: str) -> Rulebook:
-    from workbench.rules.lexical import index_words
+    from workbench.rules.matching.lexical import index_words
 
     until = _usage_sizes(store)
     counts = store.usage()
@@ -221,7 +221,7 @@ def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | 
 def _words(store: RuleStore) -> RuleWords:
     """Open the words that were kept with the rules. Raises: ValueError, KeyError if they are damaged."""
     from workbench.project.arrays import open_arrays
-    from workbench.rules.lexical import words_from
+    from workbench.rules.matching.lexical import words_from
 
     directory = store.latest(GENERATION)
     if directory is None:
@@ -266,7 +266,7 @@ def _save(store: RuleStore, book: Rulebook) -> None:
 
 def _write(directory: Path, payload: bytes, words: RuleWords) -> None:
     from workbench.project.arrays import write_arrays
-    from workbench.rules.lexical import words_arrays
+    from workbench.rules.matching.lexical import words_arrays
 
     (directory / _FILE).write_bytes(payload)
     write_arrays(directory / _WORDS, words_arrays(words))

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.tags import VOCABULARY
+from workbench.rules.reading.tags import VOCABULARY
 from workbench.suggest import did_you_mean, near_miss, suggest
 from workbench.text.sanitize import visible_line
 

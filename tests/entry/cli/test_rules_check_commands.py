@@ -16,7 +16,7 @@ from workbench.config import Config
 from workbench.entry.bootstrap import open_workspace
 from workbench.entry.cli import exits
 from workbench.records.rules import Authority, Check, Decision, Rule
-from workbench.rules.curator import Curator
+from workbench.rules.curation.curator import Curator
 
 FORCE = Check(command="git push --force", decision=Decision.DENY)
 

@@ -81,7 +81,7 @@ def test_drift_shows_all_three_sides(rule_files: Any, run: Any) -> None:
     mine = next(rule["id"] for rule in rules if rule["rule"] == TABS)
     from workbench.config import Config
     from workbench.entry.bootstrap import open_workspace
-    from workbench.rules.curator import Curator
+    from workbench.rules.curation.curator import Curator
 
     store = open_workspace(rule_files.root, Config()).workspace.rule_store()
     Curator(store, "cli").edit(mine, rule="Use tabs for indentation, always.")

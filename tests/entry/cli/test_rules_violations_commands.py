@@ -12,7 +12,7 @@ from workbench.config import Config
 from workbench.entry.bootstrap import open_workspace
 from workbench.entry.cli import exits
 from workbench.records.rules import Authority, Check
-from workbench.rules.curator import Curator
+from workbench.rules.curation.curator import Curator
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, Conflict, ConflictKind
 from workbench.records.rules import Rule
-from workbench.rules.curator import Curator
-from workbench.rules.queue import Queue, conflict_queue, find_in_queue
-from workbench.rules.resolving import Decision
+from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.resolving import Decision
 
 _SHORT = 17  # of an id: `conflict-` and eight digits
 _ACTIONS = [action.value.replace("_", "-") for action in Action]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.entry.cli.output import Output
-from workbench.rules.differences import FieldChange, Piece, Told
+from workbench.rules.curation.differences import FieldChange, Piece, Told
 from workbench.text.sanitize import visible, visible_line
 
 _NAMES = {"rule": "text", "tool_targets": "tools", "condition_text": "condition", "conditions": "when"}

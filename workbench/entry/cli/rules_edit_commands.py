@@ -17,7 +17,7 @@ from workbench.entry.cli.rules_session import RuleSession, find_live, rule_sessi
 from workbench.entry.cli.rules_show_commands import rule_line
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.differences import changed_fields
+from workbench.rules.curation.differences import changed_fields
 from workbench.text.sanitize import visible_line
 
 Function = TypeVar("Function", bound=Callable[..., Any])

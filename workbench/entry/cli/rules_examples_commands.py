@@ -17,7 +17,7 @@ from workbench.records.rules import Rule
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.rules.examples import Proposed
+    from workbench.rules.matching.examples import Proposed
 
 _COUNT = "10"
 
@@ -53,7 +53,7 @@ def examples(
     A task is compared with each of them, and the nearest counts. Proposals are shown first and kept only if
     you agree; whatever is changed can be undone.
     """
-    from workbench.rules.examples import add_examples, remove_examples
+    from workbench.rules.matching.examples import add_examples, remove_examples
 
     with session("rules") as work:
         rule = _rule(work, identifier)
@@ -81,7 +81,7 @@ def _rule(work: Session, identifier: str) -> Rule:
 def _proposals(work: Session, rule: Rule, count: int) -> Proposed:
     """Ask the language model. Raises: ModelError where there is none or it fails; UsageError."""
     from workbench.entry.storage import language_model
-    from workbench.rules.examples import generate_examples
+    from workbench.rules.matching.examples import generate_examples
 
     config, out = work.opened.config, work.here.out
     model = language_model(config)
@@ -123,8 +123,8 @@ def _changed(
     work: Session, identifier: str, removed: tuple[int, ...], added: tuple[str, ...], kept: tuple[str, ...]
 ) -> Rule:
     """Make the change as one step. Somebody may have changed the rule while the model thought or you read."""
-    from workbench.rules.curator import Curator
-    from workbench.rules.examples import add_examples, remove_examples, sift
+    from workbench.rules.curation.curator import Curator
+    from workbench.rules.matching.examples import add_examples, remove_examples, sift
 
     rule = _rule(work, identifier)
     left = replace(rule, examples=remove_examples(rule, removed))

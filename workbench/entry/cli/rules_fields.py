@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import PATH_SCOPE, Authority, Category, Level, Rule, path_globs
-from workbench.rules.examples import add_examples
+from workbench.rules.matching.examples import add_examples
 from workbench.rules.taxonomy import choose, validate_tags
 from workbench.suggest import did_you_mean
 from workbench.text.sanitize import visible_line

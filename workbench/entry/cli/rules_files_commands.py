@@ -12,13 +12,13 @@ from workbench.entry.cli.output import Output
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.drift import FileDrift, Outcome, Written, look, settle, write_pending
-from workbench.rules.exporting import ExportedFile
-from workbench.rules.merging import FileConflict, FromFile, Incoming, Pending
-from workbench.rules.named import import_named, named_files
-from workbench.rules.placement import TARGETS
-from workbench.rules.publishing import Published, publish
-from workbench.rules.stepping import InStep
+from workbench.rules.files.drift import FileDrift, Outcome, Written, look, settle, write_pending
+from workbench.rules.files.exporting import ExportedFile
+from workbench.rules.files.merging import FileConflict, FromFile, Incoming, Pending
+from workbench.rules.files.named import import_named, named_files
+from workbench.rules.files.placement import TARGETS
+from workbench.rules.files.publishing import Published, publish
+from workbench.rules.files.stepping import InStep
 from workbench.text.sanitize import visible_line
 
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}

@@ -14,10 +14,10 @@ from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules_diff import at_text, change_document, diff_lines, told_line
 from workbench.entry.cli.rules_session import PREFIX, RuleSession, find_any, rule_session, short, tell_files
 from workbench.errors import UsageError
-from workbench.rules.curator import lineage
-from workbench.rules.differences import story, told_changes
-from workbench.rules.ledger import Ledger, Step, Use, read_uses
-from workbench.rules.rulestore import record_usage
+from workbench.rules.curation.curator import lineage
+from workbench.rules.curation.differences import story, told_changes
+from workbench.rules.curation.ledger import Ledger, Step, Use, read_uses
+from workbench.rules.curation.rulestore import record_usage
 from workbench.text.sanitize import visible, visible_line
 
 _SHOWN = 20

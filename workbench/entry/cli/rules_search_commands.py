@@ -43,8 +43,8 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
     asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
     text = " ".join(query)
     with rule_session("rules") as work:
-        from workbench.rules.columns import RuleFilter
-        from workbench.rules.searching import search_selected
+        from workbench.rules.fetching.facets import RuleFilter
+        from workbench.rules.matching.searching import search_selected
 
         config = work.config.rules
         rules = tuple(asked.of_file(work.book.rules, work.store.root))
@@ -87,7 +87,7 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
 def _ready(work: RuleSession, rules: tuple[Any, ...], text: str, mode: str) -> tuple[Any, Any, list[str]]:
     """Return the index of rules, the query's vector where one can be had, and what is missing."""
     from workbench.plan.matching import RuleMatcher
-    from workbench.rules.lexical import index_words
+    from workbench.rules.matching.lexical import index_words
 
     words = work.book.words if len(rules) == len(work.book.rules) else index_words(rules)
     matcher = RuleMatcher()

@@ -16,12 +16,12 @@ from workbench.entry.measuring import Measured, measured
 from workbench.entry.storage import journal_recorder
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation import in_force
-from workbench.rules.curator import Curator
-from workbench.rules.ledger import Ledger, used
-from workbench.rules.lexical import index_words
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.ledger import Ledger, used
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.curation.steps import in_force
+from workbench.rules.matching.lexical import index_words
 from workbench.rules.rulebook import Rulebook, visible
-from workbench.rules.rulestore import RuleStore
 from workbench.suggest import did_you_mean
 from workbench.text.sanitize import visible_line
 
@@ -143,7 +143,7 @@ def tell_files(work: RuleSession, rules: Iterable[Rule]) -> None:
     files = {rule.provenance.file for rule in rules if rule.provenance is not None}
     if not files:
         return
-    from workbench.rules.drift import look
+    from workbench.rules.files.drift import look
 
     outcome = look(work.store, work.opened.workspace.rule_files())
     behind = {drift.file for drift in outcome.drift if drift.pending or drift.conflicts}

@@ -22,8 +22,8 @@ from workbench.entry.cli.rules_session import (
 )
 from workbench.entry.cli.session import Session, session
 from workbench.records.rules import Rule
-from workbench.rules.bodies import to_body
-from workbench.rules.ledger import used
+from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ledger import used
 from workbench.text.sanitize import visible, visible_line
 
 __all__ = ["details", "find_rule", "list_", "match", "origin", "place", "rule_line", "show"]
@@ -49,8 +49,8 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
 
     With --limit or --cursor they come in pages: absolute ones first, then by priority, then by id.
     """
-    from workbench.rules.columns import column_rules
-    from workbench.rules.fetching import every, fetch, get_rules, rule_filter
+    from workbench.rules.fetching.facets import column_rules
+    from workbench.rules.fetching.queries import every, fetch, get_rules, rule_filter
 
     here = current()
     asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.scopes import Reach, reach_of
-from workbench.rules.instructions import judge
+from workbench.rules.reading.instructions import judge
 from workbench.text.duplicates import normal_text
 from workbench.text.statements import Statement, statements
 from workbench.text.words import LIGHT

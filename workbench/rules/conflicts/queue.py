@@ -1,0 +1,185 @@
+"""The conflicts that wait for a person: found among the rules in force, kept, and settled in the journal.
+
+What was found is kept with a stamp of each rule, so that only pairs with a changed rule are compared again.
+A settled conflict stays settled while both of its rules keep their words: new words make new ids.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from workbench.errors import StoreError, UsageError
+from workbench.records.conflicts import Conflict
+from workbench.records.rules import Rule
+from workbench.rules.conflicts.find import find_conflicts
+from workbench.rules.curation.ledger import Ledger, Settled
+from workbench.rules.curation.lineage import text_digest
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from workbench.ports import Float32, VectorIndex
+
+GENERATION: Final = "conflicts"
+METHOD: Final = 1
+"""Raised when the same rules give other conflicts than before."""
+
+MAX_TEXT: Final = 600
+_FILE: Final = "conflicts.json"
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """How texts are compared by meaning: the model's name, its vectors of texts, an index over vectors."""
+
+    model: str
+    embed: Callable[[Sequence[str]], Float32]
+    index: Callable[[Float32], VectorIndex]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Conflicts that wait, surest first, and those that were settled. `notes` say what was missing."""
+
+    open: tuple[Conflict, ...]
+    settled: tuple[Settled, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    model: str
+    stamps: Mapping[str, tuple[str, str]]  # rule id: (digest of its text, digest of what else counts)
+    conflicts: tuple[Conflict, ...]
+
+
+def conflict_queue(
+    store: RuleStore,
+    rules: Sequence[Rule],
+    ledger: Ledger,
+    meaning: Meaning | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Queue:
+    """Return the conflicts among rules; without `meaning` they are compared by their words alone.
+
+    Meaning finds little that words do not (`python -m bench.conflicts`) and takes embedding every rule.
+    """
+    notes: list[str] = []
+    stamps = {rule.id: (text_digest(rule.rule), _stamp(rule)) for rule in rules}
+    model = "" if meaning is None else meaning.model
+    kept = _open(store, model)
+    changed = None if kept is None else _changed(kept.stamps, stamps)
+    if kept is not None and changed == set():
+        found = kept.conflicts
+    else:
+        vectors = index = None
+        if meaning is not None and rules:
+            vectors = meaning.embed([(rule.action_text or rule.rule)[:MAX_TEXT] or "." for rule in rules])
+            index = meaning.index(vectors)
+        fresh = find_conflicts(rules, vectors, index, changed=changed, progress=progress)
+        found = _joined(kept, fresh, changed, stamps)
+        try:
+            _save(store, _Kept(model, stamps, found))
+        except StoreError as error:
+            notes.append(f"conflicts are not kept for the next run: {error.message}")
+    waiting = tuple(conflict for conflict in found if conflict.id not in ledger.settled)
+    settled = sorted(ledger.settled.values(), key=lambda item: (item.at, item.id), reverse=True)
+    return Queue(waiting, tuple(settled), tuple(notes))
+
+
+def find_in_queue(queue: Queue, identifier: str) -> Conflict:
+    """Return the open conflict whose id begins with the text given. Raises UsageError for none or several."""
+    wanted = identifier if identifier.startswith("conflict-") else f"conflict-{identifier}"
+    found = [conflict for conflict in queue.open if conflict.id.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"{len(found)} conflicts begin with {identifier}", hint="Give more digits.")
+    for settled in queue.settled:
+        if settled.id.startswith(wanted):
+            raise UsageError(
+                f"{settled.id[:17]} was settled on {settled.at[:10]}: {settled.action}",
+                hint="`workbench rules undo` takes the last step back.",
+            )
+    known = [conflict.id[:17] for conflict in queue.open]
+    hint = did_you_mean(wanted, known, "`workbench rules conflicts list` shows all of them.")
+    raise UsageError(f"there is no conflict {identifier}", hint=hint)
+
+
+def _changed(before: Mapping[str, tuple[str, str]], now: Mapping[str, tuple[str, str]]) -> set[str]:
+    """Return the rules whose pairs have to be compared again."""
+    changed = {identifier for identifier, stamp in now.items() if before.get(identifier) != stamp}
+    # One of several equal texts is compared for all of them, and which one may be another now.
+    texts = {before[identifier][0] for identifier in before.keys() - now.keys()}
+    texts |= {now[identifier][0] for identifier in changed}
+    return changed | {identifier for identifier, (text, _) in now.items() if text in texts}
+
+
+def _joined(
+    kept: _Kept | None,
+    fresh: Sequence[Conflict],
+    changed: set[str] | None,
+    stamps: Mapping[str, tuple[str, str]],
+) -> tuple[Conflict, ...]:
+    if kept is None or changed is None:
+        return tuple(fresh)
+    stale = changed | (kept.stamps.keys() - stamps.keys())
+    old = [item for item in kept.conflicts if item.left not in stale and item.right not in stale]
+    return tuple(sorted((*old, *fresh), key=lambda item: (-item.score, item.id)))
+
+
+def _stamp(rule: Rule) -> str:
+    """Return a digest of what decides about a rule's conflicts beside its words."""
+    where = rule.provenance
+    told = (
+        rule.enabled,
+        rule.scope,
+        rule.project_id,
+        rule.tool_targets,
+        sorted(rule.conditions),
+        rule.priority,
+        str(rule.authority),
+        rule.condition_text,
+        rule.updated_at,
+        None if where is None else (where.file, where.section),
+    )
+    return hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+def _open(store: RuleStore, model: str) -> _Kept | None:
+    directory = store.latest(GENERATION)
+    if directory is None:
+        return None
+    try:
+        document = json.loads((directory / _FILE).read_bytes())
+        if (document["method"], document["model"]) != (METHOD, model):
+            return None
+        stamps = msgspec.convert(document["stamps"], dict[str, tuple[str, str]])
+        return _Kept(model, stamps, msgspec.convert(document["conflicts"], tuple[Conflict, ...]))
+    except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
+        return None  # damaged: found anew
+
+
+def _save(store: RuleStore, kept: _Kept) -> None:
+    document: dict[str, Any] = {
+        "method": METHOD,
+        "model": kept.model,
+        "stamps": kept.stamps,
+        "conflicts": [msgspec.to_builtins(conflict) for conflict in kept.conflicts],
+    }
+    payload = json.dumps(document).encode("ascii")
+    store.publish(GENERATION, lambda directory: _write(directory / _FILE, payload))
+
+
+def _write(path: Path, payload: bytes) -> None:
+    path.write_bytes(payload)

@@ -1,0 +1,1 @@
+"""What people decide about rules: versions, steps that undo and redo, the journals and their fold."""

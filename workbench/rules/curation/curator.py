@@ -1,0 +1,191 @@
+"""The desk where rules are curated: each call is one step, recorded before it returns, that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.records.rules import Provenance, Rule
+from workbench.rules.curation.ledger import Change, Ledger
+from workbench.rules.curation.resolving import Decision, resolved
+from workbench.rules.curation.rulestore import LOCK, RuleStore, imagine, record
+from workbench.rules.curation.steps import (
+    Draft,
+    Drafts,
+    added,
+    already_said,
+    combined,
+    dropped,
+    edited,
+    in_force,
+    marks,
+    redone,
+    said,
+    undone,
+)
+from workbench.rules.curation.versions import past_ids
+from workbench.rules.reading.prose import plain, short_name
+
+
+@dataclass(frozen=True, slots=True)
+class Curator:
+    """Curates the rules of a project and of its user. `by` is the face that acts: cli, tui, http, mcp."""
+
+    store: RuleStore
+    by: str
+
+    def add(self, rule: Rule, *, reason: str = "") -> Rule:
+        """Add a rule, whose id, cost and times are made here. `project_id` None makes it the person's own.
+
+        Raises: UsageError if it is unsound or already there; StoreError.
+        """
+        whole = self._worded(rule)
+        now = self.store.moment()
+        done = self._step(lambda ledger: added(ledger, whole, already_said(ledger), reason=reason, now=now))
+        return done.rules[0]
+
+    def edit(self, identifier: str, *, reason: str = "", **changes: Any) -> Rule:
+        """Change fields of a rule; new words make a new version, all else changes in place [rules].
+
+        Raises: UsageError for an unknown rule or field or an unsound value; StoreError.
+        """
+        now = self.store.moment()
+        done = self._step(
+            lambda ledger: edited(
+                ledger, identifier, self._changed(ledger, identifier, changes), reason=reason, now=now
+            )
+        )
+        return done.rules[0]
+
+    def add_all(self, rules: Sequence[Rule], *, reason: str = "", places: Sequence[str] = ()) -> list[Rule]:
+        """Add rules in one step: all of them or, if one is refused, none.
+
+        `places` say where each was read, for the message. Raises: as `add`.
+        """
+        wholes = [self._worded(rule) for rule in rules]
+        named = places or [""] * len(wholes)
+        done = self._step(lambda ledger: self._all_added(ledger, wholes, named, reason))
+        return list(done.rules)
+
+    def edit_all(
+        self, identifiers: Sequence[str], *, reason: str = "", title: str = "", **changes: Any
+    ) -> list[Rule]:
+        """Change the same fields of several rules in one step, or none. Raises: as `edit`."""
+        now = self.store.moment()
+
+        def make(ledger: Ledger) -> Drafts:
+            parts = [
+                edited(ledger, found, self._changed(ledger, found, changes), reason=reason, now=now)
+                for found in dict.fromkeys(identifiers)
+            ]
+            return combined(parts, title=title or f"edit {len(parts)} rules", reason=reason)
+
+        return list(self._step(make).rules)
+
+    def remove(self, identifiers: Sequence[str], *, reason: str = "") -> None:
+        """Put rules out of force; they stay in the history. Raises: UsageError, StoreError."""
+        self._step(lambda ledger: dropped(ledger, identifiers, reason=reason))
+
+    def resolve(self, decision: Decision) -> tuple[Rule, ...]:
+        """Settle a conflict; return the rules that hold because of it. Raises: UsageError, StoreError."""
+        done = self._step(
+            lambda ledger: resolved(ledger, decision, now=self.store.moment(), count=self.store.count_tokens)
+        )
+        return done.rules
+
+    def resolve_all(self, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
+        """Settle conflicts as one step, in order; return those that were settled, and why others were not.
+
+        A rule that an earlier decision took out of force is in no conflict any more. Raises: StoreError.
+        """
+        done: list[Decision] = []
+        skipped: list[str] = []
+        entries: list[Draft] = []
+        now, count = self.store.moment(), self.store.count_tokens
+        step = marks(f"settle {len(decisions):,} conflicts")
+        with self.store.lock(LOCK):
+            ledger = self.store.ledger()
+            for decision in decisions:
+                try:
+                    drafts = resolved(ledger, decision, now=now, count=count, step=step)
+                except UsageError as error:
+                    skipped.append(f"{decision.conflict[:17]}: {error.message}")
+                    continue
+                imagine(self.store, drafts.entries, by=self.by, ledger=ledger)
+                entries += drafts.entries
+                done.append(decision)
+            record(self.store, entries, by=self.by)
+        return tuple(done), tuple(skipped)
+
+    def undo(self) -> str:
+        """Take back the last step and return what it was called. Raises: UsageError, StoreError."""
+        return self._step(undone).title
+
+    def redo(self) -> str:
+        """Do the last undone step again and return what it is called. Raises: UsageError, StoreError."""
+        return self._step(redone).title
+
+    def _step(self, make: Callable[[Ledger], Drafts]) -> Drafts:
+        with self.store.lock(LOCK):
+            drafts = make(self.store.ledger())
+            record(self.store, drafts.entries, by=self.by)
+        return drafts
+
+    def _all_added(self, ledger: Ledger, rules: Sequence[Rule], places: Sequence[str], reason: str) -> Drafts:
+        now, parts, known = self.store.moment(), [], already_said(ledger)
+        for rule, place in zip(rules, places, strict=True):
+            try:
+                part = added(ledger, rule, known, reason=reason, now=now)
+            except UsageError as error:
+                raise UsageError(
+                    f"{place}: {error.message}" if place else error.message, hint=error.hint
+                ) from error
+            imagine(self.store, part.entries, by=self.by, ledger=ledger)  # the next one may say the same
+            known[said(rule)] = part.rules[0].id
+            parts.append(part)
+        title = parts[0].title if len(parts) == 1 else f"add {len(parts)} rules"
+        return combined(parts, title=title, reason=reason)
+
+    def _changed(self, ledger: Ledger, identifier: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return changes with what follows from new words."""
+        if "rule" not in changes:
+            return dict(changes)
+        before, text = in_force(ledger, identifier), changes["rule"]
+        action = changes.get("action_text", plain(text))
+        follows = {"action_text": action, "token_cost": self.store.count_tokens(text)}
+        if before.name == short_name(before.action_text):
+            follows["name"] = short_name(action)
+        return {**follows, **changes}
+
+    def _worded(self, rule: Rule) -> Rule:
+        action = rule.action_text or plain(rule.rule)
+        cost = self.store.count_tokens(rule.rule)
+        return replace(rule, action_text=action, name=rule.name or short_name(action), token_cost=cost)
+
+
+def lineage(ledger: Ledger, identifier: str) -> tuple[str, ...]:
+    """Return the ids of all versions of a rule, oldest first. Raises UsageError for an unknown id."""
+    known = ledger.versions.get(identifier)
+    if known is None:
+        raise UsageError(
+            f"{identifier} is not known", hint="`workbench rules list` shows the rules in force."
+        )
+    now = ledger.standing(identifier)
+    newest = known if now is None or identifier not in past_ids(now) else now
+    return (*past_ids(newest), newest.id)
+
+
+def history(ledger: Ledger, identifier: str) -> tuple[Change, ...]:
+    """Return every change of a rule and of its earlier versions, oldest first.
+
+    Raises: UsageError for an unknown id.
+    """
+    versions = set(lineage(ledger, identifier))
+    return tuple(change for change in ledger.changes if change.rule_id in versions)
+
+
+def standing_in(file: str, form: str, *, home: bool = False) -> Provenance:
+    """Return the place of a rule that is to be written into a file."""
+    return Provenance(file, 0, 0, form, home)

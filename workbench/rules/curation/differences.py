@@ -1,0 +1,160 @@
+"""What differs between two versions of a rule, field by field and word by word, and the story of a rule.
+
+For people who look at a change before or after it is made: `rules edit`, `rules history` and the screens show
+the same differences. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from workbench.records.rules import Rule
+from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.curator import lineage
+from workbench.rules.curation.ledger import Change, Ledger
+from workbench.rules.curation.versions import past_ids
+
+UNTOLD: Final = frozenset(
+    {
+        "id",
+        "source",
+        "created_at",
+        "updated_at",
+        "metadata",
+        "replaces",
+        "usage_count",
+        "last_used",
+        "token_cost",
+    }
+)
+"""Fields that follow from a change or count; they are not part of what somebody decided."""
+
+_PROSE: Final = frozenset({"rule", "action_text", "condition_text", "name"})
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+_MOST_WORDS = 4000  # beyond, a comparison word by word takes seconds: all is told as replaced
+
+Piece = tuple[str, str]
+"""(`same`, `old` or `new`; text): what both have, what only the old text has, what only the new one has."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field's values before and after, as plain values; `pieces` are those of a changed text."""
+
+    name: str
+    before: Any
+    after: Any
+    pieces: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One change in the story of a rule. `what` is added, restored, reworded, changed, removed or moved.
+
+    `before` is the version it came from, of another id where the rule was reworded.
+    """
+
+    what: str
+    change: Change
+    title: str
+    before: Rule | None
+    after: Rule | None
+    fields: tuple[FieldChange, ...]
+
+
+def word_pieces(before: str, after: str) -> tuple[Piece, ...]:
+    """Return two texts as pieces, the old one before the new one at each place, none of them empty."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    if max(len(old), len(new)) > _MOST_WORDS:
+        return tuple(piece for piece in (("old", before), ("new", after)) if piece[1])
+    pieces: list[Piece] = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pieces.append(("same", "".join(old[a:b])))
+            continue
+        pieces += [piece for piece in (("old", "".join(old[a:b])), ("new", "".join(new[c:d]))) if piece[1]]
+    return tuple(pieces)
+
+
+def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
+    """Return the fields that somebody decided anew, the text first, the others in the order of the record."""
+    old, new = to_body(before), to_body(after)
+    names = [field.name for field in fields(Rule) if field.name not in UNTOLD | {"version"}]
+    names.sort(key=lambda name: name != "rule")
+    found = []
+    for name in names:
+        if _told(name, old) == _told(name, new):
+            continue
+        pieces = word_pieces(old[name], new[name]) if name in _PROSE else ()
+        found.append(FieldChange(name, _plain(old[name]), _plain(new[name]), pieces))
+    derived = {"name", "action_text"} if any(one.name == "rule" for one in found) else set()
+    return tuple(one for one in found if one.name not in derived)
+
+
+def story(ledger: Ledger, identifier: str) -> tuple[Told, ...]:
+    """Return every change of a rule and its earlier versions, oldest first; files moving its lines are not.
+
+    Raises: UsageError for an unknown id.
+    """
+    versions = {*lineage(ledger, identifier), *_later(ledger, identifier)}
+    mine = [change for change in ledger.changes if change.rule_id in versions]
+    return tuple(told for told in told_changes(ledger, mine) if told.what != "moved")
+
+
+def _later(ledger: Ledger, identifier: str) -> list[str]:
+    """Return every version that came of a rule, those that were undone or removed since as well."""
+    return [other.id for other in ledger.versions.values() if identifier in past_ids(other)]
+
+
+def told_changes(ledger: Ledger, changes: Sequence[Change]) -> list[Told]:
+    """Return changes as they are told: a rule that gave way to another version goes with that one."""
+    came = {(change.step, change.rule_id) for change in changes if change.after is not None}
+    replaced = {
+        (change.step, old) for change in changes if change.after is not None for old in change.after.replaces
+    }
+    return [
+        tell(ledger, change)
+        for change in changes
+        if change.after is not None
+        or ((change.step, change.rule_id) not in replaced and (change.step, change.successor) not in came)
+    ]
+
+
+def tell(ledger: Ledger, change: Change) -> Told:
+    """Return a change with what came before it and what differs."""
+    before, after = change.before, change.after
+    if before is None and after is not None:
+        before = next((ledger.versions[old] for old in after.replaces if old in ledger.versions), None)
+    differing = () if before is None or after is None else changed_fields(before, after)
+    step = ledger.steps[change.step]
+    what = _what(before, after, differing)
+    if what == "added" and (step.undoes or step.redoes):
+        what = "restored"
+    return Told(what, change, step.title, before, after, differing)
+
+
+def _what(before: Rule | None, after: Rule | None, differing: Sequence[FieldChange]) -> str:
+    if after is None:
+        return "removed"
+    if before is None:
+        return "added"
+    if before.id != after.id:
+        return "reworded"
+    decided = [one for one in differing if one.name != "provenance"]
+    return "changed" if decided else "moved"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _told(name: str, body: dict[str, Any]) -> Any:
+    """Return what of a field counts: a rule that moved within its file is where it was."""
+    value = body[name]
+    if name == "provenance" and isinstance(value, dict):
+        return {key: item for key, item in value.items() if key not in ("line", "end_line", "names")}
+    return value

@@ -1,0 +1,1 @@
+"""Rules by filters, in pages, through caches."""

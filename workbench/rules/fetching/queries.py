@@ -1,0 +1,203 @@
+"""Which rules are fetched by filters [rules]: scope, project, category, authority, tool and tags, in pages.
+
+A request is checked first (`rule_request`) and then answered from the columns of a rulebook (`fetch`), so
+that a cache can stand in between. Absolute rules come first, then by priority, then by id.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import TypeVar
+
+from workbench.errors import UsageError
+from workbench.records.rules import Authority, Category, Rule
+from workbench.rules.fetching.cursors import decode_cursor, encode_cursor
+from workbench.rules.fetching.facets import Key, RuleColumns, RuleFilter, select
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+TOP_K = 5
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRequest:
+    """A page of the rules a filter lets through: at most `limit` of those that come after the key `after`."""
+
+    filter: RuleFilter
+    limit: int = DEFAULT_LIMIT
+    after: Key | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RulePage:
+    """Rules in order. `total_count` counts all pages; `next_cursor` is None on the last one."""
+
+    rules: tuple[Rule, ...]
+    total_count: int
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRules:
+    """The composite answer: every absolute rule, and the best default ones with their relevance."""
+
+    absolute: tuple[Rule, ...]
+    default: tuple[tuple[Rule, float], ...]
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them, absolute ones first."""
+        return self.absolute + tuple(rule for rule, _ in self.default)
+
+
+Fetch = Callable[[RuleRequest], RulePage]
+Search = Callable[[str, RuleFilter, int, float], Sequence[tuple[Rule, float]]]
+"""Answers (query, filter, limit, least score) with (rule, score), best first."""
+
+
+def get_rules(
+    columns: RuleColumns,
+    *,
+    scope: Sequence[str] = (),
+    project_id: str | None = None,
+    category: str | None = None,
+    authority: str | None = None,
+    tool_targets: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    enabled: bool | None = True,
+    limit: int = DEFAULT_LIMIT,
+    cursor: str | None = None,
+) -> RulePage:
+    """Return a page of the rules that hold in a context [rules, Query Mechanisms].
+
+    A rule is let through if it has no scope or shares one with `scope` (none asked: any), belongs to the
+    project or to none (None: any), targets no tool or one of `tool_targets`, and has one of `tags`. `path:`
+    entries of `scope` are paths at hand, which the globs of rules take in. `enabled` None returns rules that
+    are switched off as well. The next page takes `next_cursor` with the same filters: rules that come or go
+    meanwhile make no other rule appear twice or be left out.
+
+    Raises: UsageError for an unknown category or authority, a limit outside 1 to 1000, and a cursor that is
+    not one of this query.
+    """
+    selected = rule_filter(
+        scope=scope,
+        project_id=project_id,
+        category=category,
+        authority=authority,
+        tool_targets=tool_targets,
+        tags=tags,
+        enabled=enabled,
+    )
+    return fetch(columns, rule_request(selected, limit=limit, cursor=cursor))
+
+
+def get_rule(rules: Sequence[Rule], identifier: str) -> Rule | None:
+    """Return the rule of that id among rules sorted by id, None if there is none."""
+    position = bisect_left(rules, identifier, key=lambda rule: rule.id)
+    found = rules[position] if position < len(rules) else None
+    return found if found is not None and found.id == identifier else None
+
+
+def rule_filter(
+    *,
+    scope: Sequence[str] = (),
+    project_id: str | None = None,
+    category: str | None = None,
+    authority: str | None = None,
+    tool_targets: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    enabled: bool | None = True,
+) -> RuleFilter:
+    """Return a filter; a text where a list is expected counts as its one entry.
+
+    Raises: UsageError for an unknown category or authority.
+    """
+    return RuleFilter(
+        scope=_several(scope),
+        project_id=project_id,
+        category=_choice(Category, "category", category),
+        authority=_choice(Authority, "authority", authority),
+        tool_targets=_several(tool_targets),
+        tags=_several(tags),
+        enabled=enabled,
+    )
+
+
+def rule_request(
+    selected: RuleFilter, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+) -> RuleRequest:
+    """Return the request for a page. Raises: UsageError for a bad limit or cursor."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise UsageError(f"limit {limit} is outside 1 to {MAX_LIMIT}", hint="Fetch page by page instead.")
+    after = None if cursor is None else decode_cursor(cursor, fingerprint(selected))
+    return RuleRequest(selected, limit, after)
+
+
+def fetch(columns: RuleColumns, request: RuleRequest) -> RulePage:
+    """Answer a request from the columns of a rulebook."""
+    found = select(columns, request.filter)
+    start = 0
+    if request.after is not None:
+        # `found` counts in the order of answers, as `keys` does: what comes after a key is a suffix of both.
+        first = bisect_right(columns.keys, request.after)
+        start = int(found.searchsorted(first))
+    chosen = found[start : start + request.limit].tolist()
+    more = start + len(chosen) < len(found)
+    cursor = encode_cursor(columns.keys[chosen[-1]], fingerprint(request.filter)) if more else None
+    positions = columns.order[chosen].tolist()
+    return RulePage(tuple(columns.rules[position] for position in positions), len(found), cursor)
+
+
+def every(fetching: Fetch, selected: RuleFilter) -> Iterator[Rule]:
+    """Yield all rules a filter lets through, page after page, each of the usual size: caches know those."""
+    request: RuleRequest | None = RuleRequest(selected)
+    while request is not None:
+        page = fetching(request)
+        yield from page.rules
+        following = page.next_cursor
+        request = None if following is None else rule_request(selected, cursor=following)
+
+
+def get_context_rules(
+    fetching: Fetch,
+    search: Search,
+    query: str,
+    selected: RuleFilter,
+    *,
+    k: int = TOP_K,
+    score_threshold: float = 0.5,
+) -> ContextRules:
+    """Return all absolute rules and the `k` default rules that answer best to a query [rules, composite].
+
+    `selected` limits both; its own authority does not count.
+    """
+    absolute = tuple(every(fetching, replace(selected, authority=Authority.ABSOLUTE)))
+    taken = {rule.id for rule in absolute}
+    found = search(query, replace(selected, authority=Authority.DEFAULT), k, score_threshold)
+    default = [(rule, score) for rule, score in found if rule.id not in taken]
+    return ContextRules(absolute, tuple(default[:k]))
+
+
+def fingerprint(selected: RuleFilter) -> str:
+    """Return a text that differs for different filters."""
+    return repr([getattr(selected, item.name) for item in fields(selected)])
+
+
+def _several(values: Sequence[str]) -> tuple[str, ...]:
+    return (values,) if isinstance(values, str) else tuple(sorted(set(values)))
+
+
+def _choice(kind: type[_Choice], name: str, value: str | None) -> _Choice | None:
+    if value is None:
+        return None
+    try:
+        return kind(value)
+    except ValueError:
+        raise UsageError(
+            f"unknown {name} {value!r}", hint=f"Use one of {', '.join(item.value for item in kind)}."
+        ) from None

@@ -1,0 +1,243 @@
+"""Drift between rule files and the store: looking at it, bringing both sides in step, settling conflicts.
+
+Looking changes nothing. Bringing in step takes what only files changed into the store and writes what only
+the store changed into the files, each edit into its own lines; what both changed stays as it is on both sides
+until a person says which of the two holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from workbench.errors import UsageError
+from workbench.records.rules import Rule
+from workbench.rules.curation.ledger import AUTOMATIC, Anchor, FileState, Ledger
+from workbench.rules.curation.lineage import text_digest
+from workbench.rules.curation.rulestore import LOCK, RuleStore, record
+from workbench.rules.curation.steps import Draft, Drafts, Marks, marks, put, removed, synced
+from workbench.rules.curation.versions import free_id, next_version
+from workbench.rules.files.editing import try_edits
+from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace
+from workbench.rules.files.merging import FileConflict, FileMerge, FromFile, Incoming, Pending
+from workbench.rules.files.stepping import InStep, bring_in_step, named_sources
+from workbench.rules.reading.discover import RuleSource, read_source
+from workbench.rules.rulebook import found_sources
+
+
+@dataclass(frozen=True, slots=True)
+class FileDrift:
+    """What is out of step about one file.
+
+    `incoming` only the file changed, `pending` only the store, `conflicts` both.
+    """
+
+    file: str
+    incoming: tuple[FromFile, ...] = ()
+    pending: tuple[Pending, ...] = ()
+    conflicts: tuple[FileConflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that was written, or would be: its bytes before and after, and what could not be written.
+
+    `notes` say what else reads differently now, such as rules whose introduction was edited.
+    """
+
+    file: str
+    before: bytes
+    after: bytes
+    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What bringing in step did. `drift` is what is left of it."""
+
+    taken: list[FileDrift] = field(default_factory=list)
+    written: list[Written] = field(default_factory=list)
+    drift: list[FileDrift] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
+
+
+def look(store: RuleStore, candidates: Sequence[str]) -> Outcome:
+    """Return what is out of step, changing nothing. Raises: StoreError."""
+    ledger = store.ledger()
+    found = bring_in_step(store, ledger, found_sources(store, candidates))
+    return Outcome(drift=drifts(found.merges), warnings=found.warnings)
+
+
+def drifts(merges: Sequence[FileMerge]) -> list[FileDrift]:
+    """Return what merges found out of step, by file; files that agree with the store are left out."""
+    found = []
+    for merge in merges:
+        incoming = tuple(change for change in merge.incoming if change.what is not Incoming.REFRESHED)
+        if incoming or merge.pending or merge.conflicts:
+            pending, conflicts = tuple(merge.pending), tuple(merge.conflicts)
+            found.append(FileDrift(merge.state.file, incoming, pending, conflicts))
+    return sorted(found, key=lambda drift: drift.file)
+
+
+def write_pending(
+    store: RuleStore, candidates: Sequence[str], *, files: Sequence[str] = (), dry_run: bool = False
+) -> Outcome:
+    """Bring files and store in step, all of them or those named; with `dry_run` only say how.
+
+    A file is replaced in one piece, and only while it is as it was read. Raises: StoreError; what was written
+    before stays, and the next run goes on.
+    """
+    with store.lock(LOCK):
+        sources = _sources(store, candidates)
+        ledger = store.ledger()
+        found = bring_in_step(store, ledger, list(sources.values()))
+        outcome = Outcome(warnings=found.warnings)
+        outcome.taken = [
+            FileDrift(drift.file, drift.incoming) for drift in drifts(found.merges) if drift.incoming
+        ]
+        if not dry_run:
+            record(store, found.drafts, by=AUTOMATIC)
+        for merge in found.merges:
+            source = sources.get(merge.state.file)
+            if merge.pending and source is not None and (not files or source.path in files):
+                outcome.written.append(_write(store, source, merge.pending, dry_run=dry_run))
+        if not dry_run:
+            found = _settled(store, sources)
+        outcome.drift = drifts(found.merges)
+    return outcome
+
+
+def settle(
+    store: RuleStore, candidates: Sequence[str], identifier: str, side: str, *, by: str
+) -> FileConflict:
+    """Say which side of a conflict holds: `ours` is the store's, to be written, `theirs` the file's.
+
+    `identifier` is the id of any version of the rule. Raises: UsageError if it is in no conflict.
+    """
+    with store.lock(LOCK):
+        ledger = store.ledger()
+        found = bring_in_step(store, ledger, list(_sources(store, candidates).values()))
+        merge, conflict = _conflict(found.merges, identifier)
+        record(store, found.drafts, by=AUTOMATIC)
+        settlement = _theirs if side == "theirs" else _ours
+        drafts = settlement(ledger, merge.state, conflict, store.moment())
+        record(store, drafts.entries, by=by)
+    return conflict
+
+
+def _sources(store: RuleStore, candidates: Sequence[str]) -> dict[str, RuleSource]:
+    sources = {source.path: source for source in found_sources(store, candidates)}
+    named = named_sources(store, store.ledger(), set(sources))
+    return sources | {source.path: source for source in named}
+
+
+def _settled(store: RuleStore, sources: dict[str, RuleSource]) -> InStep:
+    """Read the files again and remember that they say what the store says."""
+    ledger = store.ledger()
+    found = bring_in_step(store, ledger, list(sources.values()))
+    record(store, found.drafts, by=AUTOMATIC)
+    return found
+
+
+def _write(store: RuleStore, source: RuleSource, pending: Sequence[Pending], *, dry_run: bool) -> Written:
+    """Write the store's changes into a file, and into identical files of other names."""
+    before = read_source(source)
+    result = try_edits(before, [_edit(change) for change in pending])
+    refused = tuple(f"line {told.line}: {told.reason}" for told in result.refused)
+    if not dry_run and result.data != before:
+        location = Path(source.location)
+        store.replace_file(location, result.data, before)
+        for name in source.names:
+            copy = _location(store, name, source)
+            if copy is not None and not _same_file(copy, location) and copy.read_bytes() == before:
+                store.replace_file(copy, result.data, before)
+    others = (f"line {told.line} reads otherwise: {told.after or told.before}" for told in result.changed)
+    return Written(source.path, before, result.data, refused, (*result.notes, *others))
+
+
+def _edit(change: Pending) -> Edit:
+    if change.base is None:
+        assert change.rule is not None  # what is neither in the file nor in the store is not pending
+        section = None if change.rule.provenance is None else change.rule.provenance.section
+        return Insert(change.rule.rule, section=section or ())
+    if change.rule is None:
+        return Delete(change.line, change.end_line)
+    return Replace(change.line, change.end_line, change.rule.rule)
+
+
+def _location(store: RuleStore, name: str, source: RuleSource) -> Path | None:
+    if not source.home:
+        return store.root / name
+    return None if store.home is None else store.home / name.removeprefix("~/")
+
+
+def _same_file(first: Path, second: Path) -> bool:
+    return os.path.samefile(first, second)
+
+
+def _conflict(merges: Sequence[FileMerge], identifier: str) -> tuple[FileMerge, FileConflict]:
+    for merge in merges:
+        for conflict in merge.conflicts:
+            known = {conflict.base.id, "" if conflict.ours is None else conflict.ours.id}
+            if any(found.startswith(identifier) for found in known - {""}):
+                return merge, conflict
+    raise UsageError(
+        f"{identifier} is in no conflict with its file", hint="`workbench rules drift` lists conflicts."
+    )
+
+
+def _ours(ledger: Ledger, state: FileState, conflict: FileConflict, now: str) -> Drafts:
+    """The file's words become what both sides agreed on last, so that the store's are a change of them."""
+    del ledger, now
+    told = marks(f"drift {conflict.base.id[:13]}: ours", f"our words hold, not those of {state.file}")
+    if conflict.theirs is None:
+        anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
+    else:
+        digest = text_digest(conflict.theirs.rule)
+        anchors = [
+            replace(anchor, digest=digest) if _is_of(anchor, conflict) else anchor for anchor in state.anchors
+        ]
+    return Drafts(told.title, (synced(replace(state, anchors=tuple(anchors)), told),))
+
+
+def _theirs(ledger: Ledger, state: FileState, conflict: FileConflict, now: str) -> Drafts:
+    """The file's words become the rule's next version, or the rule goes as it went from the file."""
+    told = marks(f"drift {conflict.base.id[:13]}: theirs", f"the words of {state.file} hold")
+    entries: list[Draft] = []
+    rule = _taken(ledger, conflict, told, now)
+    if rule is None:
+        if conflict.ours is not None:
+            entries.append(removed(conflict.ours, told))
+        anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
+    else:
+        entries.append(put(rule, told))
+        place = Anchor(rule.id, conflict.line, conflict.end_line, text_digest(rule.rule))
+        anchors = [place if _is_of(anchor, conflict) else anchor for anchor in state.anchors]
+    entries.append(synced(replace(state, anchors=tuple(anchors)), told))
+    return Drafts(told.title, tuple(entries), () if rule is None else (rule,))
+
+
+def _taken(ledger: Ledger, conflict: FileConflict, told: Marks, now: str) -> Rule | None:
+    theirs, ours = conflict.theirs, conflict.ours
+    if theirs is None:
+        return None
+    owner = theirs.project_id or "home"
+    identifier = free_id(owner, conflict.file, theirs.rule, ledger.versions)
+    if ours is None:
+        return replace(theirs, id=identifier)
+    words = replace(
+        ours,
+        id=identifier,
+        rule=theirs.rule,
+        action_text=theirs.action_text,
+        name=theirs.name,
+        token_cost=theirs.token_cost,
+    )
+    return next_version(ours, words, reason=told.reason, now=now)
+
+
+def _is_of(anchor: Anchor, conflict: FileConflict) -> bool:
+    return (anchor.rule_id, anchor.line) == (conflict.base.id, conflict.line)

@@ -1,0 +1,135 @@
+"""Changes one value of a rule file's front matter: the globs or the description of all its rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from workbench.errors import ParseError
+from workbench.rules.files.editing import apply_patches
+from workbench.rules.files.editing_units import Patch
+from workbench.rules.files.layout import Laid
+from workbench.rules.formats.frontmatter import FrontMatter, Value, read_front_matter
+from workbench.rules.formats.reach import globs_of
+from workbench.rules.formats.scalars import quoted, scalar
+from workbench.rules.formats.textfile import parse_file
+from workbench.text.sanitize import visible_line
+
+_LINE = re.compile(r"""^(\s*(?:"[^"]+"|'[^']+'|[\w.-]+)\s*:)(\s*)(.*?)(\s+#\s.*)?$""")
+_ITEM = re.compile(r"^(\s*-\s+)(.*?)(\s+#\s.*)?$")
+
+
+def edit_front_matter(data: bytes, key: str, value: Value | None, *, path: str = "") -> bytes:
+    """Return a rule file whose front matter gives `key` this value: a text, globs, or None for no such key.
+
+    The way the value is written stays: quotes, a list in lines or brackets, a list with commas, a comment
+    behind it. All other keys, comments and the text stay byte for byte; a file without front matter gets one.
+    Raises: ParseError if the front matter is never closed, or the value would be read back as another.
+    """
+    file = parse_file(data)
+    lines = list(file.shown)
+    front = read_front_matter(lines)
+    if not front.body_start and front.warnings:
+        line, message = front.warnings[0]
+        raise ParseError(message, path=path, line=line, hint="Close the front matter with a '---' line.")
+    value = _one_line(value)
+    if key in front.fields:
+        first, last = front.lines[key] - 1, front.ends[key]
+        new = [] if value is None else _restyled(lines[first:last], value)
+        patch = Patch(first, last, _laid(lines, first, new), None)
+    elif value is None:
+        return data
+    elif front.body_start:
+        at = front.body_start - 1
+        patch = Patch(at, at, tuple(Laid(line) for line in _plain(key, value)), None)
+    else:
+        gap = ("",) if lines and lines[0].strip() else ()
+        patch = Patch(0, 0, tuple(Laid(line) for line in ("---", *_plain(key, value), "---", *gap)), None)
+    after = apply_patches(file, [patch])
+    _check(front, lines, after, key, value, path)
+    return after
+
+
+def _one_line(value: Value | None) -> Value | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return " ".join(visible_line(value).split())
+    return tuple(visible_line(item) for item in value)
+
+
+def _laid(lines: Sequence[str], first: int, new: Sequence[str]) -> tuple[Laid, ...]:
+    """Return new lines, those that the file has as the file's own."""
+    known = {line: at for at, line in enumerate(lines) if at >= first}
+    head = [Laid(new[0], first)] if new else []
+    return (*head, *(Laid(line, known.get(line)) for line in new[1:]))
+
+
+def _plain(key: str, value: Value) -> list[str]:
+    if isinstance(value, str):
+        return [f"{key}: {scalar(value)}".rstrip()]
+    return [f"{key}:", *(f"  - {quoted(item)}" for item in value)]
+
+
+def _restyled(old: Sequence[str], value: Value) -> list[str]:
+    """Return the lines of a key with another value, written the way the old one is."""
+    match = _LINE.match(old[0])
+    if match is None:
+        raise ParseError("front matter line not understood")
+    key, space, text, comment = match[1], match[2] or " ", match[3], match[4] or ""
+    items = [found for line in old[1:] if (found := _ITEM.match(line))]
+    if items and not isinstance(value, str):
+        return [old[0], *_items(old[1:], items, value)]
+    if text.startswith("["):
+        listed = (value,) if isinstance(value, str) else value
+        quote = next((char for char in "".join(old) if char in "\"'"), "")
+        return [f"{key}{space}[{', '.join(_quoted(item, quote) for item in listed)}]{comment}"]
+    joined = value if isinstance(value, str) else (", " if ", " in text else ",").join(value)
+    quote = text[:1] if text[:1] in ("'", '"') else ""
+    bare = joined if not isinstance(value, str) else scalar(joined)
+    return [f"{key}{space}{_quoted(joined, quote) if quote else bare}".rstrip() + comment]
+
+
+def _items(old: Sequence[str], items: Sequence[re.Match[str]], value: Sequence[str]) -> list[str]:
+    """Return the lines of a list; an item that stays keeps its line and the comments above it."""
+    lines: dict[str, list[str]] = {}
+    above: list[str] = []
+    for line in old:
+        match = _ITEM.match(line)
+        above.append(line)
+        if match:
+            lines.setdefault(match[2].strip("\"'"), above)
+            above = []
+    mark, first = items[0][1], items[0][2]
+    quote = first[:1] if first[:1] in ("'", '"') else ""
+    return [line for item in value for line in lines.get(item, [mark + _quoted(item, quote)])]
+
+
+def _quoted(text: str, quote: str) -> str:
+    if quote == "'":
+        return "'" + text.replace("'", "''") + "'"
+    return quoted(text) if quote else text
+
+
+def _check(
+    front: FrontMatter, lines: list[str], after: bytes, key: str, value: Value | None, path: str
+) -> None:
+    """Read the file again. Raises: ParseError if anything but the key's value differs."""
+    again = list(parse_file(after).shown)
+    read = read_front_matter(again)
+    wanted = {name: kept for name, kept in front.fields.items() if name != key}
+    others = {name: kept for name, kept in read.fields.items() if name != key}
+    if value is None:
+        said = key not in read.fields
+    elif isinstance(value, str):
+        said = read.text(key) == value
+    else:
+        said = globs_of(read, key) == tuple(value)
+    body = lines[front.body_start :]
+    if not said or wanted != others or again[len(again) - len(body) :] != body:
+        raise ParseError(
+            f"front matter can't give {key!r} this value",
+            path=path,
+            line=front.lines.get(key, 1),
+            hint="Change it in the file itself.",
+        )

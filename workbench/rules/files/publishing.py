@@ -1,0 +1,123 @@
+"""Rules of the store written into the files of an agent, and remembered as standing there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from workbench.errors import ParseError
+from workbench.rules.curation.ledger import AUTOMATIC, Ledger
+from workbench.rules.curation.rulestore import LOCK, RuleStore, record
+from workbench.rules.files.drift import write_pending
+from workbench.rules.files.exporting import ExportedFile, export_files
+from workbench.rules.files.placement import TARGETS
+from workbench.rules.files.stepping import InStep, bring_in_step
+from workbench.rules.formats.families import family_of
+from workbench.rules.reading.discover import RuleSource, read_source
+from workbench.rules.rulebook import found_sources, visible
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What an export did, or would do: the target's files, and sentences about what could not be done."""
+
+    files: tuple[ExportedFile, ...]
+    notes: tuple[str, ...] = ()
+
+
+def publish(
+    store: RuleStore,
+    candidates: Sequence[str],
+    target: str,
+    *,
+    directories: Collection[str] | None = None,
+    include_home: bool = False,
+    dry_run: bool = False,
+) -> Published:
+    """Write the rules in force into the files of a target; with `dry_run` only say how.
+
+    Edits that wait for the target's own files are written first. Files with conflicts are left alone.
+    Raises: UsageError for an unknown target; ParseError where a file can't be added to; StoreError.
+    """
+    notes: list[str] = []
+    mine = [path for path in candidates if _is_of(path, target)]
+    if not dry_run and mine:
+        done = write_pending(store, candidates, files=mine)
+        notes += [f"{written.file}: {reason}" for written in done.written for reason in written.refused]
+    with store.lock(LOCK):
+        sources = found_sources(store, candidates)
+        ledger = store.ledger()
+        found = bring_in_step(store, ledger, sources)
+        files = _exported(store, ledger, found, sources, target, directories, include_home, notes)
+        if not dry_run:
+            record(store, found.drafts, by=AUTOMATIC)
+            for file in files:
+                if file.changed:
+                    store.replace_file(store.root / file.path, file.data, file.before)
+            _remember(store, candidates, files)
+    return Published(files, tuple(notes))
+
+
+def _exported(
+    store: RuleStore,
+    ledger: Ledger,
+    found: InStep,
+    sources: Sequence[RuleSource],
+    target: str,
+    directories: Collection[str] | None,
+    include_home: bool,
+    notes: list[str],
+) -> tuple[ExportedFile, ...]:
+    """Work out the target's files from the rules in force."""
+    rules = visible(store, ledger.placed().values())
+    conflicted = {merge.state.file for merge in found.merges if merge.conflicts}
+    waiting = {
+        pending.rule.id: merge.state.file
+        for merge in found.merges
+        for pending in merge.pending
+        if pending.base is None and pending.rule is not None
+    }
+    existing: dict[str, bytes] = {}
+    for source in sources:
+        if source.home or not _is_of(source.path, target):
+            continue
+        try:
+            existing[source.path] = read_source(source)
+        except (OSError, ParseError) as error:
+            notes.append(f"{source.path}: {error}")
+    removed: set[str] = set()
+    anchors: dict[str, list[tuple[str, int, int]]] = {}
+    for path in existing:
+        for anchor in ledger.files[path].anchors if path in ledger.files else ():
+            rule = ledger.standing(anchor.rule_id)
+            if rule is None:
+                removed.add(anchor.rule_id)
+            if anchor.line:
+                identifier = anchor.rule_id if rule is None else rule.id
+                anchors.setdefault(path, []).append((identifier, anchor.line, anchor.end_line))
+    going = [rule for rule in rules if not _is_of(waiting.get(rule.id, ""), target)]
+    files = export_files(
+        going,
+        target,
+        existing,
+        anchors=anchors,
+        removed=removed,
+        directories=directories,
+        include_home=include_home,
+    )
+    left = sorted(conflicted & {file.path for file in files if file.changed})
+    notes += [f"{path} has conflicts and is left alone: workbench rules drift" for path in left]
+    return tuple(file for file in files if file.path not in conflicted)
+
+
+def _remember(store: RuleStore, candidates: Sequence[str], files: Sequence[ExportedFile]) -> None:
+    """Read the files again, so that what was written is known as copies of the rules it says."""
+    there = {file.path for file in files if file.data is not None}
+    sources = found_sources(store, sorted({*candidates, *there}))
+    found = bring_in_step(store, store.ledger(), sources)
+    record(store, found.drafts, by=AUTOMATIC)
+
+
+def _is_of(path: str, target: str) -> bool:
+    found = family_of(path) if path else None
+    return found is not None and target in TARGETS and found[0].name in TARGETS[target].families

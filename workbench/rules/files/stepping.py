@@ -1,0 +1,222 @@
+"""Rule files brought in step with the store: every file that changed is merged, and the outcome drafted."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from workbench.records.rules import Rule
+from workbench.rules.curation.ledger import AUTOMATIC, FileState, Ledger
+from workbench.rules.curation.lineage import text_digest
+from workbench.rules.curation.rulestore import RuleStore, imagine
+from workbench.rules.curation.steps import Draft, Marks, forgotten, marks, put, removed, synced
+from workbench.rules.files.merging import FileMerge, Incoming, merge_file
+from workbench.rules.reading.discover import RuleSource, read_source
+from workbench.rules.reading.importing import RuleImport, import_rules
+
+_REASONS = {
+    Incoming.ADDED: "new in {file}",
+    Incoming.CHANGED: "changed in {file}",
+    Incoming.MOVED: "moved to {file}",
+    Incoming.REMOVED: "no longer in {file}",
+    Incoming.REFRESHED: "read differently in {file}",
+}
+
+
+@dataclass(slots=True)
+class InStep:
+    """What bringing files in step comes to. `changed` counts rules, `merges` are by file, in order."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    merges: list[FileMerge] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    changed: int = 0
+
+    @property
+    def pending(self) -> int:
+        """How many changes of the store wait to be written to files."""
+        return sum(len(merge.pending) for merge in self.merges)
+
+    @property
+    def conflicts(self) -> int:
+        """How many rules file and store changed differently."""
+        return sum(len(merge.conflicts) for merge in self.merges)
+
+
+def bring_in_step(
+    store: RuleStore, ledger: Ledger, sources: Sequence[RuleSource], *, named: bool = False
+) -> InStep:
+    """Import rule files and merge each with the store.
+
+    The ledger is brought along; the drafts are what has to be written so that the journals agree with it.
+    Files known from before that are gone take their rules with them; files that cannot be read change
+    nothing. With `named` only the given files are looked at, and they are remembered as imported by name.
+    """
+    known = {source.path for source in sources}
+    others = [] if named else named_sources(store, ledger, known)
+    imported = import_rules(
+        [*sources, *others],
+        read_source,
+        project_id=store.project_id,
+        project_root=str(store.root),
+        count_tokens=store.count_tokens,
+        now=store.moment(),
+    )
+    found = InStep(
+        warnings=tuple(f"{told.file}:{told.line}: {told.message}" for told in imported.warnings),
+        files=imported.files,
+    )
+    told = marks(f"import {_several(imported.files)}")
+    merging = _Merging(store, ledger, imported, _by_file(imported), told, named)
+    rounds = [_merge_all(found, merging, complete=False)]
+    if any(merge.unknown for merge in rounds[0]):
+        rounds.append(_merge_all(found, merging, complete=True))
+    if _reaches_other_files(rounds, ledger):
+        rounds.append(_merge_all(found, merging, complete=True))
+    found.merges = rounds[-1]
+    for earlier in rounds[:-1]:
+        incoming = {merge.state.file: merge.incoming for merge in earlier}
+        for merge in found.merges:
+            merge.incoming = [*incoming.get(merge.state.file, ()), *merge.incoming]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Merging:
+    store: RuleStore
+    ledger: Ledger
+    imported: RuleImport
+    rules: dict[str, list[Rule]]
+    told: Marks
+    named: bool
+
+
+def _merge_all(found: InStep, work: _Merging, *, complete: bool) -> list[FileMerge]:
+    """Merge every file, those that are gone last, and draft what each brings."""
+    store, ledger, now = work.store, work.ledger, work.store.moment()
+    gone = () if work.named else _gone(store, ledger, work.imported)
+    moved = _moved(ledger, work.rules, gone)
+    merges = []
+    for read in work.imported.read:
+        before = ledger.files.get(read.file)
+        state = before or FileState(read.file, read.format, "", home=read.home)
+        named = state.named or work.named
+        fresh = replace(state, format=read.format, digest=read.digest, home=read.home, named=named)
+        rules = work.rules[read.file]
+        merge = merge_file(ledger, fresh, rules, now=now, moved=moved, complete=complete)
+        _take_in(found, store, ledger, before, merge, work.told)
+        merges.append(merge)
+    for state in gone:
+        merge = merge_file(ledger, replace(state, digest=""), (), now=now, moved=moved)
+        _take_in(found, store, ledger, state, merge, work.told)
+        if not merge.state.anchors:
+            _draft(found, store, ledger, [forgotten(state, work.told)])
+        merges.append(merge)
+    return merges
+
+
+def _moved(ledger: Ledger, rules: Mapping[str, Sequence[Rule]], gone: Sequence[FileState]) -> dict[str, Rule]:
+    """Return the rules, by the digest of their text, that leave one file while another one gets them."""
+    leaving: dict[str, Rule] = {}
+    arriving: set[str] = set()
+    away = {state.file for state in gone}
+    for file in sorted({*rules, *ledger.files}):
+        state = ledger.files.get(file)
+        if file not in rules and file not in away:
+            continue
+        here = {text_digest(rule.rule) for rule in rules.get(file, ())}
+        anchors = () if state is None else state.anchors
+        arriving |= here - {anchor.digest for anchor in anchors}
+        for anchor in anchors:
+            rule = ledger.live.get(anchor.rule_id)
+            where = None if rule is None else rule.provenance
+            if anchor.digest not in here and rule is not None and where is not None and where.file == file:
+                leaving[anchor.digest] = rule
+    return {digest: rule for digest, rule in leaving.items() if digest in arriving}
+
+
+def _reaches_other_files(rounds: Sequence[Sequence[FileMerge]], ledger: Ledger) -> bool:
+    """Whether a file changed rules that stand in another one, too: that one is now behind."""
+    files = defaultdict(set)
+    for state in ledger.files.values():
+        for anchor in state.anchors:
+            files[anchor.rule_id].add(state.file)
+    return any(
+        files[change.before.id] - {merge.state.file}
+        for merges in rounds
+        for merge in merges
+        for change in merge.incoming
+        if change.before is not None and change.what not in (Incoming.REFRESHED, Incoming.MOVED)
+    )
+
+
+def named_sources(store: RuleStore, ledger: Ledger, known: set[str]) -> list[RuleSource]:
+    """Return the files imported by name that are still there, besides those already known."""
+    found = []
+    for state in ledger.files.values():
+        if not state.named or state.file in known or state.home:
+            continue
+        location = state.file if os.path.isabs(state.file) else str(store.root / state.file)
+        if os.path.isfile(location):
+            inside = "" if os.path.isabs(state.file) else str(store.root)
+            found.append(RuleSource(state.file, state.format, location, inside=inside))
+    return sorted(found, key=lambda source: source.path)
+
+
+def _take_in(
+    found: InStep,
+    store: RuleStore,
+    ledger: Ledger,
+    before: FileState | None,
+    merge: FileMerge,
+    told: Marks,
+) -> None:
+    """Draft what a merge brings into the store."""
+    drafts: list[Draft] = []
+    for change in merge.incoming:
+        mine = replace(told, reason=_REASONS[change.what].format(file=merge.state.file))
+        if change.after is not None:
+            drafts.append(put(change.after, mine))
+        elif change.before is not None:
+            drafts.append(removed(change.before, mine))
+        found.changed += change.what is not Incoming.REFRESHED
+    for gone, earlier in merge.revived:
+        rule = ledger.live.get(gone)
+        if rule is not None:
+            mine = replace(told, reason=f"changed back in {merge.state.file}")
+            drafts.append(removed(rule, mine, earlier))
+    if merge.state != before:
+        drafts.append(synced(merge.state, told))
+    _draft(found, store, ledger, drafts)
+
+
+def _draft(found: InStep, store: RuleStore, ledger: Ledger, drafts: Sequence[Draft]) -> None:
+    found.drafts += drafts
+    imagine(store, drafts, by=AUTOMATIC, ledger=ledger)
+
+
+def _several(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{len(files)} rule files"
+
+
+def _by_file(imported: RuleImport) -> dict[str, list[Rule]]:
+    """Return the rules of each file, in the order of their lines."""
+    rules: dict[str, list[Rule]] = defaultdict(list)
+    for rule in imported.rules:
+        if rule.provenance is not None:
+            rules[rule.provenance.file].append(rule)
+    return rules
+
+
+def _gone(store: RuleStore, ledger: Ledger, imported: RuleImport) -> list[FileState]:
+    """Return the files that were there before and are not, of those that were looked for."""
+    looked_for = [
+        state
+        for state in ledger.files.values()
+        if (store.home is not None if state.home else not os.path.isabs(state.file))
+    ]
+    there = {*imported.files, *imported.unreadable}
+    return sorted((state for state in looked_for if state.file not in there), key=lambda state: state.file)

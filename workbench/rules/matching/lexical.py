@@ -1,0 +1,156 @@
+"""Which words a message shares with rules, and how much that says, with nothing heavy imported.
+
+Evidence is counted in information: the idf of the shared terms, in units of what it takes to single out one
+rule of all, ln(1 + n). It is absolute, where a score divided by the message's best would give the best match
+full marks whatever it shares. Ideas: BM25's saturation (a term in several examples counts more, but not as
+often) and its length pivot, mild because rules are short.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records.rules import Rule
+from workbench.rules.matching.calibration import WordNumbers, load_match_model
+from workbench.text.terms import count_terms, word_terms, words_of
+
+Float64 = NDArray[np.float64]
+
+_ARRAYS = ("count", "texts", "terms", "starts", "rules", "weights")
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleWords:
+    """The terms of rules as postings.
+
+    `count` are rules, `texts` what they say and all of their examples. `terms` uint64 [t] are sorted hashes;
+    `rules` int32 [p] and `weights` float32 [p] hold the rules with term `i` from `starts[i]` to
+    `starts[i + 1]`.
+    """
+
+    count: int
+    texts: int
+    terms: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    rules: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleWords) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def index_words(rules: Sequence[Rule], numbers: WordNumbers | None = None) -> RuleWords:
+    """Return the terms of rules: of what they say, and of each example message."""
+    numbers = numbers or load_match_model().words
+    columns: dict[str, int] = {}
+    flat, counts, sizes = array("q"), array("d"), array("q")
+    for rule in rules:
+        parts = _parts(rule)
+        flat.extend(columns.setdefault(term, len(columns)) for term in parts)
+        counts.extend(parts.values())
+        sizes.append(len(parts))
+    terms = np.fromiter((_hash(term) for term in columns), np.uint64, len(columns))
+    order = np.argsort(terms, kind="stable")
+    places = np.empty(len(terms), np.int64)
+    places[order] = np.arange(len(terms))
+    column = places[np.array(flat, np.int64)]
+    owner = np.repeat(np.arange(len(rules)), np.array(sizes, np.int64))
+    repeats = np.array(counts, np.float64)
+    held = np.bincount(column, minlength=len(terms))
+    weights = repeats * (1 + numbers.saturation) / (repeats + numbers.saturation)
+    lengths = np.sqrt(np.bincount(owner, (weights * _idf(held, len(rules))[column]) ** 2, len(rules)))
+    mean = math.fsum(lengths) / max(len(rules), 1)  # exact, whatever the order of the rules
+    weights /= (1 - numbers.pivot + numbers.pivot * lengths / (mean or 1.0))[owner]
+    by_term = np.argsort(column, kind="stable")
+    return RuleWords(
+        count=len(rules),
+        texts=len(rules) + sum(len(rule.examples) for rule in rules),
+        terms=terms[order],
+        starts=np.concatenate([[0], np.cumsum(held)]).astype(np.int64),
+        rules=owner[by_term].astype(np.int32),
+        weights=weights[by_term].astype(np.float32),
+    )
+
+
+def shared_information(words: RuleWords, text: str) -> Float64:
+    """Return float64 [n], 0 or more: 1 is what it takes to single out one rule of all."""
+    scores = np.zeros(words.count)
+    if not words.count or not len(words.terms):
+        return scores
+    hashes = np.array([_hash(term) for term in count_terms(text)], np.uint64)
+    columns = np.minimum(np.searchsorted(words.terms, hashes), len(words.terms) - 1)
+    columns = columns[words.terms[columns] == hashes]
+    idf = _idf(words.starts[columns + 1] - words.starts[columns], words.count)
+    for column, information in zip(columns.tolist(), idf.tolist(), strict=True):
+        span = slice(words.starts[column], words.starts[column + 1])
+        scores[words.rules[span]] += information * words.weights[span]
+    return np.round(scores / math.log1p(words.count), _DECIMALS)
+
+
+def lexical_relevance(words: RuleWords, text: str, numbers: WordNumbers | None = None) -> NDArray[np.float32]:
+    """Return lexical evidence float32 [n] in [0, 1], 0 where a rule shares no more than the others do."""
+    numbers = numbers or load_match_model().words
+    shared = shared_information(words, text)
+    if not len(shared):
+        return shared.astype(np.float32)
+    rest = (round(float(shared.sum()), _DECIMALS) - shared) / max(len(shared) - 1, 1)
+    ahead = (np.maximum(shared - numbers.others * rest, 0.0) / numbers.even) ** numbers.steepness
+    return (ahead / (1 + ahead)).astype(np.float32)
+
+
+def shared_words(rule: Rule, text: str, limit: int = 4) -> tuple[str, ...]:
+    """Return words of a message that it shares with a rule, as the message has them, in its order."""
+    ours = _parts(rule)
+    found = [word for word in words_of(text) if any(term in ours for term in word_terms(word))]
+    return tuple(dict.fromkeys(found))[:limit]
+
+
+def words_arrays(words: RuleWords) -> dict[str, NDArray[np.generic]]:
+    """Return the index as arrays by name, for whoever keeps it."""
+    return {name: np.asarray(getattr(words, name)) for name in _ARRAYS}
+
+
+def words_from(arrays: Mapping[str, NDArray[np.generic]]) -> RuleWords:
+    """Return the index kept as arrays. Raises ValueError or KeyError if they do not fit together."""
+    count, texts = (int(np.asarray(arrays[name]).reshape(-1)[0]) for name in ("count", "texts"))
+    terms, starts = np.asarray(arrays["terms"], np.uint64), np.asarray(arrays["starts"], np.int64)
+    rules, weights = np.asarray(arrays["rules"], np.int32), np.asarray(arrays["weights"], np.float32)
+    whole = len(starts) == len(terms) + 1 and len(rules) == len(weights) == starts[-1] and starts[0] == 0
+    if not whole or texts < count or (np.diff(starts) < 0).any():
+        raise ValueError("the arrays of the rules' words do not fit together")
+    if len(rules) and not 0 <= rules.min() <= rules.max() < count:
+        raise ValueError("the rules' words name rules that are not there")
+    return RuleWords(count, texts, terms, starts, rules, weights)
+
+
+def _parts(rule: Rule) -> dict[str, float]:
+    """Return {term: in how many of a rule's parts it is}: what it says is one part, each example another."""
+    said = "\n".join(
+        dict.fromkeys((rule.name, rule.condition_text, rule.rule, rule.action_text))
+    )  # imported rules say the same in several fields
+    found: dict[str, float] = dict.fromkeys(count_terms(said), 1.0)
+    for example in rule.examples:
+        for term in count_terms(example):
+            found[term] = found.get(term, 0.0) + 1.0
+    return found
+
+
+def _idf(held: NDArray[np.int64], count: int) -> Float64:
+    return np.log1p((count - held + 0.5) / (held + 0.5))
+
+
+def _hash(term: str) -> int:
+    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,153 @@
+"""A unit of a rule file as a rule: its text made understandable alone, when it applies, how binding it is."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from workbench.records.rules import PATH_SCOPE, Level, Provenance, Rule, rule_id
+from workbench.rules.curation.versions import AS_IMPORTED, MANAGED, derived
+from workbench.rules.formats.markdown import Kind
+from workbench.rules.formats.reach import Reach
+from workbench.rules.globs import anchor, escape
+from workbench.rules.reading.authority import authority_of, category_of, priority_of
+from workbench.rules.reading.discover import RuleSource
+from workbench.rules.reading.instructions import introduces_only, judge, judge_row, negative, negative_lead
+from workbench.rules.reading.prose import plain, short_name, table_cells
+from workbench.rules.reading.tags import tags_of
+from workbench.rules.reading.units import Unit
+
+SOURCE_PREFIX = "import:"
+MAX_RULE_CHARS = 8000  # a longer unit is a document pasted in one line, not an instruction
+CHECKBOX = re.compile(r"^\[[ xX~]\]\s+")
+PROSE = frozenset({Kind.BULLET, Kind.PARAGRAPH})
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What all rules of an import share: the project that owns them, how tokens are counted, the time."""
+
+    project_id: str
+    count_tokens: Callable[[str], int]
+    now: str
+
+
+def is_rule(unit: Unit) -> bool:
+    """Whether a unit is an instruction that stands for itself; what the workbench wrote as a rule is one."""
+    if unit.stated is not None:
+        return True
+    if len(unit.text) > MAX_RULE_CHARS or (unit.introduces and introduces_only(unit.own)):
+        return False
+    if unit.kind is Kind.TABLE_ROW:
+        return judge_row(unit.text, unit.lead, unit.section).instruction
+    return unit.kind in PROSE and judge(unit.own, unit.section, unit.lead).instruction
+
+
+def globs_for(source: RuleSource, reach: Reach) -> tuple[str, ...]:
+    """Return the globs of a file's rules from the project's root; a nested file is for its directory."""
+    if reach.globs:
+        return tuple(anchor(glob, source.directory) for glob in reach.globs)
+    return (f"/{escape(source.directory)}/",) if source.directory else ()
+
+
+def build_rule(
+    unit: Unit, where: Provenance, reach: Reach, occurrences: Counter[tuple[str, str]], batch: Batch
+) -> Rule:
+    """Return the rule a unit is. `occurrences` counts (file, text) seen so far and is counted up."""
+    text, lead = _worded(unit)
+    said = None if unit.stated is None else unit.stated.authority
+    authority = said or authority_of(text if unit.kind is Kind.TABLE_ROW else unit.own, unit.section, lead)
+    priority = priority_of(text, authority, unit.section)
+    normal = " ".join(text.split()).casefold()
+    occurrence = occurrences[where.file, normal]
+    occurrences[where.file, normal] += 1
+    owner = "home" if where.home else batch.project_id
+    action = plain(text)
+    category = category_of(action)
+    condition = _condition(unit, reach, where.globs)
+    tags = tags_of(f"{condition} {action}", where.globs, priority)
+    rule = Rule(
+        id=rule_id(owner, where.file, text, occurrence),
+        name=short_name(action),
+        rule=text,
+        category=category,
+        authority=authority,
+        scope=tuple(PATH_SCOPE + glob for glob in where.globs),
+        source=SOURCE_PREFIX + where.format,
+        created_at=batch.now,
+        updated_at=batch.now,
+        project_id=None if where.home else batch.project_id or None,
+        priority=priority,
+        token_cost=batch.count_tokens(text),
+        tags=tags,
+        condition_text=condition,
+        action_text=action,
+        level=Level.SCENARIO if where.globs else Level.GLOBAL,
+        provenance=where,
+    )
+    metadata: dict[str, object] = {AS_IMPORTED: derived(rule)}
+    if unit.stated is not None:
+        metadata[MANAGED] = True
+    if reach.description:
+        metadata["description"] = reach.description
+    if lead:
+        metadata["lead"] = lead
+    if reach.kept:
+        metadata["front_matter"] = {
+            key: value if isinstance(value, str) else list(value) for key, value in reach.kept.items()
+        }
+    return replace(rule, metadata={**metadata, "imported": _fingerprint(rule, metadata)})
+
+
+def _fingerprint(rule: Rule, metadata: dict[str, object]) -> str:
+    """Return a digest of all that an import decides about a rule; times, counts and lines are not in it."""
+    where = None if rule.provenance is None else replace(rule.provenance, line=0, end_line=0)
+    decided = replace(rule, created_at="", updated_at="", metadata={}, provenance=where)
+    return hashlib.sha256(repr((decided, metadata)).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def worded(unit: Unit) -> str:
+    """Return a unit's text as its rule says it: understandable on its own."""
+    return _worded(unit)[0]
+
+
+def lead_in(unit: Unit) -> str:
+    """Return what stands before a unit's own text in its rule ("Never commit: "), '' where nothing does."""
+    if unit.kind is Kind.TABLE_ROW or unit.stated is not None:
+        return ""
+    whole = _worded(unit)[0]
+    return whole[: len(whole) - len(CHECKBOX.sub("", unit.text))]
+
+
+def _worded(unit: Unit) -> tuple[str, str]:
+    """Return a rule's text, understandable on its own, and the introduction that stays a condition."""
+    if unit.stated is not None:
+        return unit.text, ""
+    if unit.kind is Kind.TABLE_ROW:
+        pairs = zip(table_cells(unit.lead), table_cells(unit.text), strict=False)
+        return "; ".join(f"{head}: {cell}" if head else cell for head, cell in pairs if cell), ""
+    text = CHECKBOX.sub("", unit.text)
+    heading = unit.section[-1] if unit.section else ""
+    if unit.lead and negative_lead(unit.lead):
+        return (text if negative(unit.own) else _joined(unit.lead, text)), unit.lead
+    if heading and negative_lead(heading) and not negative(unit.own):
+        return _joined(heading, text), unit.lead
+    if unit.lead and not judge(unit.own, unit.section).instruction:
+        return _joined(unit.lead, text), unit.lead
+    return text, unit.lead
+
+
+def _joined(lead: str, text: str) -> str:
+    return f"{lead.rstrip(' :')}: {text}"
+
+
+def _condition(unit: Unit, reach: Reach, globs: tuple[str, ...]) -> str:
+    """Return when a rule is about a task, in words: description, headings, introduction, globs."""
+    lead = unit.lead if unit.kind is not Kind.TABLE_ROW else ""
+    parts = [reach.description[:200], " > ".join(unit.section[-3:]), lead[:200].rstrip(" :")]
+    if globs:
+        parts.append("files " + ", ".join(glob.strip("/") for glob in globs[:8]))
+    return "; ".join(part for part in parts if part)
