@@ -17,6 +17,7 @@ HEAVY = frozenset(
         "numpy",
         "onnx",
         "onnxruntime",
+        "plotext",
         "scipy",
         "textual",
         "tree_sitter",

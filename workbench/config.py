@@ -158,6 +158,26 @@ class CacheConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class GatesConfig:
+    """What `--gate` demands of a replay [img 14], of `system` against the baseline.
+
+    At most `stale` files served as they no longer are and `p95_ms` milliseconds a task at the 95th
+    percentile; at least `precision` more precision@10 (0.25 is a quarter more), with a p of at most
+    `significance`, and `tokens` less context in the median. With a `reference`, an earlier run, it must not
+    rank worse than that one. With `allow_missing` a gate that cannot be evaluated does not fail.
+    """
+
+    system: str = "hybrid"
+    stale: Count = 0
+    p95_ms: Weight = 150.0
+    precision: Weight = 0.25
+    significance: Share = 0.05
+    tokens: Share = 0.3
+    reference: str = ""
+    allow_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings, by section."""
 
@@ -170,6 +190,7 @@ class Config:
     clipboard: ClipboardConfig = field(default_factory=ClipboardConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     cache: CacheConfig = field(default_factory=CacheConfig)
+    gates: GatesConfig = field(default_factory=GatesConfig)
 
 
 @dataclass(frozen=True, slots=True)

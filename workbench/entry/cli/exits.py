@@ -6,6 +6,7 @@ OK = 0
 ERROR = 1
 USAGE = 2
 STALE = 3
+GATE = 4
 ASK = 10
 DENY = 11
 INTERRUPTED = 130
@@ -16,6 +17,7 @@ MEANINGS = {
     ERROR: "it could not be done; the message says why and what to try",
     USAGE: "the command, an option or a setting makes no sense as given",
     STALE: "`--strict` was asked and files changed since the index was made",
+    GATE: "`--gate`: a gate failed or could not be evaluated; stderr names it",
     ASK: "`rules check`: a rule wants a person to be asked before the call runs",
     DENY: "`rules check`: a rule forbids the call",
     INTERRUPTED: "interrupted with Ctrl-C; nothing acknowledged is lost",

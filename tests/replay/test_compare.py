@@ -1,0 +1,148 @@
+"""Two runs are compared task by task: what changed, whether that is shown, and where it got worse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.replay.made import made_run
+from workbench.records.replay import ReplayRun, SystemRow
+from workbench.replay.compare import clustered_gap, compare
+from workbench.replay.compare_text import comparison_text
+
+VALUES = st.floats(0, 1, allow_nan=False).map(lambda value: round(value, 3))
+
+
+def worsened(run: ReplayRun, tasks: int, system: str = "hybrid") -> ReplayRun:
+    """Return the run with the first tasks of a system found nothing for."""
+
+    def worse(row: SystemRow) -> SystemRow:
+        nothing = dict.fromkeys(("ndcg_at_10", "precision_at_10", "recall_at_10", "mrr"), 0.0)
+        return replace(row, ranking=("else.py",), measures={**row.measures, **nothing})
+
+    rows = tuple(
+        replace(row, systems={**row.systems, system: worse(row.systems[system])}) if number < tasks else row
+        for number, row in enumerate(run.rows)
+    )
+    return replace(run, id="r2", rows=rows)
+
+
+def test_a_run_does_not_differ_from_itself() -> None:
+    """Every gap is 0 with p 1, and no task or session is listed."""
+    run = made_run()
+    found = compare(run, run, system="hybrid")
+    assert {(0.0, 1.0)} == {(one.gap.value, one.gap.p) for one in found.changes}
+    assert (found.sessions, found.tasks, found.settings) == ((), (), {})
+    assert "No task got worse" in comparison_text(found)
+
+
+def test_what_got_worse_is_found_with_its_sessions_and_lost_files() -> None:
+    """Six tasks of two sessions lose what they had: both are listed, and the loss is shown."""
+    run = made_run(60)
+    found = compare(run, worsened(run, 30), system="hybrid")
+    change = found.change("hybrid", "ndcg_at_10")
+    assert change is not None
+    assert change.verdict == "worse"
+    assert change.gap.high < 0
+    bm25 = found.change("bm25", "ndcg_at_10")
+    assert bm25 is not None
+    assert bm25.verdict == "no difference shown"
+    had = {row.session for row in run.rows[:30] if row.systems["hybrid"].measures["ndcg_at_10"]}
+    assert had == {one.session for one in found.sessions}
+    losses = [one.after - one.before for one in found.tasks]
+    assert sorted(losses) == losses
+    assert all(one.lost for one in found.tasks)
+    text = comparison_text(found)
+    assert "no longer among the first ten: pkg/module_" in text
+    assert "Sessions that got worse (hybrid, ndcg_at_10)" in text
+
+
+def test_fewer_tokens_are_better() -> None:
+    """Of a measure where less is better the verdict and the order turn round."""
+    run = made_run(60)
+    rows = tuple(
+        replace(
+            row,
+            systems={
+                name: replace(one, measures={**one.measures, "context_tokens": 900.0 + number})
+                for name, one in row.systems.items()
+            },
+        )
+        for number, row in enumerate(run.rows)
+    )
+    found = compare(run, replace(run, rows=rows), system="hybrid", measure="context_tokens")
+    change = found.change("hybrid", "context_tokens")
+    assert change is not None
+    assert change.verdict == "better"
+    assert found.tasks[0].id == "task-00059"
+    assert "No task got worse" in comparison_text(found)
+
+
+def test_tasks_of_one_run_alone_are_counted_not_compared() -> None:
+    """Tasks that the other lacks or answers otherwise are left out and said."""
+    run = made_run(12)
+    other = replace(
+        run,
+        id="r2",
+        settings={**run.settings, "budget": 3000},
+        rows=(replace(run.rows[0], truth=("x.py",)), *run.rows[2:]),
+    )
+    found = compare(run, other, system="hybrid")
+    assert (found.common, found.only_before, found.only_after, found.answers) == (10, 1, 0, 1)
+    assert found.settings == {"budget": (4000, 3000)}
+    text = comparison_text(found)
+    assert "left out: 1 only in r1, 1 with other right answers" in text
+    assert "set otherwise: budget 4000 -> 3000" in text
+
+
+def test_nothing_in_common_is_said() -> None:
+    """Runs without a common task compare to nothing, in words."""
+    run = made_run(4)
+    found = compare(run, replace(run, rows=()), system="hybrid")
+    assert found.changes == ()
+    assert "nothing to compare" in comparison_text(found)
+
+
+def test_an_unknown_measure_is_refused() -> None:
+    """A measure that no replay has is named."""
+    with pytest.raises(ValueError, match="beauty"):
+        compare(made_run(1), made_run(1), system="hybrid", measure="beauty")
+
+
+@given(st.lists(st.tuples(VALUES, VALUES, st.sampled_from("abcdef")), max_size=30))
+def test_comparing_is_symmetric(rows: list[tuple[float, float, str]]) -> None:
+    """Said of B over A is, but for the sign, what is said of A over B; p is the same and in (0, 1]."""
+    before, after = [row[0] for row in rows], [row[1] for row in rows]
+    clusters = [row[2] for row in rows]
+    one, other = clustered_gap(before, after, clusters), clustered_gap(after, before, clusters)
+    assert np.allclose(
+        (one.value, one.low, one.high, one.p), (-other.value, -other.high, -other.low, other.p), atol=1e-9
+    )
+    assert 0 < one.p <= 1
+    assert one.low - 1e-9 <= one.value <= one.high + 1e-9 or len(set(clusters)) > 1
+
+
+@given(st.permutations(range(9)))
+def test_the_order_of_tasks_does_not_matter(order: list[int]) -> None:
+    """Comparing depends on the tasks, not on where they stand in a run."""
+    first, second = made_run(9), made_run(9, seed=2)
+    shuffled = replace(second, rows=tuple(second.rows[place] for place in order))
+    straight, crossed = (compare(first, one, system="hybrid") for one in (second, shuffled))
+    assert straight == crossed
+
+
+def test_a_difference_within_one_session_shows_nothing() -> None:
+    """Tasks of one session are one piece of evidence, however many they are."""
+    gap = clustered_gap([0.0] * 50, [1.0] * 50, ["one"] * 50)
+    assert (gap.value, gap.low, gap.high, gap.p) == (1.0, 1.0, 1.0, 1.0)
+
+
+def test_hostile_texts_are_shown_not_sent() -> None:
+    """Heads and paths with control characters leave no such character in the text."""
+    run = made_run(6, head="clear\x1b[2J\n\u202eit", path="a\x07{}.py")
+    text = comparison_text(compare(run, worsened(run, 6), system="hybrid"))
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)

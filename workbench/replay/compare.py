@@ -1,0 +1,243 @@
+"""What changed between two runs of a replay: by system, by session and by task, paired on the same tasks.
+
+Only tasks that both runs replayed with the same right answers are compared. The tests resample and exchange
+whole sessions, whose tasks are not independent; what is said of B over A is, but for the sign, what would be
+said of A over B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records.replay import LESS_IS_BETTER, MEASURES, Gap, ReplayRun, SystemRow, TaskRow
+from workbench.replay.statistics import EXCHANGES, ROUNDS
+
+COMPARED: Final = ("ndcg_at_10", "precision_at_10", "recall_at_10", "mrr", "packed_recall", "context_tokens")
+TOP: Final = 10
+
+_CLOSE = 1e-12  # differences that rounding alone makes
+_CELLS = 2_000_000  # numbers drawn at once
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureChange:
+    """The mean of a measure of a system before and after, over the same tasks; `gap` is after - before."""
+
+    system: str
+    measure: str
+    tasks: int
+    before: float
+    after: float
+    gap: Gap
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse`, or `no difference shown`."""
+        if self.gap.p > 0.05 or not self.gap.value:
+            return "no difference shown"
+        return "better" if (self.gap.value > 0) != (self.measure in LESS_IS_BETTER) else "worse"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskChange:
+    """A task whose measure changed. `lost` and `found` are relevant files that left or joined the top ten."""
+
+    id: str
+    session: str
+    head: str
+    before: float
+    after: float
+    lost: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """The mean of the measure over the common tasks of a session, before and after."""
+
+    session: str
+    tasks: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How the run `after` differs from `before`.
+
+    `settings` maps what was set otherwise to both values. `common` tasks are compared, `only_before` and
+    `only_after` count the others, `answers` those whose right answers changed. `sessions` and `tasks` are
+    those of `system` that changed in `measure`, the worst regressions first.
+    """
+
+    before: str
+    after: str
+    system: str
+    measure: str
+    settings: Mapping[str, tuple[Any, Any]]
+    common: int
+    only_before: int
+    only_after: int
+    answers: int
+    changes: tuple[MeasureChange, ...]
+    sessions: tuple[SessionChange, ...]
+    tasks: tuple[TaskChange, ...]
+
+    def change(self, system: str, measure: str) -> MeasureChange | None:
+        """Return how a measure of a system changed, None if it was not measured in both runs."""
+        found = (one for one in self.changes if (one.system, one.measure) == (system, measure))
+        return next(found, None)
+
+
+def compare(before: ReplayRun, after: ReplayRun, *, system: str, measure: str = COMPARED[0]) -> Comparison:
+    """Compare two runs; sessions and tasks are listed for one system and measure.
+
+    Raises: ValueError if `measure` is none.
+    """
+    if measure not in MEASURES:
+        raise ValueError(f"{measure} is no measure of a replay")
+    earlier, later = _replayed(before), _replayed(after)
+    both = [identifier for identifier in earlier if identifier in later]
+    pairs = [(earlier[one], later[one]) for one in both if earlier[one].truth == later[one].truth]
+    listed = list(_pairs_of(pairs, system, measure))
+    return Comparison(
+        before=before.id,
+        after=after.id,
+        system=system,
+        measure=measure,
+        settings=_differing(before.settings, after.settings),
+        common=len(pairs),
+        only_before=len(earlier) - len(both),
+        only_after=len(later) - len(both),
+        answers=len(both) - len(pairs),
+        changes=tuple(_changes(pairs, before, after, measure)),
+        sessions=tuple(_sessions(listed, measure)),
+        tasks=tuple(_tasks(listed, measure)),
+    )
+
+
+def clustered_gap(before: Sequence[float], after: Sequence[float], clusters: Sequence[str]) -> Gap:
+    """Return how far the mean of `after` lies above that of `before`, paired, by whole clusters.
+
+    The interval resamples clusters (a ratio of sums, as they differ in size); p flips the sign of whole
+    clusters. Clusters are taken in the order of their names, so that the order of tasks does not matter.
+    """
+    names = {name: place for place, name in enumerate(sorted(set(clusters)))}
+    if not names:
+        return Gap(0.0, 0.0, 0.0, 1.0)
+    rows = np.array([names[name] for name in clusters], np.intp)
+    differences = np.subtract(after, before, dtype=np.float64)
+    sums = np.bincount(rows, weights=differences, minlength=len(names))
+    sizes = np.bincount(rows, minlength=len(names)).astype(np.float64)
+    value = float(sums.sum() / sizes.sum())
+    if not differences.any():
+        return Gap(0.0, 0.0, 0.0, 1.0)
+    random = np.random.default_rng(7)
+    means: list[NDArray[np.float64]] = []
+    for count in _blocks(ROUNDS, len(names)):
+        drawn = random.integers(0, len(names), size=(count, len(names)))
+        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
+    extreme = 0
+    for count in _blocks(EXCHANGES, len(names)):
+        flipped = random.choice([-1.0, 1.0], size=(count, len(names))) @ sums
+        extreme += int((np.abs(flipped) >= abs(float(sums.sum())) - _CLOSE).sum())
+    return Gap(value, float(low), float(high), (extreme + 1) / (EXCHANGES + 1))
+
+
+def _blocks(rounds: int, count: int) -> Iterator[int]:
+    most = max(1, _CELLS // count)
+    for done in range(0, rounds, most):
+        yield min(most, rounds - done)
+
+
+def _replayed(run: ReplayRun) -> dict[str, TaskRow]:
+    return {row.id: row for row in run.rows if row.systems}
+
+
+def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    names = sorted({*first, *second})
+    return {
+        name: (first.get(name), second.get(name)) for name in names if first.get(name) != second.get(name)
+    }
+
+
+_Pair = tuple[TaskRow, SystemRow, SystemRow]
+
+
+def _pairs_of(pairs: Sequence[tuple[TaskRow, TaskRow]], system: str, measure: str) -> Iterator[_Pair]:
+    """Yield (task, what the system did before, and after) where the measure is known of both."""
+    for earlier, later in pairs:
+        mine, theirs = earlier.systems.get(system), later.systems.get(system)
+        if (
+            mine is not None
+            and theirs is not None
+            and measure in mine.measures
+            and measure in theirs.measures
+        ):
+            yield earlier, mine, theirs
+
+
+def _changes(
+    pairs: Sequence[tuple[TaskRow, TaskRow]], before: ReplayRun, after: ReplayRun, measure: str
+) -> Iterator[MeasureChange]:
+    known = {score.system for score in before.systems}
+    systems = [score.system for score in after.systems if score.system in known]
+    for system in systems:
+        for name in dict.fromkeys((measure, *COMPARED)):
+            found = list(_pairs_of(pairs, system, name))
+            if not found:
+                continue
+            old = [mine.measures[name] for _, mine, _ in found]
+            new = [theirs.measures[name] for _, _, theirs in found]
+            gap = clustered_gap(old, new, [row.session for row, _, _ in found])
+            means = float(np.mean(old)), float(np.mean(new))
+            yield MeasureChange(system, name, len(found), *means, gap)
+
+
+def _worst_first(measure: str, before: float, after: float) -> float:
+    """Return a key that sorts the largest regression first."""
+    return (before - after) if measure in LESS_IS_BETTER else (after - before)
+
+
+def _sessions(listed: Sequence[_Pair], measure: str) -> list[SessionChange]:
+    values: dict[str, list[tuple[float, float]]] = {}
+    for row, mine, theirs in listed:
+        values.setdefault(row.session, []).append((mine.measures[measure], theirs.measures[measure]))
+    found = [
+        SessionChange(
+            session,
+            len(both),
+            sum(one for one, _ in both) / len(both),
+            sum(one for _, one in both) / len(both),
+        )
+        for session, both in values.items()
+    ]
+    changed = [one for one in found if abs(one.after - one.before) > _CLOSE]
+    return sorted(changed, key=lambda one: (_worst_first(measure, one.before, one.after), one.session))
+
+
+def _tasks(listed: Sequence[_Pair], measure: str) -> list[TaskChange]:
+    changed = []
+    for row, mine, theirs in listed:
+        before, after = mine.measures[measure], theirs.measures[measure]
+        if abs(after - before) <= _CLOSE:
+            continue
+        old, new = set(mine.ranking[:TOP]), set(theirs.ranking[:TOP])
+        changed.append(
+            TaskChange(
+                row.id,
+                row.session,
+                row.head,
+                before,
+                after,
+                tuple(path for path in row.truth if path in old - new),
+                tuple(path for path in row.truth if path in new - old),
+            )
+        )
+    return sorted(changed, key=lambda one: (_worst_first(measure, one.before, one.after), one.id))

@@ -1,0 +1,256 @@
+"""Whether a replay, and the state it ran on, is good enough to release: the gates G1 to G6 [img 14].
+
+Figures come from the run, what the run cannot know (whether journals are whole, whether plans work without
+models) from `Evidence`. A gate that lacks what it needs says so and is not passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workbench.config import GatesConfig
+from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
+from workbench.replay.report import table
+from workbench.text.sanitize import visible_line
+
+_SHOWN = 3
+
+
+class GateState(StrEnum):
+    """How a gate stands."""
+
+    PASSED = "pass"
+    FAILED = "fail"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One gate: what was measured, what is wanted, and how it stands.
+
+    `value` and `limit` are the same as numbers, None where there are none; `reason` says why it is not
+    passed, or what the figure rests on.
+    """
+
+    id: str
+    name: str
+    measured: str
+    wanted: str
+    state: GateState
+    value: float | None = None
+    limit: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found out about the local state; None stands for what could not be looked at.
+
+    `stale` names files that were served otherwise than they are, of `looked` looks; `damage` says what is
+    corrupt among `sound` things looked at. Of `asked` tasks `answered` had an answer without any model.
+    """
+
+    stale: tuple[str, ...] | None = None
+    looked: int = 0
+    damage: tuple[str, ...] | None = None
+    sound: str = ""
+    answered: int | None = None
+    asked: int = 0
+    reason: str = ""
+
+
+def evaluate(
+    run: ReplayRun, evidence: Evidence, wanted: GatesConfig, *, regression: Gap | None = None
+) -> tuple[Gate, ...]:
+    """Return the gates in order; G7 only where a reference is wanted.
+
+    `regression` is how far the system's nDCG@10 lies above that of the reference run on the same tasks, None
+    if there is no such run or no common task.
+    """
+    scores = {score.system: score for score in run.systems}
+    mine, baseline = scores.get(wanted.system), scores.get(BASELINE)
+    found = [
+        _freshness(evidence, wanted),
+        _latency(mine, wanted),
+        _precision(mine, baseline, wanted),
+        _tokens(mine, baseline, wanted),
+        _corruption(evidence),
+        _fallback(evidence),
+    ]
+    if wanted.reference:
+        found.append(_regression(regression, wanted))
+    return tuple(found)
+
+
+def failing(gates: Sequence[Gate], *, allow_missing: bool) -> list[Gate]:
+    """Return the gates that stop a release."""
+    stops = {GateState.FAILED} if allow_missing else {GateState.FAILED, GateState.MISSING}
+    return [gate for gate in gates if gate.state in stops]
+
+
+def gates_text(gates: Sequence[Gate]) -> str:
+    """Return a table of gates, and under it the reasons of those that are not passed."""
+    rows = [[gate.id, gate.name, gate.measured, gate.wanted, str(gate.state)] for gate in gates]
+    lines = table(["gate", "", "measured", "wanted", ""], rows)
+    reasons = [
+        f"{gate.id}: {visible_line(gate.reason)}"
+        for gate in gates
+        if gate.reason and gate.state is not GateState.PASSED
+    ]
+    return "\n".join([lines, *reasons])
+
+
+def gates_sentence(stopping: Sequence[Gate]) -> str:
+    """Return what failed, in one sentence: `gate G3 (precision) failed: +3 % where ≥ +25 % is wanted`."""
+    return "; ".join(
+        f"gate {gate.id} ({gate.name}) "
+        + (
+            f"failed: {gate.measured} where {gate.wanted} is wanted"
+            if gate.state is GateState.FAILED
+            else f"could not be evaluated: {visible_line(gate.reason)}"
+        )
+        for gate in stopping
+    )
+
+
+def _judged(passed: bool) -> GateState:
+    return GateState.PASSED if passed else GateState.FAILED
+
+
+def _missing(identifier: str, name: str, wanted: str, reason: str) -> Gate:
+    return Gate(identifier, name, "-", wanted, GateState.MISSING, reason=reason)
+
+
+def _freshness(evidence: Evidence, wanted: GatesConfig) -> Gate:
+    text = f"at most {wanted.stale} stale"
+    if evidence.stale is None:
+        return _missing("G1", "freshness", text, evidence.reason or "nothing looked at how fresh files are")
+    count = len(evidence.stale)
+    shown = ", ".join(map(visible_line, evidence.stale[:_SHOWN]))
+    return Gate(
+        "G1",
+        "freshness",
+        f"{count} stale in {evidence.looked:,} looks",
+        text,
+        _judged(count <= wanted.stale),
+        count,
+        wanted.stale,
+        f"served otherwise than they are: {shown}" if count else "",
+    )
+
+
+def _latency(mine: SystemScore | None, wanted: GatesConfig) -> Gate:
+    text = f"p95 at most {wanted.p95_ms:g} ms"
+    if mine is None or not mine.latency_p95_ms:
+        return _missing("G2", "latency", text, _not_run(mine, wanted, "its latency was not measured"))
+    took = mine.latency_p95_ms
+    return Gate(
+        "G2",
+        "latency",
+        f"{took:,.1f} ms",
+        text,
+        _judged(took <= wanted.p95_ms),
+        took,
+        wanted.p95_ms,
+        f"of {visible_line(mine.system)} over {mine.tasks:,} tasks",
+    )
+
+
+def _precision(mine: SystemScore | None, baseline: SystemScore | None, wanted: GatesConfig) -> Gate:
+    text = f"at least +{wanted.precision:.0%} precision@10"
+    if mine is None or baseline is None or not mine.tasks:
+        reason = _not_run(
+            mine, wanted, "the baseline was not run" if baseline is None else "there is no task"
+        )
+        return _missing("G3", "precision", text, reason)
+    mean, base = mine.precision_at_10, baseline.precision_at_10
+    uplift = mean / base - 1 if base else (float("inf") if mean else 0.0)
+    measured = f"{uplift:+.0%}" if base else f"{mean:.3f} over 0"
+    gap = mine.gaps.get("precision_at_10")
+    shown = gap is None or gap.p <= wanted.significance
+    reason = "" if gap is None or shown else f"no difference shown: p = {gap.p:.3f} over {mine.tasks:,} tasks"
+    if uplift < wanted.precision:
+        reason = f"{mean:.3f} against {base:.3f} of the baseline"
+    value = uplift if base else None  # JSON knows no infinity
+    return Gate(
+        "G3",
+        "precision",
+        measured,
+        text,
+        _judged(uplift >= wanted.precision and shown),
+        value,
+        wanted.precision,
+        reason,
+    )
+
+
+def _tokens(mine: SystemScore | None, baseline: SystemScore | None, wanted: GatesConfig) -> Gate:
+    text = f"at most -{wanted.tokens:.0%} median tokens"
+    if mine is None or baseline is None:
+        return _missing("G4", "tokens", text, _not_run(mine, wanted, "the baseline was not run"))
+    used, base = mine.context_tokens_median, baseline.context_tokens_median
+    if used is None or not base:
+        return _missing("G4", "tokens", text, "no packs were made, so there are no tokens to compare")
+    change = used / base - 1
+    return Gate(
+        "G4",
+        "tokens",
+        f"{change:+.0%}",
+        text,
+        _judged(change <= -wanted.tokens),
+        change,
+        -wanted.tokens,
+        f"{used:,.0f} tokens against {base:,.0f} of the baseline",
+    )
+
+
+def _corruption(evidence: Evidence) -> Gate:
+    if evidence.damage is None:
+        reason = evidence.reason or "nothing looked at journals and indexes"
+        return _missing("G5", "corruption", "none", reason)
+    count = len(evidence.damage)
+    measured = f"{count} damaged" if count else evidence.sound or "none"
+    reason = "; ".join(map(visible_line, evidence.damage[:_SHOWN]))
+    return Gate("G5", "corruption", measured, "none", _judged(not count), count, 0, reason)
+
+
+def _fallback(evidence: Evidence) -> Gate:
+    text = "all answered without models"
+    if evidence.answered is None or not evidence.asked:
+        reason = evidence.reason or "no task was asked without models"
+        return _missing("G6", "fallback", text, reason)
+    share = evidence.answered / evidence.asked
+    return Gate(
+        "G6",
+        "fallback",
+        f"{evidence.answered} of {evidence.asked}",
+        text,
+        _judged(evidence.answered == evidence.asked),
+        share,
+        1.0,
+        "" if share == 1 else "tasks without an answer where no model can be used",
+    )
+
+
+def _regression(gap: Gap | None, wanted: GatesConfig) -> Gate:
+    text = f"no worse than {visible_line(wanted.reference)}"
+    if gap is None:
+        reason = "there is no such run, or it has no task and system in common with this one"
+        return _missing("G7", "regression", text, reason)
+    worse = gap.value < 0 and gap.p <= wanted.significance
+    return Gate(
+        "G7",
+        "regression",
+        f"{gap.value:+.3f} nDCG@10",
+        text,
+        _judged(not worse),
+        gap.value,
+        0.0,
+        f"[{gap.low:+.3f}, {gap.high:+.3f}], p = {gap.p:.4f}",
+    )
+
+
+def _not_run(mine: SystemScore | None, wanted: GatesConfig, otherwise: str) -> str:
+    return f"{visible_line(wanted.system)} was not run" if mine is None else otherwise
