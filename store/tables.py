@@ -35,6 +35,11 @@ FILE: Final = "tables.duckdb"
 ROUND: Final = 20_000
 SHOWN: Final = 100
 
+SELECT_REJECTED: Final = """
+SELECT count(*) OVER (), origin, stream, position, kind, reason FROM rejected
+ORDER BY origin, stream, position LIMIT 1
+"""
+
 T = TypeVar("T")
 
 
@@ -129,6 +134,11 @@ class Tables:
                 raise StoreError(
                     f"reading {self.path} failed: {finding}", hint="Check the disk."
                 ) from finding
+
+    def rejected(self) -> tuple[int, Rejected]:
+        """Return how many entries were left out for their form, and the first. Raises: StoreError."""
+        rows = self.query(SELECT_REJECTED)
+        return (rows[0][0], Rejected(*rows[0][1:])) if rows else (0, Rejected("", "", 0, "", ""))
 
     def digest(self) -> dict[str, str]:
         """Return a content hash of each table that journals stand behind."""

@@ -131,6 +131,7 @@ class EpisodeProjector:
     def _imported(self, offset: int, entry: Entry) -> None:
         body = msgspec.convert(entry.body, EpisodeImported)
         session = body.session_id
+        at = body.started_at if body.ended_at is None else body.ended_at  # what is imported is over
         if session in self._touched:
             self.flush()
         self._touched.add(session)
@@ -142,14 +143,13 @@ class EpisodeProjector:
             body.task_fingerprint,
             body.query_type,
             body.started_at,
-            body.ended_at,
+            at,
             body.outcome.value,
             body.token_budget,
             body.token_used,
             body.latency_ms,
         )
         self._sources[session] = _source_row(body, entry.by, body.outcome_evidence)
-        at = body.started_at if body.ended_at is None else body.ended_at
         row = offset
         for path in body.reads:
             self._events.append((row, session, "read", path, None, None, at))

@@ -69,6 +69,7 @@ def examine(config: Config, opened: Opened | WorkbenchError) -> Iterator[Finding
             ("disk", lambda: _disk(project)),
             ("journals", lambda: _journals(project)),
             ("indexes", lambda: _indexes(project)),
+            ("sessions", lambda: _sessions(project)),
             ("rules", lambda: _rules(project)),
             ("tables", lambda: _tables(project)),
             ("locks", lambda: _locks(project)),
@@ -282,21 +283,31 @@ def _rules(opened: Opened) -> Iterator[Finding]:
     return rule_findings(opened)
 
 
+def _sessions(opened: Opened) -> Iterator[Finding]:
+    stories, malformed = opened.workspace.told_sessions()
+    if malformed:
+        text = f"{malformed:,} of the sessions journal's lines tell of no episode and are left out"
+        step = "`workbench stats` makes tables that name them, in the table `rejected`."
+        yield Finding("sessions", State.NOTE, text, step)
+    yield Finding("sessions", State.OK, f"{stories.ended:,} ended, {stories.open:,} open")
+
+
 def _tables(opened: Opened) -> Iterator[Finding]:
     tables = storage.open_tables(opened)
     if not tables.path.exists():
         return _ok("tables", "none yet: `workbench stats` makes them")
     try:
         report = tables.catch_up()
+        count, first = tables.rejected()
     finally:
         tables.close()
     findings = []
     if report.rebuilt:
         aside = f"; the old file is {report.set_aside}" if report.set_aside else ""
         findings.append(Finding("tables", State.NOTE, f"made anew: {report.rebuilt}{aside}"))
-    if report.rejections:
-        first = report.rejected[0]
-        text = f"{report.rejections:,} journal entries are left out, the first: {first.reason}"
+    if count:
+        where = f"{first.origin} {first.stream}.jsonl, byte {first.offset}, {visible_line(first.kind)}"
+        text = f"{count:,} journal entries are left out, the first: {where}: {visible_line(first.reason)}"
         findings.append(Finding("tables", State.NOTE, text, "They are in the table `rejected`."))
     return iter(findings) if findings else _ok("tables", f"up to date at {tables.path}")
 

@@ -24,10 +24,13 @@ from workbench.errors import GitError
 
 if TYPE_CHECKING:
     from workbench.config import Config
+    from workbench.records.plan import Intent, QueryType
     from workbench.records.rules import Rule
+    from workbench.sessions.episodes import EpisodeDesk
 
 _SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
 _PATIENCE = 60.0  # seconds
+_DESK_PATIENCE = 10.0  # what a hook may wait for others that record
 
 
 def project_id(root: Path) -> str:
@@ -92,6 +95,44 @@ def kept_rules(
         replace_file=lambda path, data, expected: replace_file(path, data, expected=expected),
     )
     return unchanged_rules(store)
+
+
+def episode_desk(
+    start: Path, config: Config, by: str, environment: Mapping[str, str] = os.environ
+) -> EpisodeDesk:
+    """Return where sessions of the project around a directory are recorded. Raises: StoreError.
+
+    Needs no index, no model and no tables.
+    """
+    from store.journal_search import mentioning
+    from workbench.sessions.closing import DESK, HOUR
+    from workbench.sessions.episodes import EpisodeDesk, EpisodeStore
+    from workbench.sessions.episodes_fold import STREAM
+
+    repository, _ = repository_at(start)
+    root = start.absolute() if repository is None else repository.root
+    location = locate(root, environment, distrust=foreign_state(repository))
+    clock = SystemClock()
+    name = project_id(root)
+    return EpisodeDesk(
+        EpisodeStore(
+            root=str(root),
+            project_id=name,
+            journal=FileJournal(location.root, clock),
+            mentioning=partial(mentioning, location.root, STREAM),
+            lock=lambda: locks.exclusive(location.root / "locks" / f"{DESK}.lock", timeout=_DESK_PATIENCE),
+            understand=partial(_understand, name),
+            now=clock.now,
+            timeout=config.sessions.timeout_hours * HOUR,
+        ),
+        by,
+    )
+
+
+def _understand(name: str, task: str, kind: QueryType | None) -> Intent:
+    from workbench.plan.intent import parse_intent
+
+    return parse_intent(task, project_id=name, query_type=kind)
 
 
 def _latest(root: Path, kind: str) -> Path | None:

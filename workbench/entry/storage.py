@@ -15,19 +15,22 @@ from store.embedding import EmbedderReport, ModelOption, resolve_embedder, surve
 from store.git import Repository, changes_since, diff_hunks, recent_base
 from store.git_process import run as run_git
 from workbench.config import Config
-from workbench.entry.bootstrap import Opened, embedding_settings
+from workbench.entry.bootstrap import Opened, OpenedWorkspace, embedding_settings
 from workbench.entry.measuring import Measured, Record
 from workbench.errors import GitError, StoreBusy
 from workbench.ports import Embedder, Journal, LanguageModel
 from workbench.project.index import ProjectIndex
 from workbench.project.snapshot import Snapshot
+from workbench.sessions.closing import HOUR
 
 if TYPE_CHECKING:
+    from store.episode_queries import SessionRow as SessionRow
     from store.metrics import OperationStats as OperationStats
     from store.ollama import ModelState as ModelState
     from store.tables import CatchUp, Tables
     from workbench.ports import Float32
     from workbench.project.delta import Delta
+    from workbench.records.episodes import Completeness
     from workbench.rules.conflicts.queue import Meaning
 
 DELTA_COMMITS = 10  # how far back a delta looks unless told otherwise
@@ -86,6 +89,37 @@ def statistics(opened: Opened, since: float) -> list[OperationStats]:
     tables = open_tables(opened)
     try:
         return operation_stats(tables, since)
+    finally:
+        tables.close()
+
+
+def recorded_sessions(
+    place: OpenedWorkspace, timeout: float, *, commits: bool, ended: bool, limit: int
+) -> tuple[list[SessionRow], Completeness]:
+    """Return the newest sessions of a project, and how complete the stories of all are. Raises: StoreError.
+
+    `timeout` is in seconds: what has been quiet for longer is over.
+    """
+    from store import episode_queries
+    from store.tables import Tables
+
+    quiet = place.clock.now() - timeout
+    tables = Tables(place.location.root, {"project": place.journal, "home": place.home_journal}, place.clock)
+    try:
+        rows = episode_queries.sessions(tables, quiet_since=quiet, commits=commits, ended=ended, limit=limit)
+        return rows, episode_queries.completeness(tables, quiet_since=quiet)
+    finally:
+        tables.close()
+
+
+def session_stories(opened: Opened) -> Completeness:
+    """Return how many sessions tell a whole story. Raises: StoreError."""
+    from store.episode_queries import completeness
+
+    quiet = opened.clock.now() - opened.config.sessions.timeout_hours * HOUR
+    tables = open_tables(opened)
+    try:
+        return completeness(tables, quiet_since=quiet)
     finally:
         tables.close()
 

@@ -22,6 +22,7 @@ from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
 from workbench.project.keeping import PROJECT, Held, IndexKeeper, IndexLimits, IndexStore
 from workbench.project.snapshot import Snapshot
+from workbench.records.episodes import Completeness
 from workbench.records.project import Freshness
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook
@@ -223,6 +224,13 @@ class Workspace:
         report = self._indexed.look(self._head(notes), self._index_limits())
         rules = self._rulebook or stored_rulebook(self.rule_store())
         return Stored(report, self._past.stored(), rules, tuple(dict.fromkeys(notes)))
+
+    def told_sessions(self) -> tuple[Completeness, int]:
+        """Return how whole the stories of sessions are, and how many journal entries are no episodes.
+
+        Raises: StoreError.
+        """
+        return self._past.told(max(self.limits.history_commits, 0))
 
     def import_commits(self, *, limit: int | None, progress: Progress | None = None) -> PastSync:
         """Import the newest `limit` commits (None: all) that are not yet episodes.

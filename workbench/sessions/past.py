@@ -95,8 +95,8 @@ class Past:
     """The history a plan weighs. `heads` are the first lines of its tasks, newest first.
 
     `offset` is how far the journal is folded in, `events` and `malformed` how many entries of it counted and
-    could not be read. `stories` tells how complete sessions are, `quiet` when the open one that is quiet for
-    longest was heard of last. `trust` is what the history was weighed with.
+    could not be read. `quiet` is when the open session that is quiet for longest was heard of last, `trust`
+    what the history was weighed with.
     """
 
     history: History = field(default_factory=empty_history)
@@ -106,7 +106,6 @@ class Past:
     malformed: int = 0
     limit: int = 0
     mark: Mark | None = None
-    stories: Completeness = field(default_factory=Completeness)
     quiet: int | None = None
     trust: Trust = field(default_factory=Trust)
 
@@ -167,6 +166,14 @@ class PastKeeper:
     def stored(self) -> Past | None:
         """Return the past as of the last sync, of whichever process, and change nothing."""
         return self.past or self._open([])
+
+    def told(self, limit: int) -> tuple[Completeness, int]:
+        """Return how whole the stories of sessions are as of now, and how many entries are malformed.
+
+        The journal is read on from where the last sync ended; nothing is written. Raises: JournalError.
+        """
+        ledger = self._caught_up(limit)
+        return ledger.stories, ledger.malformed
 
     def import_commits(
         self, head: str, *, depth: int | None, limit: int, progress: Progress | None = None
@@ -245,7 +252,7 @@ class PastKeeper:
             history, heads = recall(ledger, self.store.trust)
         counts = (ledger.offset, ledger.events, ledger.malformed)
         quiet = min((episode.last_at for episode, _ in ledger.live.values()), default=None)
-        self.past = Past(history, heads, *counts, limit, mark, ledger.stories, quiet, self.store.trust)
+        self.past = Past(history, heads, *counts, limit, mark, quiet, self.store.trust)
         idle = past is not None and history is past.history and mark == past.mark
         if not idle or ledger.offset - self._kept > _IDLE_BYTES:
             self._keep(self.past, ledger, notes)
@@ -276,7 +283,6 @@ class PastKeeper:
             past.malformed,
             past.limit,
             None if mark is None else (mark.tip, mark.edge, mark.depth),
-            past.stories,
             past.quiet,
             past.trust,
         )
@@ -309,7 +315,7 @@ class PastKeeper:
         mark = None if meta.mark is None else Mark(*meta.mark)
         self._kept = meta.offset
         counts = (meta.offset, meta.events, meta.malformed)
-        return Past(history, meta.heads, *counts, meta.limit, mark, meta.stories, meta.quiet, meta.trust)
+        return Past(history, meta.heads, *counts, meta.limit, mark, meta.quiet, meta.trust)
 
 
 class _Meta(msgspec.Struct):
@@ -319,7 +325,6 @@ class _Meta(msgspec.Struct):
     malformed: int
     limit: int
     mark: tuple[str, str, int] | None
-    stories: Completeness
     quiet: int | None
     trust: Trust
 

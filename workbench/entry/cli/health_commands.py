@@ -12,6 +12,7 @@ import click
 from workbench.entry.bootstrap import Opened, open_project
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.layout import counted, fold
+from workbench.entry.cli.stories import stories_json, stories_line
 from workbench.errors import ConfigError, UsageError, WorkbenchError
 from workbench.plan.pipeline import missing_parts
 from workbench.plan.ranking import DEFAULT_MODEL
@@ -65,6 +66,7 @@ def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
         "reason": "" if report is None else report.reason,
         "changed": 0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
         "episodes": 0 if stored.past is None else stored.past.history.size,
+        "sessions": stories_json(workspace.told_sessions()[0]),
         "rules": 0 if stored.rules is None else len(stored.rules.rules),
         "rule_files": [] if stored.rules is None else list(stored.rules.files),
         "ranking_model": config.models.ranking or DEFAULT_MODEL,
@@ -95,6 +97,8 @@ def _status_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         if skipped:
             lines.append(("skipped", ", ".join(f"{count:,} {reason}" for reason, count in skipped)))
     lines.append(("history", counted(facts["episodes"], "past task")))
+    if facts["sessions"]["ended"] or facts["sessions"]["open"]:
+        lines.append(("sessions", stories_line(facts["sessions"])))
     files = facts["rule_files"]
     lines.append(("rules", f"{facts['rules']:,}" + (f" from {', '.join(files[:6])}" if files else "")))
     embedding = facts["embedding_model"] or "none: by words alone"
@@ -159,15 +163,18 @@ def stats(since: str) -> None:
 
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered.
     """
-    from workbench.entry.storage import statistics
+    from workbench.entry.storage import session_stories, statistics
 
     here = current()
     seconds = parse_span(since)
     opened = open_project(here.project, here.settings().config)
     found = statistics(opened, time.time() - seconds)
+    stories = stories_json(session_stories(opened))
     if here.flags.json:
-        here.out.json({"since": since, "operations": found})
+        here.out.json({"since": since, "operations": found, "sessions": stories})
         return
+    if stories["ended"] or stories["open"]:
+        here.out.say(stories_line(stories))
     if not found:
         off = "" if opened.config.store.metrics else " (store.metrics is off)"
         here.out.say(f"nothing was measured in the last {since}{off}")

@@ -51,6 +51,11 @@ COMMANDS = {
     "import": Lazy(
         f"{_PLACE}.index_commands:import_", "Take in what happened before: the history of the repository."
     ),
+    "episode": Lazy(
+        f"{_PLACE}.episode_commands:episode",
+        "Record what a session does, and show what was recorded: task, reads, edits, outcome.",
+    ),
+    "feedback": Lazy(f"{_PLACE}.episode_commands:feedback", "Say how a session went, and why."),
     "rebuild": Lazy(
         f"{_PLACE}.index_commands:rebuild",
         "Make everything anew that can be: tables and indexes, from the journals and the files.",

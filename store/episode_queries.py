@@ -1,0 +1,85 @@
+"""What is asked of the history tables: sessions with what they touched, and how whole their stories are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from store.tables import Tables
+from workbench.records.episodes import Completeness
+
+# A session that nobody ended counts as ended once it is quiet since before $quiet_since; the journal says so
+# after the next time the past is brought in step.
+SESSIONS: Final = """
+WITH touched AS (
+    SELECT session_id,
+        count(DISTINCT file_path) FILTER (event_type = 'read') AS reads,
+        count(DISTINCT file_path) FILTER (event_type = 'edit') AS edits,
+        count(*) AS events,
+        max("timestamp") AS last_event
+    FROM episode_events GROUP BY session_id
+), told AS (
+    SELECT episodes.*, source, parent_session, prompt_index, outcome_evidence, closed_by,
+        coalesce(reads, 0) AS reads, coalesce(edits, 0) AS edits, coalesce(events, 0) AS events,
+        greatest(started_at, coalesce(ended_at, started_at), coalesce(last_event, started_at)) AS last_at
+    FROM episodes JOIN episode_sources USING (session_id) LEFT JOIN touched USING (session_id)
+), known AS (SELECT *, ended_at IS NOT NULL OR last_at < $quiet_since AS over FROM told)
+"""
+SELECT_SESSIONS: Final = (
+    SESSIONS
+    + """
+SELECT session_id, task_text, query_type, started_at, ended_at, outcome, source, parent_session, prompt_index,
+    outcome_evidence, closed_by, reads, edits, events, last_at
+FROM known WHERE ($commits OR source <> 'git') AND ($ended OR NOT over)
+ORDER BY started_at DESC, session_id LIMIT $limit
+"""
+)
+SELECT_COMPLETENESS: Final = (
+    SESSIONS
+    + """
+SELECT count(*) FILTER (over), count(*) FILTER (traced), count(*) FILTER (traced AND reads > 0 AND edits > 0),
+    count(*) FILTER (NOT over)
+FROM (
+    SELECT *, over AND trim(task_text) <> '' AND reads + edits > 0 AND outcome <> 'unknown' AS traced
+    FROM known WHERE source <> 'git'
+)
+"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session in a list. `reads` and `edits` count files, `events` everything that was told of it."""
+
+    session_id: str
+    task_text: str
+    query_type: str
+    started_at: int
+    ended_at: int | None
+    outcome: str
+    source: str
+    parent_session: str
+    prompt_index: int | None
+    outcome_evidence: str
+    closed_by: str
+    reads: int
+    edits: int
+    events: int
+    last_at: int
+
+
+def sessions(
+    tables: Tables, *, quiet_since: float, commits: bool, ended: bool, limit: int
+) -> list[SessionRow]:
+    """Return the newest sessions; with `commits` those of version control, too. Raises: StoreError.
+
+    Without `ended` only the open ones, which were heard of since the time `quiet_since`, in seconds.
+    """
+    asked = {"quiet_since": quiet_since, "commits": commits, "ended": ended, "limit": limit}
+    return [SessionRow(*row) for row in tables.query(SELECT_SESSIONS, asked)]
+
+
+def completeness(tables: Tables, *, quiet_since: float) -> Completeness:
+    """Return how many sessions tell a whole story. Raises: StoreError."""
+    [counts] = tables.query(SELECT_COMPLETENESS, {"quiet_since": quiet_since})
+    return Completeness(*counts)

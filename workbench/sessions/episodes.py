@@ -1,0 +1,336 @@
+"""The desk where sessions are recorded [img 8.2]: begun, followed, ended and judged, one write a call.
+
+No index, model or table is needed to write, so that a hook can call it on every tool use. A call that is
+repeated changes nothing, a clock that goes back does not reorder what happened, and a session that nobody
+began is an error with the nearest one that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.ports import Entry, Journal
+from workbench.records.episodes import Episode, Event, EventType, Outcome
+from workbench.records.ids import new_id
+from workbench.records.plan import Intent, QueryType
+from workbench.sessions import episodes_checks as checks
+from workbench.sessions.closing import timed_out
+from workbench.sessions.episodes_fold import (
+    COMMITS,
+    ENDED,
+    EVENT,
+    FEEDBACK,
+    FORGOTTEN,
+    IMPORTED,
+    STARTED,
+    STREAM,
+    TIMEOUT,
+    events_of,
+    follow_all,
+    names,
+)
+
+_NAMED = 2_000  # sessions that are looked through for the one that was meant
+
+Draft = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeStore:
+    """Where episodes of a project go to and come from.
+
+    `mentioning(text)` yields the entries of the stream whose line holds a text of ASCII, in order.
+    `lock` is held while a call decides and writes; `timeout` is in seconds.
+    """
+
+    root: str
+    project_id: str
+    journal: Journal
+    mentioning: Callable[[str], Iterable[Entry]]
+    lock: Callable[[], AbstractContextManager[None]]
+    understand: Callable[[str, QueryType | None], Intent]
+    now: Callable[[], float]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """An episode with its events, in the order they were told: task → reads → edits → outcome."""
+
+    episode: Episode
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeDesk:
+    """Records episodes. `by` is the face that acts: cli, hook, http, mcp."""
+
+    store: EpisodeStore
+    by: str
+
+    def start(
+        self,
+        task: str,
+        *,
+        session_id: str = "",
+        query_type: str = "",
+        token_budget: int | None = None,
+        source: str = "",
+        parent_session: str = "",
+        prompt_index: int | None = None,
+    ) -> str:
+        """Begin an episode and return its session's id, a new one if none is given.
+
+        The same session begun with the same task again changes nothing.
+        Raises: UsageError for an empty task or a session that has another one; StoreError.
+        """
+        store, text = self.store, checks.task_text(task)
+        session = checks.session_id(session_id) if session_id else new_id()
+        kind = checks.one_of(QueryType, query_type, "kind of task") if query_type else None
+        intent = store.understand(text, kind)
+        body: dict[str, Any] = {
+            "session_id": session,
+            "project_id": store.project_id,
+            "task_text": text,
+            "task_fingerprint": intent.task_fingerprint,
+            "query_type": intent.predicted.value,
+            "started_at": int(store.now()),
+            "token_budget": checks.whole(token_budget, "the token budget"),
+            "issue_refs": list(intent.entities.issue_refs),
+            "source": checks.remark(source) or self.by,
+            "parent_session": checks.session_id(parent_session) if parent_session else "",
+            "prompt_index": checks.whole(prompt_index, "the prompt's index"),
+        }
+        with store.lock():
+            known = follow_all(store.mentioning(f'"{session}"'), session) if session_id else None
+            if known is None:
+                store.journal.append(STREAM, STARTED, [body], by=self.by)
+            elif known.task_text != text:
+                raise UsageError(
+                    f"session {session} has another task already",
+                    hint="An episode is one task: end it, and begin the next one under another id.",
+                )
+        return session
+
+    def event(
+        self,
+        session_id: str,
+        event_type: str,
+        *,
+        files: Sequence[str] = (),
+        symbol: str = "",
+        payload: Mapping[str, Any] | None = None,
+        kind: str = "",
+        base: str = "",
+        key: str = "",
+    ) -> bool:
+        """Record what a session did, once for each file; return whether anything was recorded.
+
+        `kind` says what an edit did to the file (added, modified, removed); relative paths start at `base`.
+        A `key` that the session used before makes the call a repetition, which changes nothing. What comes
+        after the end is marked as late, and refused once the timeout has passed since.
+
+        Raises: UsageError for an unknown session or value, a file outside of the project; StoreError.
+        """
+        store, what = self.store, checks.one_of(EventType, event_type, "type of event")
+        if what is EventType.FEEDBACK:
+            raise UsageError("feedback is given, not recorded", hint="Use `workbench feedback`.")
+        if what in (EventType.READ, EventType.EDIT) and not files:
+            raise UsageError(f"a {what.value} needs a file", hint="Give it with --file.")
+        paths = [checks.project_path(store.root, file, base) for file in files] or [""]
+        carried = checks.payload(payload)
+        if what is EventType.EDIT:
+            carried = checks.edit_payload(carried, kind, store.root, base)
+        key = checks.remark(key)
+        with store.lock():
+            entries = self._entries(session_id)
+            episode, session = self._live(entries, session_id)
+            if key and any(entry.kind == EVENT and entry.body.get("key") == key for entry in entries):
+                return False
+            at = max(int(store.now()), episode.last_at)
+            late = self._late(episode)
+            shared: dict[str, Any] = {
+                "session_id": session,
+                "event_type": what.value,
+                "timestamp": at,
+                "symbol": checks.remark(symbol) or None,
+                "payload": carried or None,
+                "issue_refs": list(episode.issue_refs) if what is EventType.EDIT else [],
+                "commit_sha": episode.commit_sha or None,
+            }
+            marks: dict[str, Any] = ({"late": True} if late else {}) | ({"key": key} if key else {})
+            drafts: list[Draft] = [
+                (EVENT, {**shared, "file_path": path or None, **marks}) for path in dict.fromkeys(paths)
+            ]
+            if episode.closed_by == TIMEOUT:
+                drafts.append((ENDED, timed_out(session, at)))  # its end is its last event
+            store.journal.append_all(STREAM, drafts, by=self.by, sync=False)
+        return True
+
+    def end(
+        self,
+        session_id: str,
+        outcome: str = Outcome.UNKNOWN.value,
+        *,
+        commit: str = "",
+        token_budget: int | None = None,
+        token_used: int | None = None,
+        latency_ms: int | None = None,
+        evidence: str = "",
+    ) -> Episode:
+        """End an episode and return it. `latency_ms` is otherwise the time since its start.
+
+        Ended again, it keeps what is not given anew; the same words again change nothing. An outcome that
+        feedback decided stays: who judged saw the result.
+
+        Raises: UsageError for an unknown session, outcome or commit; StoreError.
+        """
+        store = self.store
+        said = checks.one_of(Outcome, outcome, "outcome")
+        sha, proof = checks.commit_sha(commit), checks.remark(evidence)
+        counts = {
+            "token_budget": checks.whole(token_budget, "the token budget"),
+            "token_used": checks.whole(token_used, "the number of tokens used"),
+            "latency_ms": checks.whole(latency_ms, "the latency"),
+        }
+        with store.lock():
+            entries = self._entries(session_id)
+            episode, session = self._live(entries, session_id)
+            told = episode.ended_at is not None and episode.closed_by != TIMEOUT
+            at = episode.ended_at if told else max(int(store.now()), episode.last_at)
+            assert at is not None
+            if counts["latency_ms"] is None and episode.latency_ms is None:
+                counts["latency_ms"] = (at - episode.started_at) * 1000
+            changes: dict[str, Any] = {name: value for name, value in counts.items() if value is not None}
+            if not episode.judged and (said is not Outcome.UNKNOWN or not told):
+                changes["outcome"] = said.value
+                proof = proof or ("" if episode.outcome is said else self.by)
+            body = {
+                "session_id": session,
+                "ended_at": at,
+                "closed_by": "",
+                **changes,
+                **({"commit_sha": sha} if sha else {}),
+                **({"outcome_evidence": proof} if proof and not episode.judged else {}),
+            }
+            return self._append(entries, episode, ENDED, body)
+
+    def feedback(self, session_id: str, outcome: str = "", rationale: str = "") -> Episode:
+        """Judge an episode, live or imported, and return it. The last word on an outcome counts.
+
+        Raises: UsageError for an unknown session or outcome, or if nothing is said; StoreError.
+        """
+        store = self.store
+        said = checks.one_of(Outcome, outcome, "outcome") if outcome else None
+        why = checks.remark(rationale)
+        if said is None and not why:
+            raise UsageError("feedback says nothing", hint="Give an outcome, a reason or both.")
+        with store.lock():
+            entries = self._entries(session_id)
+            episode, session = self._known(entries, session_id)
+            body = {
+                "session_id": session,
+                "timestamp": max(int(store.now()), episode.last_at),
+                "outcome": None if said is None else said.value,
+                "rationale": why or None,
+            }
+            return self._append(entries, episode, FEEDBACK, body)
+
+    def forget(self, session_ids: Sequence[str], reason: str = "") -> list[str]:
+        """Take sessions out of everything that is learned from them; return their ids.
+
+        Raises: UsageError for an unknown session or a commit, and then none is forgotten; StoreError.
+        """
+        with self.store.lock():
+            found = [self._known(self._entries(given), given) for given in session_ids]
+            for episode, session in found:
+                if episode.source == COMMITS:
+                    raise UsageError(
+                        f"{session} is a commit", hint="Commits are forgotten when no branch holds them."
+                    )
+            forgotten = list(dict.fromkeys(session for _, session in found))
+            body = {"session_ids": forgotten, "reason": checks.remark(reason)}
+            self.store.journal.append(STREAM, FORGOTTEN, [body], by=self.by)
+        return forgotten
+
+    def trace(self, session_id: str) -> Trace:
+        """Return an episode with its events. Raises: UsageError for an unknown session; StoreError."""
+        entries = self._entries(session_id)
+        episode, session = self._known(entries, session_id)
+        return Trace(episode, events_of(entries, session))
+
+    def _append(self, entries: list[Entry], episode: Episode, kind: str, body: dict[str, Any]) -> Episode:
+        """Write an entry unless it changes nothing; return the episode afterwards."""
+        session = episode.session_id
+        after = follow_all([*entries, Entry("", "", kind, self.by, body)], session)
+        assert after is not None  # it is there, and the body is our own
+        if after != episode:
+            self.store.journal.append(STREAM, kind, [body], by=self.by)
+        return after
+
+    def _late(self, episode: Episode) -> bool:
+        """Tell whether a session has been ended. Raises UsageError if that was too long ago."""
+        if episode.ended_at is None or episode.closed_by == TIMEOUT:
+            return False
+        if self.store.now() - episode.ended_at > self.store.timeout:
+            raise UsageError(
+                f"session {episode.session_id} ended too long ago to take more events",
+                hint='Begin another: `workbench episode start "…"`.',
+            )
+        return True
+
+    def _live(self, entries: list[Entry], given: str) -> tuple[Episode, str]:
+        episode, session = self._known(entries, given)
+        if any(entry.kind == IMPORTED and names(entry, session) for entry in entries):
+            raise UsageError(
+                f"session {session} was imported whole and takes no events",
+                hint="`workbench feedback` judges it.",
+            )
+        return episode, session
+
+    def _known(self, entries: list[Entry], given: str) -> tuple[Episode, str]:
+        for session in _sessions(entries, given):
+            episode = follow_all(entries, session)
+            if episode is not None:
+                return episode, session
+        raise checks.unknown_session(given, self._names())
+
+    def _entries(self, given: str) -> list[Entry]:
+        """Return the entries about a session, which its full id or an unambiguous beginning names.
+
+        Raises: UsageError if the beginning is that of several.
+        """
+        checks.session_id(given)
+        entries = list(self.store.mentioning(f'"{given}"'))
+        if _sessions(entries, given) == [given]:
+            return entries
+        entries = list(self.store.mentioning(f'"{given}'))
+        found = _sessions(entries, given)
+        if len(found) > 1:
+            some = ", ".join(sorted(found)[:3])
+            raise UsageError(
+                f"{len(found)} sessions begin with {given}", hint=f"Give more of the id: {some}, …"
+            )
+        return entries
+
+    def _names(self) -> list[str]:
+        """Return ids of live sessions for a suggestion, the newest first."""
+        begun = [
+            str(entry.body.get("session_id"))
+            for entry in self.store.mentioning(STARTED)
+            if entry.kind == STARTED
+        ]
+        return list(islice(reversed(begun), _NAMED))
+
+
+def _sessions(entries: Iterable[Entry], given: str) -> list[str]:
+    """Return the session that is named, else those whose ids begin so, as they first occur."""
+    named = [str(entry.body.get("session_id")) for entry in entries if entry.kind in (STARTED, IMPORTED)]
+    if given in named:
+        return [given]
+    return list(dict.fromkeys(session for session in named if session.startswith(given)))

@@ -1,0 +1,147 @@
+"""What may be told about an episode: values checked, paths made project-relative, secrets taken out.
+
+Everything a hook, a client or a person gives passes here before it is journalled. What is wrong is refused
+with what was probably meant.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+from workbench.errors import UsageError
+from workbench.records.episodes import ChangeKind, EventType, Outcome
+from workbench.records.plan import QueryType
+from workbench.suggest import did_you_mean
+from workbench.text.redact import redact
+from workbench.text.sanitize import visible_line
+
+MAX_TASK: Final = 20_000  # characters
+MAX_TEXT: Final = 4_000
+MAX_PAYLOAD: Final = 64_000
+MAX_DEPTH: Final = 20
+MAX_WHOLE: Final = 2**53
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@#/+-]{0,199}")
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
+
+V = TypeVar("V", Outcome, EventType, ChangeKind, QueryType)
+
+
+def session_id(given: str) -> str:
+    """Return the id of a session. Raises UsageError for one that is none."""
+    if _SESSION.fullmatch(given):
+        return given
+    raise UsageError(
+        f"{_short(given)!r} cannot be the id of a session",
+        hint="Up to 200 letters, digits and ._:@#/+- make an id; leave it out to get one.",
+    )
+
+
+def task_text(given: str) -> str:
+    """Return a task without secrets, cut to what is weighed. Raises UsageError for an empty one."""
+    text = redact(_storable(given)[:MAX_TASK]).strip()
+    if not text:
+        raise UsageError("the task is empty", hint='Say what is to be done: episode start "fix the login".')
+    return text
+
+
+def remark(given: str) -> str:
+    """Return why somebody judges as they do, without secrets."""
+    return redact(_storable(given)[:MAX_TEXT]).strip()
+
+
+def one_of(kind: type[V], given: str, what: str) -> V:
+    """Return the value of an enumeration that a text names. Raises UsageError with the nearest one."""
+    known = [member.value for member in kind]
+    wanted = given.strip().lower()
+    if wanted in known:
+        return kind(wanted)
+    listed = f"One of {', '.join(known)}."
+    raise UsageError(f"{_short(given)!r} is no {what}", hint=did_you_mean(given, known, listed))
+
+
+def commit_sha(given: str) -> str:
+    """Return a commit's id in lower case, empty if none is given. Raises UsageError."""
+    if not given or _COMMIT.fullmatch(given):
+        return given.lower()
+    raise UsageError(f"{_short(given)!r} is no commit id", hint="`git rev-parse HEAD` prints one.")
+
+
+def whole(given: int | None, what: str) -> int | None:
+    """Return a count. Raises UsageError for a negative or impossible one."""
+    if given is None or (type(given) is int and 0 <= given <= MAX_WHOLE):
+        return given
+    raise UsageError(f"{what} is {given}", hint="It is a whole number, 0 or more.")
+
+
+def project_path(root: str, given: str, base: str = "") -> str:
+    """Return the path of a file relative to the project, with slashes.
+
+    A relative one starts at `base`, an absolute directory (default: the project). Links are looked through
+    only where the names alone lead outside. Raises: UsageError for a path that is not below the project.
+    """
+    if not given or "\0" in given:
+        raise UsageError("a file has an empty name", hint="Give its path, as in --file src/auth.py.")
+    path = os.path.normpath(os.path.join(base or root, given))
+    for top, found in ((root, path), (os.path.realpath(root), os.path.realpath(path))):
+        relative = os.path.relpath(found, top)
+        if relative != os.curdir and relative.split(os.sep, 1)[0] != os.pardir:
+            return relative.replace(os.sep, "/")
+    raise UsageError(
+        f"{visible_line(given)} is not a file of this project",
+        hint=f"Only files below {visible_line(root)} are recorded.",
+    )
+
+
+def payload(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what an event carries, without secrets. Raises UsageError for what is no JSON or too large."""
+    return {} if not given else _clean_object(given, [MAX_PAYLOAD], 0)
+
+
+def edit_payload(found: dict[str, Any], kind: str, root: str, base: str) -> dict[str, Any]:
+    """Return the payload of an edit: its kind and its former path checked. Raises UsageError."""
+    said = kind or found.get("kind") or ChangeKind.MODIFIED.value
+    edited = {**found, "kind": one_of(ChangeKind, str(said), "kind of change").value}
+    if old := found.get("old_path"):
+        edited["old_path"] = project_path(root, str(old), base)
+    return edited
+
+
+def unknown_session(given: str, known: Iterable[str]) -> UsageError:
+    """Return the error for a session that nobody began, with the nearest one."""
+    nearest = did_you_mean(given, known, "`workbench episode list` shows the sessions that are known.")
+    return UsageError(f"there is no session {_short(given)}", hint=nearest)
+
+
+def _clean_object(value: Mapping[str, Any], room: list[int], depth: int) -> dict[str, Any]:
+    return {_clean(str(name), room, depth): _clean(inner, room, depth + 1) for name, inner in value.items()}
+
+
+def _clean(value: Any, room: list[int], depth: int) -> Any:
+    """Return a JSON value without secrets; `room` is how many characters may still come."""
+    room[0] -= len(value) if isinstance(value, str) else 8
+    if room[0] < 0 or depth > MAX_DEPTH:
+        raise UsageError(
+            f"the payload is larger than {MAX_PAYLOAD:,} characters or deeper than {MAX_DEPTH} levels",
+            hint="Record what matters of it: an event says what happened, not what was read.",
+        )
+    if isinstance(value, str):
+        return redact(_storable(value))
+    if isinstance(value, Mapping):
+        return _clean_object(value, room, depth)
+    if isinstance(value, list | tuple):
+        return [_clean(inner, room, depth + 1) for inner in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise UsageError(f"a payload cannot hold a {type(value).__name__}", hint="Give what JSON can hold.")
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+
+
+def _short(text: str) -> str:
+    return visible_line(text)[:60]
