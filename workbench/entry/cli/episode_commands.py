@@ -28,11 +28,20 @@ episode = LazyGroup(
     name="episode",
     help="Record what a session does, and show what was recorded: task, reads, edits, outcome.",
     lazy={
-        "start": Lazy(f"{_PLACE}.episode_commands:start", "Begin an episode: one task of one session."),
-        "event": Lazy(f"{_PLACE}.episode_commands:event", "Record what a session did: read, edit, decide."),
+        "start": Lazy(f"{_PLACE}.episode_commands:start", "Begin an episode and print its session's id."),
+        "event": Lazy(
+            f"{_PLACE}.episode_commands:event",
+            "Record what a session did, once for each file. Prints nothing.",
+        ),
         "end": Lazy(f"{_PLACE}.episode_commands:end", "End an episode and say how it went."),
-        "list": Lazy(f"{_PLACE}.episode_show_commands:list_", "List sessions, the newest first."),
-        "show": Lazy(f"{_PLACE}.episode_show_commands:show", "Show a session from its task to its outcome."),
+        "list": Lazy(
+            f"{_PLACE}.episode_show_commands:list_",
+            "List sessions, the newest first, and how many tell a whole story.",
+        ),
+        "show": Lazy(
+            f"{_PLACE}.episode_show_commands:show",
+            "Show a session from its task over its reads and edits to its outcome.",
+        ),
         "forget": Lazy(
             f"{_PLACE}.episode_commands:forget", "Take sessions out of everything that is learned from them."
         ),

@@ -55,7 +55,10 @@ COMMANDS = {
         f"{_PLACE}.episode_commands:episode",
         "Record what a session does, and show what was recorded: task, reads, edits, outcome.",
     ),
-    "feedback": Lazy(f"{_PLACE}.episode_commands:feedback", "Say how a session went, and why."),
+    "feedback": Lazy(
+        f"{_PLACE}.episode_commands:feedback",
+        "Judge a session, recorded or imported, whenever its result is seen.",
+    ),
     "rebuild": Lazy(
         f"{_PLACE}.index_commands:rebuild",
         "Make everything anew that can be: tables and indexes, from the journals and the files.",
