@@ -23,7 +23,7 @@ THREADS: Final = 2
 ATTACH_WRITING: Final = "ATTACH $path AS tables"
 ATTACH_READING: Final = "ATTACH $path AS tables (READ_ONLY)"
 
-_SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
+SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "memory_limit": MEMORY_LIMIT,
@@ -69,7 +69,7 @@ class Kept:
 
         if self._connection is None or self._process != os.getpid():
             self._process = os.getpid()
-            settings = {**_SETTINGS, "temp_directory": str(self._spill)}
+            settings = {**SETTINGS, "temp_directory": str(self._spill)}
             self._connection = duckdb.connect(":memory:", config=settings)
         return self._connection
 

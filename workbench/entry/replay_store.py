@@ -1,0 +1,89 @@
+"""Where replays are kept and written: the runs of a project, and rows as Parquet.
+
+With `bootstrap`, `storage` and `places` one of the modules that import `store`; it opens no index and no
+model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from store.location import locate
+from store.run_files import list_runs, open_run, put_run
+from workbench.entry.places import foreign_state, repository_at
+from workbench.errors import StoreError
+from workbench.records.replay import ReplayRun
+from workbench.replay.rows import row_batches
+from workbench.replay.runs import (
+    RunSummary,
+    decode_run,
+    decode_summary,
+    encode_run,
+    find_run,
+    run_of_document,
+)
+
+_FILE_SUFFIX = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A kept run: its id, the size of its file, and what its header says, or why it cannot be read."""
+
+    id: str
+    bytes: int
+    summary: RunSummary | None
+    fault: str = ""
+
+
+def runs_root(start: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the state directory of the project around a directory. Raises: StoreError."""
+    repository, _ = repository_at(start)
+    root = start.absolute() if repository is None else repository.root
+    return locate(root, environment, distrust=foreign_state(repository)).root
+
+
+def keep_run(root: Path, run: ReplayRun, *, spare: Collection[str] = ()) -> ReplayRun:
+    """Keep a run and return it under its id; `spare` are kept runs that must not be dropped for it.
+
+    Raises: StoreError, StoreBusy.
+    """
+    identifier, data = encode_run(run)
+    known = [one.id for one in list_runs(root)]
+    spared = {one for one in known if any(name and one.startswith(name) for name in spare)}
+    put_run(root, identifier, data, spare=spared)
+    return replace(run, id=identifier)
+
+
+def kept_runs(root: Path) -> list[Kept]:
+    """Return the runs kept in a state directory, the newest first. Raises: StoreError."""
+    found = []
+    for one in list_runs(root):
+        try:
+            with open_run(root, one.id) as file:
+                found.append(Kept(one.id, one.size, decode_summary(file)))
+        except StoreError as error:
+            found.append(Kept(one.id, one.size, None, error.message))
+    return found
+
+
+def load_run(root: Path, name: str) -> ReplayRun:
+    """Return the run that a name means: `last`, `last~1`, an id or its beginning, or a file of JSON.
+
+    Raises: UsageError if there is none; StoreError if it is damaged.
+    """
+    path = Path(name).expanduser()
+    if name.endswith(_FILE_SUFFIX) or (os.sep in name and path.exists()):
+        return run_of_document(path.read_bytes(), name)
+    with open_run(root, find_run(name, [one.id for one in list_runs(root)])) as file:
+        return decode_run(file)
+
+
+def write_parquet(path: Path, run: ReplayRun) -> None:
+    """Write the rows of a run as a Parquet file. Raises: StoreError."""
+    from store.replay_rows import write_rows
+
+    write_rows(path, row_batches(run))
