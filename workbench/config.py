@@ -109,7 +109,8 @@ class SessionsConfig:
 
     An edit of a success weighs `success_weight`, of a failure `failed_weight`, where 1 is one that nobody
     judged; a verdict counts half after `feedback_half_life` days, and none does for a file with fewer than
-    `feedback_min_samples` of them.
+    `feedback_min_samples` of them. With `archive` the transcripts that sessions are imported from are copied
+    into the project's state before their agent deletes them, `archive_mb` megabytes at most.
     """
 
     timeout_hours: Hours = 12.0
@@ -117,6 +118,8 @@ class SessionsConfig:
     failed_weight: Share = 0.5
     feedback_half_life: Days = 90.0
     feedback_min_samples: Positive = 3
+    archive: bool = True
+    archive_mb: Positive = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +231,8 @@ USER_ONLY = frozenset(
         "clipboard.mode",
         "clipboard.file",
         "store.metrics",
+        "sessions.archive",
+        "sessions.archive_mb",
         "rules.home",
         "rules.recheck",
         "rules.recheck_top",

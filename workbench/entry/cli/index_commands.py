@@ -12,6 +12,7 @@ from workbench.entry.bootstrap import Opened
 from workbench.entry.cli.frame import Group, command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.session import Session, session
+from workbench.entry.cli.session_commands import import_sessions
 from workbench.entry.storage import rebuild_tables, replace_artifacts
 from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
@@ -94,9 +95,9 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
         out.say(note)
 
 
-@click.group(name="import", cls=Group, examples=("workbench import git --all",))
+@click.group(name="import", cls=Group, examples=("workbench import git --all", "workbench import sessions"))
 def import_() -> None:
-    """Take in what happened before: the history of the repository."""
+    """Take in what happened before: the history of the repository, sessions of coding agents."""
 
 
 @command(name="git", examples=("workbench import git --limit 5000", "workbench import git --all --json"))
@@ -139,6 +140,7 @@ def import_git(limit: int | None, everything: bool) -> None:
 
 
 import_.add_command(import_git)
+import_.add_command(import_sessions)
 
 
 @command(examples=("workbench rebuild", "workbench rebuild --json"))

@@ -49,7 +49,11 @@ COMMANDS = {
         "Keep the index in step while files change, and say what changed; Ctrl-C ends it.",
     ),
     "import": Lazy(
-        f"{_PLACE}.index_commands:import_", "Take in what happened before: the history of the repository."
+        f"{_PLACE}.index_commands:import_",
+        "Take in what happened before: the history of the repository, sessions of coding agents.",
+    ),
+    "export": Lazy(
+        f"{_PLACE}.session_commands:export", "Write out what was recorded: the sessions of this project."
     ),
     "episode": Lazy(
         f"{_PLACE}.episode_commands:episode",

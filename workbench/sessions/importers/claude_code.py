@@ -1,7 +1,8 @@
 """Transcripts of Claude Code: `~/.claude/projects/<project>/<session>.jsonl`, sub-agents beside them.
 
-So far their tool calls. A sub-agent's calls are told twice, in its own file and as progress of the session
-that started it, and messages repeat after a compaction: a call of the same id is one.
+`events` yields their tool calls, `moments` everything. A sub-agent's calls are told twice, in its own
+file and as progress of the session that started it, and messages repeat after a compaction and in resumed
+sessions: a call of the same id is one, as is a prompt of the same uuid.
 """
 
 from __future__ import annotations
@@ -10,6 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from workbench.sessions.importers.moments import (
+    Interrupted,
+    Moment,
+    Passed,
+    Prompt,
+    Started,
+    Unknown,
+    Usage,
+)
+from workbench.sessions.importers.prompts import said_by_user
 from workbench.sessions.importers.transcripts import (
     Event,
     Outcome,
@@ -22,9 +33,20 @@ from workbench.sessions.importers.transcripts import (
 )
 
 AGENT = "claude"
+SOURCE = "claude_code"
 TYPES = frozenset(
     "user assistant system summary progress file-history-snapshot queue-operation attachment pr-link "
     "custom-title agent-name tag mode permission-mode last-prompt".split()
+)
+# Kinds of records that some version writes and that say nothing about tasks.
+_QUIET = TYPES - {"user", "assistant", "progress"} | frozenset(
+    "ai-title agent-color agent-setting saved_hook_context content-replacement marble-origami-commit "
+    "speculation-accept task-summary attribution-snapshot worktree-state file-history-delta".split()
+)
+_QUIET_BLOCKS = frozenset(
+    "thinking redacted_thinking text image document server_tool_use web_search_tool_result tool_reference "
+    "web_fetch_tool_result code_execution_tool_result mcp_tool_use mcp_tool_result container_upload fallback "
+    "search_result compaction".split()
 )
 _REJECTED = re.compile(
     r"user (?:doesn't|does not) want to (?:proceed|take this action)|tool use was rejected|"
@@ -34,6 +56,7 @@ _REJECTED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _HEAD = 600  # characters of a result that say what became of a call
+_USAGE = ("input_tokens", "cache_creation_input_tokens", "output_tokens")
 
 
 def belongs(record: Mapping[str, Any]) -> bool:
@@ -43,25 +66,124 @@ def belongs(record: Mapping[str, Any]) -> bool:
 
 def events(records: Iterable[Record | Unreadable]) -> Iterator[Event]:
     """Yield the tool calls and their results, in the order of the file."""
+    for moment in moments(records):
+        if isinstance(moment, (ToolUse, ToolResult, Unreadable)):
+            yield moment
+
+
+def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
+    """Yield what the records say, at least one moment a record."""
     for record in records:
         if isinstance(record, Unreadable):
             yield record
         else:
-            yield from _events(record.value, record.line, record.value, subagent=False)
+            yield from record_moments(record.value, record.line, record.value, subagent=False)
 
 
-def _events(
+def record_moments(
     value: Mapping[str, Any], line: int, outer: Mapping[str, Any], *, subagent: bool
-) -> Iterator[Event]:
-    if value.get("type") == "progress":
-        told = mapping(mapping(value.get("data")).get("message"))
-        if told and not subagent:
-            yield from _events(told, line, value, subagent=True)
+) -> Iterator[Moment]:
+    """Yield what a record says; `outer` is the record it was told in, itself if in none."""
+    match value.get("type"):
+        case "progress":
+            yield from _progress(value, line, subagent=subagent)
+        case "user" | "assistant" as role:
+            message = mapping(value.get("message"))
+            content = message.get("content")
+            helper = subagent or value.get("isSidechain") is True or bool(value.get("agentId"))
+            if isinstance(content, str):
+                content = [{"type": "text", "text": content}]
+            if not isinstance(content, list):
+                yield Unknown(line, f"a message of the {role} without content")
+                return
+            if role == "user":
+                yield from _user(value, content, line, helper=helper)
+            else:
+                yield from _usage(value, message, line)
+                yield from _calls(content, value, line, outer, helper=helper)
+        case str(kind) if kind in _QUIET:
+            yield Passed(line, kind, text(value.get("timestamp")))
+        case kind:
+            yield Unknown(line, f"a record of type {text(kind) or type(kind).__name__}")
+
+
+def _progress(value: Mapping[str, Any], line: int, *, subagent: bool) -> Iterator[Moment]:
+    data = mapping(value.get("data"))
+    told = mapping(data.get("message"))
+    agent, call = text(data.get("agentId")), text(value.get("parentToolUseID"))
+    if agent and call:
+        yield Started(agent, call, line)
+    if told and not subagent:
+        yield from record_moments(told, line, value, subagent=True)
+    else:
+        yield Passed(line, "progress", text(value.get("timestamp")))
+
+
+def _user(value: Mapping[str, Any], content: list[Any], line: int, *, helper: bool) -> Iterator[Moment]:
+    at = text(value.get("timestamp"))
+    texts: list[str] = []
+    for block in content:
+        match mapping(block):
+            case {"type": "tool_result", "tool_use_id": str(identifier), **rest}:
+                yield _result(identifier, rest, value, line)
+            case {"type": "text", "text": str(told)}:
+                texts.append(told)
+            case {"type": str(kind)} if kind in _QUIET_BLOCKS:
+                yield Passed(line, f"{kind} of the user", at)
+            case _ if isinstance(block, str):
+                texts.append(block)
+            case _:
+                yield Unknown(line, "a part of a user's message of unknown form")
+    if not texts:
+        if not content:
+            yield Passed(line, "empty message", at)
         return
-    content = mapping(value.get("message")).get("content")
-    if not isinstance(content, list):
-        return
-    helper = subagent or value.get("isSidechain") is True or bool(value.get("agentId"))
+    whole = "\n".join(texts)
+    if helper:
+        yield Passed(line, "task of a sub-agent", at)
+    elif value.get("isCompactSummary") is True or value.get("isVisibleInTranscriptOnly") is True:
+        yield Passed(line, "summary of a compaction", at)
+    else:
+        said = said_by_user(whole)
+        if said.interrupted:
+            yield Interrupted(line, at)
+        if value.get("isMeta") is True:
+            yield Passed(line, "put in by the agent or a hook", at)
+        elif said.text:
+            session = text(value.get("sessionId")) or text(value.get("session_id"))
+            yield Prompt(said.text, text(value.get("uuid")), at, session, text(value.get("cwd")), line)
+        elif not said.interrupted:
+            yield Passed(line, said.why_not, at)
+
+
+def _result(identifier: str, block: Mapping[str, Any], value: Mapping[str, Any], line: int) -> ToolResult:
+    more = mapping(value.get("toolUseResult"))
+    told = _text_of(block.get("content"))
+    return ToolResult(
+        identifier,
+        _outcome(block),
+        line,
+        told=told,
+        created=more.get("type") == "create" and bool(more.get("filePath")),
+        at=text(value.get("timestamp")),
+        agent_id=text(more.get("agentId")),
+    )
+
+
+def _usage(value: Mapping[str, Any], message: Mapping[str, Any], line: int) -> Iterator[Moment]:
+    usage = mapping(message.get("usage"))
+    numbers = [usage.get(name) for name in _USAGE]
+    tokens = sum(number for number in numbers if type(number) is int and 0 <= number < 1 << 40)
+    if tokens:
+        yield Usage(text(message.get("id")) or text(value.get("uuid")), tokens, line)
+
+
+def _calls(
+    content: list[Any], value: Mapping[str, Any], line: int, outer: Mapping[str, Any], *, helper: bool
+) -> Iterator[Moment]:
+    at = text(value.get("timestamp")) or text(outer.get("timestamp"))
+    if not content:
+        yield Passed(line, "empty message", at)
     for block in content:
         match mapping(block):
             case {"type": "tool_use", "name": str(name), **rest} if name:
@@ -70,7 +192,7 @@ def _events(
                     id=text(rest.get("id")),
                     tool=name,
                     input=given if isinstance(given, dict) else {"input": given},
-                    at=text(value.get("timestamp")) or text(outer.get("timestamp")),
+                    at=at,
                     session=text(outer.get("sessionId")) or text(value.get("sessionId")),
                     cwd=text(value.get("cwd")) or text(outer.get("cwd")),
                     agent=AGENT,
@@ -78,17 +200,23 @@ def _events(
                     line=line,
                 )
             case {"type": "tool_result", "tool_use_id": str(identifier), **rest}:
-                yield ToolResult(identifier, _outcome(rest), line)
+                yield _result(identifier, rest, value, line)
+            case {"type": str(kind)} if kind in _QUIET_BLOCKS:
+                yield Passed(line, f"{kind} of the agent", at)
+            case _ if isinstance(block, str):
+                yield Passed(line, "text of the agent", at)
+            case _:
+                yield Unknown(line, "a part of an agent's message of unknown form")
 
 
 def _outcome(result: Mapping[str, Any]) -> Outcome:
     if result.get("is_error") is not True:
         return Outcome.RAN
-    return Outcome.REJECTED if _REJECTED.search(_head(result.get("content"))) else Outcome.FAILED
+    return Outcome.REJECTED if _REJECTED.search(_text_of(result.get("content"))[:_HEAD]) else Outcome.FAILED
 
 
-def _head(content: object) -> str:
-    """Return the beginning of a result's text."""
+def _text_of(content: object) -> str:
+    """Return a result's text; of many blocks the first."""
     if isinstance(content, list):
-        content = " ".join(text(mapping(block).get("text")) for block in content[:4])
-    return text(content)[:_HEAD]
+        content = " ".join(text(mapping(block).get("text")) for block in content[:16])
+    return text(content)

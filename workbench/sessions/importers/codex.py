@@ -1,7 +1,8 @@
 """Rollouts of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`.
 
-So far their tool calls, of the log that the model sees (`response_item`); the log that the screen replays
-tells them a second time and is passed over. Older rollouts have the items without an envelope.
+`events` yields their tool calls, `moments` everything: of the log that the model sees (`response_item`)
+the calls and the prompts, of the log that the screen replays the prompts a second time, which
+`Prompt.channel` tells apart. Older rollouts have the items without an envelope.
 """
 
 from __future__ import annotations
@@ -9,8 +10,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from workbench.sessions.importers.moments import (
+    Interrupted,
+    Moment,
+    Passed,
+    Prompt,
+    Setting,
+    Unknown,
+    Usage,
+)
+from workbench.sessions.importers.prompts import said_by_user
 from workbench.sessions.importers.transcripts import (
     Event,
     Outcome,
@@ -23,6 +35,7 @@ from workbench.sessions.importers.transcripts import (
 )
 
 AGENT = "codex"
+SOURCE = "codex"
 TYPES = frozenset("session_meta turn_context response_item event_msg compacted".split())
 _ITEMS = frozenset(
     "message reasoning function_call function_call_output custom_tool_call custom_tool_call_output "
@@ -46,38 +59,149 @@ def belongs(record: Mapping[str, Any]) -> bool:
 
 def events(records: Iterable[Record | Unreadable]) -> Iterator[Event]:
     """Yield the tool calls and their results, in the order of the file."""
-    session, cwd = "", ""
-    helper = False
+    for moment in moments(records):
+        if isinstance(moment, (ToolUse, ToolResult, Unreadable)):
+            yield moment
+
+
+def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
+    """Yield what the records say, at least one moment a record."""
+    setting = Setting("", "", 0)
     for record in records:
         if isinstance(record, Unreadable):
             yield record
             continue
-        payload = mapping(record.value.get("payload")) or record.value
-        kind = record.value.get("type")
-        if kind == "session_meta":
-            session = text(payload.get("id")) or session
-            helper = (
-                "subagent" in mapping(payload.get("source")) or payload.get("thread_source") == "subagent"
-            )
-        if kind in ("session_meta", "turn_context"):
-            cwd = text(payload.get("cwd")) or cwd
-        elif kind != "event_msg":
-            at = text(record.value.get("timestamp"))
-            yield from _item(payload, record.line, at, session, cwd, helper)
+        value, line = record.value, record.line
+        payload = mapping(value.get("payload")) or ({} if "payload" in value else value)
+        at = text(value.get("timestamp"))
+        match value.get("type"):
+            case "session_meta":
+                if setting.session and text(payload.get("id")) != setting.session:
+                    # A forked session begins with the records of the one it comes from.
+                    setting = replace(setting, root_session=text(payload.get("id")) or setting.root_session)
+                    yield setting
+                else:
+                    setting = _session(payload, setting, line)
+                    yield setting
+            case "turn_context":
+                setting = _turn(payload, setting, line)
+                yield setting
+            case "event_msg":
+                yield from _shown(payload, setting, line, at)
+            case "compacted":
+                yield Passed(line, "summary of a compaction", at)
+            case None if "id" in value and "timestamp" in value and "payload" not in value:
+                setting = _session(value, setting, line)  # the first line of older rollouts
+                yield setting
+            case "response_item" | None:
+                yield from _item(payload, setting, line, at)
+            case str(kind) if "payload" not in value and kind in _ITEMS:
+                yield from _item(payload, setting, line, at)
+            case kind:
+                yield Unknown(line, f"a record of type {text(kind) or type(kind).__name__}")
 
 
-def _item(
-    item: Mapping[str, Any], line: int, at: str, session: str, cwd: str, helper: bool
-) -> Iterator[Event]:
+def _session(payload: Mapping[str, Any], before: Setting, line: int) -> Setting:
+    source = mapping(payload.get("source")).get("subagent")
+    spawned = mapping(mapping(source).get("thread_spawn"))
+    helper = source is not None or payload.get("thread_source") == "subagent"
+    session = text(payload.get("id")) or before.session
+    return Setting(
+        session=session,
+        cwd=text(payload.get("cwd")) or before.cwd,
+        line=line,
+        roots=before.roots,
+        repository=text(mapping(payload.get("git")).get("repository_url")),
+        root_session=text(payload.get("forked_from_id")) or session,
+        parent=(text(spawned.get("parent_thread_id")) or "unknown") if helper else "",
+    )
+
+
+def _turn(payload: Mapping[str, Any], before: Setting, line: int) -> Setting:
+    roots = payload.get("workspace_roots")
+    return replace(
+        before,
+        cwd=text(payload.get("cwd")) or before.cwd,
+        roots=tuple(map(text, roots)) if isinstance(roots, list) else before.roots,
+        line=line,
+    )
+
+
+def _shown(payload: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
+    match payload.get("type"):
+        case "user_message":
+            yield from _said(text(payload.get("message")), setting, line, at, "screen")
+        case "turn_aborted":
+            yield Interrupted(line, at)
+        case "token_count":
+            totals = mapping(mapping(payload.get("info")).get("total_token_usage"))
+            spent, cached = totals.get("total_tokens"), totals.get("cached_input_tokens", 0)
+            if type(spent) is int and type(cached) is int and 0 <= cached <= spent < 1 << 40:
+                yield Usage("", spent - cached, line, total=True)
+            else:
+                yield Passed(line, "count of tokens", at)
+        case str(kind):
+            yield Passed(line, f"screen: {kind}", at)
+        case _:
+            yield Unknown(line, "a line of the screen's log without a type")
+
+
+def _said(told: str, setting: Setting, line: int, at: str, channel: str) -> Iterator[Moment]:
+    said = said_by_user(told)
+    if said.interrupted and channel == "model":
+        yield Interrupted(line, at)
+    if said.text and not setting.parent:
+        yield Prompt(said.text, "", at, setting.session, setting.cwd, line, channel)
+    elif not said.interrupted or channel != "model":
+        yield Passed(line, "task of a sub-agent" if said.text else said.why_not or "interruption", at)
+
+
+def _item(item: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
     identifier = text(item.get("call_id")) or text(item.get("id"))
     match item.get("type"):
         case "function_call" | "custom_tool_call" | "local_shell_call" as kind:
             name = text(item.get("name")) or ("local_shell" if kind == "local_shell_call" else "")
             if name:
                 given = _input(item)
-                yield ToolUse(identifier, name, given, at, session, cwd, AGENT, helper, line)
+                helper = bool(setting.parent)
+                yield ToolUse(identifier, name, given, at, setting.session, setting.cwd, AGENT, helper, line)
+            else:
+                yield Unknown(line, "a call of a tool without a name")
         case "function_call_output" | "custom_tool_call_output":
-            yield ToolResult(identifier, _outcome(item.get("output")), line)
+            told = _told(item.get("output"))
+            yield ToolResult(identifier, _outcome(item.get("output")), line, told=told, at=at)
+        case "message" if item.get("role") == "user":
+            yield from _message(item.get("content"), setting, line, at)
+        case "message":
+            yield Passed(line, f"message of the {text(item.get('role')) or 'agent'}", at)
+        case str(kind) if kind:
+            yield Passed(line, kind, at)
+        case _:
+            yield Unknown(line, "an item without a type")
+
+
+def _message(content: object, setting: Setting, line: int, at: str) -> Iterator[Moment]:
+    """Yield what the parts of a message in the user's name say: others' words stand in parts of their own."""
+    if isinstance(content, str):
+        content = [{"text": content}]
+    if not isinstance(content, list):
+        yield Unknown(line, "a message of the user without content")
+        return
+    own, others = [], []
+    for part in content:
+        told = mapping(part).get("text")
+        said = said_by_user(told) if isinstance(told, str) else None
+        if said is not None and said.text:
+            own.append(told)
+        else:
+            others.append(said.why_not or "interruption" if said is not None else "picture of the user")
+            if said is not None and said.interrupted:
+                yield Interrupted(line, at)
+    yield from (Passed(line, why, at) for why in others)
+    if own:
+        yield from _said("\n".join(map(str, own)), setting, line, at, "model")
+    elif not others:
+        yield Passed(line, "empty message", at)
 
 
 def _input(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -98,10 +222,29 @@ def _input(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"input": given}
 
 
+def _told(output: object) -> str:
+    """Return an output's text: a text, a JSON text, or content blocks."""
+    if isinstance(output, dict):
+        return text(output.get("output")) or text(output.get("content"))
+    if isinstance(output, list):
+        return " ".join(text(mapping(block).get("text")) for block in output[:16])
+    told = text(output)
+    if told.startswith("{"):
+        try:
+            inner = json.loads(told)
+        except (ValueError, RecursionError):
+            return told
+        return text(mapping(inner).get("output")) or told
+    return told
+
+
 def _outcome(output: object) -> Outcome:
     """Return what became of a call by its output: a text, a JSON text, or content blocks."""
     if isinstance(output, dict):
-        output = json.dumps(output)
+        try:
+            output = json.dumps(output)
+        except RecursionError:
+            return Outcome.UNKNOWN
     if isinstance(output, list):
         output = " ".join(text(mapping(block).get("text")) for block in output[:4])
     told = text(output)

@@ -1,14 +1,14 @@
 """Transcripts of coding agents as typed events, read line by line whatever is in them.
 
-The base of the readers of each agent's format: a file of any size is streamed, a line that is no record is an
-event of its own that names the place, and what is told twice comes once.
+The base of the readers of each agent's format: a file of any size is streamed, a line that is no record
+is an event of its own that names the place, and what is told twice comes once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -45,11 +45,19 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to the call of the same id."""
+    """The answer to the call of the same id.
+
+    `told` is the beginning and the end of its text, `created` whether a file was made that was not there,
+    `at` when it came, and `agent_id` the sub-agent that was started.
+    """
 
     id: str
     outcome: Outcome
     line: int = 0
+    told: str = field(default="", compare=False)
+    created: bool = field(default=False, compare=False)
+    at: str = field(default="", compare=False)
+    agent_id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +92,11 @@ def read_records(path: Path) -> Iterator[Record | Unreadable]:
                 continue
             text = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
             if text.strip(b" \t\r\n\0"):
-                yield _record(number, text)
+                yield decode_record(number, text)
 
 
-def _record(number: int, raw: bytes) -> Record | Unreadable:
+def decode_record(number: int, raw: bytes) -> Record | Unreadable:
+    """Return the object of the line `number`, or why there is none."""
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

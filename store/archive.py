@@ -1,0 +1,149 @@
+"""Copies of files that others delete: compressed, named by their content, up to a size in all.
+
+Each copy is written whole before its name appears, readable by its owner alone. When there is no room the
+oldest copies go. What a copy is a copy of stands in an index beside them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+
+from store.files import PRIVATE_FILE, private_dir, sync_data, translated, write_atomic
+from workbench.records.ids import new_id
+
+DIRECTORY: Final = "archive"
+_INDEX: Final = "index.json"
+_SUFFIX: Final = ".jsonl.gz"
+_LEVEL: Final = 4
+_BLOCK: Final = 1 << 20
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A copy of the file `path`: its name here, the file's size and time of change (ns), the copy's bytes."""
+
+    path: str
+    name: str
+    size: int
+    changed: int
+    stored: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to copy, as it was found."""
+
+    path: str
+    size: int
+    changed: int
+    open: Callable[[], IO[bytes]]
+
+
+class Archive:
+    """Copies below `<state>/archive`, at most `max_bytes` in all. One process at a time writes."""
+
+    def __init__(self, root: Path, max_bytes: int) -> None:
+        self.root = root / DIRECTORY
+        self.max_bytes = max_bytes
+        self.dropped = 0
+        self.refused = 0
+
+    def copies(self) -> tuple[Copy, ...]:
+        """Return all copies, oldest first; none where there is no readable index."""
+        try:
+            found = msgspec.json.decode((self.root / _INDEX).read_bytes(), type=list[Copy])
+        except (OSError, msgspec.MsgspecError):
+            return ()
+        return tuple(sorted(found, key=lambda copy: copy.order))
+
+    def open(self, copy: Copy) -> IO[bytes]:
+        """Open a copy's content. Raises: OSError."""
+        return gzip.open(self.root / copy.name, "rb")  # type: ignore[return-value]
+
+    def keep(self, sources: list[Source]) -> dict[str, str]:
+        """Copy the files that changed since their copies were made; return the copies' names by path.
+
+        A file's former copy goes when the new one is there. Raises: StoreError.
+        """
+        held = {copy.path: copy for copy in self.copies()}
+        order = max((copy.order for copy in held.values()), default=0)
+        for source in sources:
+            before = held.get(source.path)
+            if before is not None and (before.size, before.changed) == (source.size, source.changed):
+                continue
+            order += 1
+            made = self._copy(source, order)
+            if made is None:
+                self.refused += 1
+                continue
+            if before is not None and before.size > source.size:  # another file took its place
+                aside = f"{before.path}@{before.order}"
+                held[aside] = Copy(
+                    aside, before.name, before.size, before.changed, before.stored, before.order
+                )
+            held[source.path] = made
+        self._settle(held)
+        return {source.path: held[source.path].name for source in sources if source.path in held}
+
+    def _copy(self, source: Source, order: int) -> Copy | None:
+        """Write a copy; None if it is more than fits at all."""
+        private_dir(self.root)
+        temporary = self.root / f".{new_id()}.tmp"
+        digest = hashlib.sha256()
+        with translated(f"archiving {source.path}"):
+            try:
+                descriptor = os.open(
+                    temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE
+                )
+                with os.fdopen(descriptor, "wb") as file:
+                    with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed:
+                        for block in _blocks(source):
+                            digest.update(block)
+                            packed.write(block)
+                    file.flush()
+                    sync_data(file.fileno())
+                    stored = os.fstat(file.fileno()).st_size
+                if stored > self.max_bytes:
+                    return None
+                name = digest.hexdigest() + _SUFFIX
+                os.replace(temporary, self.root / name)
+            finally:
+                temporary.unlink(missing_ok=True)
+        return Copy(source.path, name, source.size, source.changed, stored, order)
+
+    def _settle(self, held: dict[str, Copy]) -> None:
+        """Let the oldest copies go until the rest fits, write the index, and remove what it does not name."""
+        room = sum({copy.name: copy.stored for copy in held.values()}.values())
+        for copy in sorted(held.values(), key=lambda copy: copy.order):
+            if room <= self.max_bytes:
+                break
+            del held[copy.path]
+            self.dropped += 1
+            room = sum({copy.name: copy.stored for copy in held.values()}.values())
+        if not held and not self.root.is_dir():
+            return
+        rows = sorted(held.values(), key=lambda copy: copy.order)
+        write_atomic(self.root / _INDEX, msgspec.json.encode(rows))
+        named = {copy.name for copy in rows}
+        for path in self.root.glob(f"*{_SUFFIX}"):
+            if path.name not in named:
+                with suppress(FileNotFoundError):
+                    path.unlink()
+
+
+def _blocks(source: Source) -> Iterator[bytes]:
+    """Yield a file's content up to the size it was found with: what is being appended comes the next time."""
+    left = source.size
+    with source.open() as file:
+        while left > 0 and (block := file.read(min(_BLOCK, left))):
+            left -= len(block)
+            yield block

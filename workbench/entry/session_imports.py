@@ -1,0 +1,164 @@
+"""Where imports of sessions meet the store: the project's work trees and addresses, journal, archive.
+
+With `bootstrap`, `storage` and `places` the only modules that import `store`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from store.archive import Archive, Source
+from store.git_process import run as run_git
+from store.git_repository import Repository
+from workbench.config import SessionsConfig
+from workbench.entry.bootstrap import OpenedWorkspace
+from workbench.errors import GitError, UsageError
+from workbench.plan.intent import parse_intent
+from workbench.ports import Entry
+from workbench.sessions.importers.importing import Importer, ImportStore, Progress, Report, Wanted
+from workbench.sessions.importers.ledger import load_seen
+from workbench.sessions.importers.places import (
+    Places,
+    Transcript,
+    find_files,
+    project_transcripts,
+    same_address,
+    transcript,
+)
+from workbench.sessions.remember import STREAM
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, and what became of the archive: copies that went for room, files too big for it."""
+
+    report: Report
+    dropped: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSessions:
+    """How many sessions were imported so far, and how many files are archived, in how many bytes."""
+
+    sessions: int
+    archived: int
+    archived_bytes: int
+
+
+def import_sessions(
+    opened: OpenedWorkspace,
+    sessions: SessionsConfig,
+    paths: Sequence[Path],
+    wanted: Wanted,
+    *,
+    archived: bool = False,
+    environment: Mapping[str, str] = os.environ,
+    progress: Progress | None = None,
+) -> Imported:
+    """Import the sessions of a project from files and directories; without any from where agents keep them.
+
+    With `archived` from the copies that earlier imports made. Raises: UsageError for a path that does not
+    exist, StoreError.
+    """
+    places = project_places(opened.root, opened.repository)
+    archive = Archive(opened.location.root, sessions.archive_mb << 20)
+    missing: list[str] = []
+    if archived:
+        files = [
+            Transcript(Path(copy.path), copy.size, copy.changed, partial(archive.open, copy))
+            for copy in archive.copies()
+        ]
+    else:
+        files = list(_found(paths, places, environment, missing))
+    keeps = sessions.archive and not archived and not wanted.dry_run
+    adapters = opened.workspace.adapters
+    store = ImportStore(
+        project_id=adapters.project_id,
+        places=places,
+        journal=opened.journal,
+        latest=adapters.latest,
+        publish=adapters.publish,
+        lock=adapters.lock,
+        understand=partial(parse_intent, project_id=adapters.project_id),
+        now=adapters.now,
+        archive=partial(_archive, archive) if keeps else None,
+    )
+    report = Importer(store, wanted).run(files, progress)
+    if missing:
+        report.skipped["files that went away or cannot be read"] += len(missing)
+        report.notes += missing
+    return Imported(report, archive.dropped, archive.refused)
+
+
+def imported_sessions(opened: OpenedWorkspace) -> ImportedSessions:
+    """Return what was imported so far, and change nothing."""
+    copies = Archive(opened.location.root, 0).copies()
+    seen = load_seen(opened.workspace.adapters.latest)
+    stored = {copy.name: copy.stored for copy in copies}
+    return ImportedSessions(sum(one.tasks > 0 for one in seen.values()), len(copies), sum(stored.values()))
+
+
+def session_entries(opened: OpenedWorkspace) -> Iterator[Entry]:
+    """Yield the entries of the stream of sessions. Raises: JournalError."""
+    return (entry for _, entry in opened.journal.read(STREAM))
+
+
+def project_places(root: Path, repository: Repository | None) -> Places:
+    """Return the directories that are a project: its root, its other work trees, links resolved or not."""
+    roots = [str(root), str(root.resolve())]
+    addresses: set[str] = set()
+    if repository is not None:
+        with _without_git():
+            lines = _git_lines(root, "worktree", "list", "--porcelain")
+            roots += [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")]
+        with _without_git():
+            addresses = {
+                address
+                for line in _git_lines(root, "config", "--get-regexp", r"^remote\..*\.url$")
+                if (address := same_address(line.partition(" ")[2]))
+            }
+    return Places(tuple(dict.fromkeys(path.replace("\\", "/") for path in roots)), frozenset(addresses))
+
+
+@contextmanager
+def _without_git() -> Iterator[None]:
+    """Go on where git has no answer: sessions are then found by the project's root alone."""
+    try:
+        yield
+    except GitError:
+        return
+
+
+def _git_lines(root: Path, *arguments: str) -> list[str]:
+    return run_git(root, arguments).decode("utf-8", "surrogateescape").splitlines()
+
+
+def _found(
+    paths: Sequence[Path], places: Places, environment: Mapping[str, str], missing: list[str]
+) -> Iterator[Transcript]:
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path} does not exist", hint="Give a transcript or a directory of them.")
+    home = Path(environment.get("HOME") or Path.home())
+    found = find_files(paths) if paths else project_transcripts(places.roots, home, environment)
+    for path in found:
+        try:
+            yield transcript(path.absolute())
+        except OSError as error:
+            missing.append(f"{path}: {error.strerror}")
+
+
+def _archive(archive: Archive, files: Sequence[Transcript]) -> Mapping[str, str]:
+    return archive.keep(
+        [
+            Source(str(file.path), file.size, file.changed, file.open)
+            for file in files
+            if file.path.suffix != ".gz"  # such as another archive's copies
+        ]
+    )

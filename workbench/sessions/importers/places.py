@@ -1,0 +1,194 @@
+"""Where transcripts are on this machine, which files make one session, and which paths are the project's.
+
+Claude Code keeps a directory for each working directory, Codex one for each day; both have a variable
+that moves them. Sub-agents' files belong to the session that started them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from workbench.sessions.importers.touched import absolute
+from workbench.sessions.importers.trimming import open_transcript
+
+_SLUG = re.compile(r"[^A-Za-z0-9]")
+_SLUG_LENGTH = 200  # characters; longer names are cut and get a hash
+_WORKTREE = re.compile(r"(?:\.claude/worktrees|\.worktrees|\.codex/worktrees|\.cursor/worktrees)/[^/]+/(.+)")
+_INTERNAL = (".git/", ".workbench/")
+_ADDRESS = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^:/]+)(?::\d+)?[:/]+(.+?)(?:\.git)?/*\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A file to read: its name, its size and time of change (ns), and how it is opened."""
+
+    path: Path
+    size: int
+    changed: int
+    open: Callable[[], IO[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The files of one session: its own, and those of its sub-agents."""
+
+    main: Transcript
+    agents: tuple[Transcript, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What is the project: the absolute directories of its work trees, and its repository's addresses."""
+
+    roots: tuple[str, ...]
+    repositories: frozenset[str] = frozenset()
+
+
+def transcript(path: Path) -> Transcript:
+    """Return a file on disk. Raises: OSError if it is not there."""
+    status = path.stat()
+    return Transcript(path, status.st_size, status.st_mtime_ns, lambda: open_transcript(path))
+
+
+def project_transcripts(roots: Sequence[str], home: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the files in which a project's sessions may be: those of Claude Code by its directories' names.
+
+    All of Codex' are returned: what they belong to stands inside. Raises: OSError.
+    """
+    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    slugs = [_SLUG.sub("-", root)[:_SLUG_LENGTH] for root in roots]
+    found: list[Path] = []
+    if claude.is_dir():
+        for directory in sorted(claude.iterdir()):
+            if directory.is_dir() and any(
+                directory.name == slug or directory.name.startswith(f"{slug}-") for slug in slugs
+            ):
+                found += sorted(path for path in directory.rglob("*.jsonl") if path.is_file())
+    for name in ("sessions", "archived_sessions"):
+        if (codex / name).is_dir():
+            found += sorted(path for path in (codex / name).rglob("*.jsonl") if path.is_file())
+    return tuple(found)
+
+
+def find_files(places: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the files given and the transcripts below directories given, each once, in order.
+
+    Raises: OSError.
+    """
+    found: dict[Path, None] = {}
+    for place in places:
+        if place.is_dir():
+            below = (path for pattern in ("*.jsonl", "*.jsonl.gz") for path in place.rglob(pattern))
+            found.update(dict.fromkeys(sorted(path for path in below if path.is_file())))
+        else:
+            found[place] = None
+    return tuple(found)
+
+
+def grouped(
+    files: Iterable[Transcript], parent_of: Callable[[Transcript], str], id_of: Callable[[Transcript], str]
+) -> tuple[tuple[Group, ...], tuple[Transcript, ...]]:
+    """Return the sessions in order, and the sub-agents' files whose session is not among them.
+
+    `id_of` gives the session of a file and `parent_of` the one whose sub-agent wrote it, empty if none.
+    """
+    mains: dict[str, Transcript] = {}
+    helpers: list[tuple[Transcript, str]] = []
+    for file in files:
+        parent = parent_of(file)
+        if parent:
+            helpers.append((file, parent))
+        else:
+            mains[str(file.path)] = file
+    by_name = {file.path.name.split(".jsonl")[0]: key for key, file in mains.items()}
+    missing = {parent for _, parent in helpers} - by_name.keys()
+    if missing:
+        for key, file in mains.items():
+            session = id_of(file)
+            if session in missing:
+                by_name.setdefault(session, key)
+    agents: dict[str, list[Transcript]] = {}
+    lost = []
+    for file, parent in helpers:
+        if parent in by_name:
+            agents.setdefault(by_name[parent], []).append(file)
+        else:
+            lost.append(file)
+    groups = tuple(Group(file, tuple(agents.get(key, ()))) for key, file in mains.items())
+    return groups, tuple(lost)
+
+
+def agent_directory_session(path: Path) -> str:
+    """Return the session that a sub-agent's file is kept under (`<session>/subagents/…`), empty if none."""
+    parts = path.parts[:-1]
+    if "subagents" in parts and path.name.startswith("agent-"):
+        place = len(parts) - 1 - parts[::-1].index("subagents")
+        return parts[place - 1] if place else ""
+    return ""
+
+
+def relative(path: str, roots: Sequence[str]) -> str | None:
+    """Return an absolute path relative to the root it lies below, None if it is none of the project's files.
+
+    A file of a work tree that an agent keeps inside of the project has the name it has in the project.
+    """
+    best = ""
+    for root in roots:
+        if (path.startswith(root.rstrip("/") + "/")) and len(root) > len(best):
+            best = root
+    if not best:
+        return None
+    inside = path[len(best.rstrip("/")) + 1 :]
+    worktree = _WORKTREE.fullmatch(inside)
+    inside = worktree[1] if worktree is not None else inside
+    if not inside or inside.startswith(_INTERNAL) or "\0" in inside or "/../" in f"/{inside}/":
+        return None
+    try:
+        inside.encode("utf-8")
+    except UnicodeEncodeError:
+        return None
+    return inside
+
+
+def is_inside(directory: str, roots: Sequence[str]) -> bool:
+    """Whether a directory is one of the roots or below one."""
+    place = absolute(directory, "")
+    return any(place == root.rstrip("/") or place.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def same_address(address: str) -> str:
+    """Return a repository's address in the one form that all ways of writing it share: `host/owner/name`."""
+    found = _ADDRESS.match(address.strip())
+    return f"{found[1]}/{found[2]}".casefold() if found is not None else ""
+
+
+def session_roots(
+    roots: Iterable[str], repository: str, directories: Iterable[str], places: Places
+) -> list[str]:
+    """Return the directories that are the project in a session: known ones, and where a clone of it was."""
+    found = list(places.roots)
+    address = same_address(repository) if repository else ""
+    if address and address in places.repositories:
+        told = [absolute(root, "") for root in roots]
+        first = next(iter(directories), "")
+        found += told or ([absolute(first, "")] if first else [])
+    return list(dict.fromkeys(found))
+
+
+def expanded_roots(patterns: Iterable[str], directories: Iterable[str]) -> Iterator[str]:
+    """Yield the roots that patterns name: a directory, or one with `*` for parts of a name in it."""
+    for pattern in patterns:
+        pattern = absolute(pattern, "")
+        if "*" not in pattern:
+            yield pattern
+            continue
+        regex = re.compile("[^/]*".join(re.escape(part) for part in pattern.split("*")))
+        for directory in directories:
+            found = regex.match(absolute(directory, ""))
+            if found is not None:
+                yield found[0]

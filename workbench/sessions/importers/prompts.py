@@ -1,0 +1,111 @@
+"""Which texts in the user's name the user wrote: without what agents, hooks and commands put there.
+
+Slash commands, hook injections, caveats, reminders, outputs of local commands and summaries of
+compactions are no prompts. What the user adds to a command of their own is one: the words are theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MIN_WORDS = 4  # of a command's arguments that say a task
+
+_TAGS = (
+    "system-reminder|local-command-caveat|local-command-stdout|local-command-stderr|bash-input|bash-stdout|"
+    "bash-stderr|task-notification|user-prompt-submit-hook|ide_opened_file|ide_selection|ide_diagnostics|"
+    "post-tool-use-hook|session-start-hook|new-diagnostics|teammate-message|environment_context|"
+    "user_instructions|user_shell_command|permissions instructions|collaboration_mode|"
+    "apps_instructions|skills_instructions|plugins_instructions|skill|subagent_notification|INSTRUCTIONS"
+)
+_OPENING = re.compile(rf"<({_TAGS})(?:\s[^>]*)?>", re.IGNORECASE)
+_INTERRUPTED = re.compile(r"\s*(?:\[Request interrupted by user[^\]]*\]|<turn_aborted>)", re.IGNORECASE)
+_COMMAND = re.compile(r"<command-(name|message|args|contents)>(.*?)</command-\1>", re.DOTALL)
+_SUMMARIES = (
+    "This session is being continued from a previous conversation",
+    "Another language model started to solve this problem",
+)
+_SPOKEN_FOR = (
+    "Caveat: The messages below were generated",
+    "# AGENTS.md instructions for",
+    "Stop hook feedback:",
+    "PreToolUse:",
+    "PostToolUse:",
+    "Warning: apply_patch was requested",
+    "Your task is to create a detailed summary of the conversation",
+)
+_EDITOR = re.compile(
+    r"\A# Context from my IDE setup:.*?^#+ My request for Codex:\s*", re.DOTALL | re.MULTILINE
+)
+_PICTURE = re.compile(r"\[Image(?: #\d+|: [^\]\n]*)?\]|<image>.*?</image>|</?image[^>]*>", re.DOTALL)
+_POINTER = re.compile(r"^Read the output file to retrieve the result:.*$", re.MULTILINE)
+_BUILT_IN = frozenset(
+    "add-dir agents allowed-tools bashes bug clear color compact config context continue cost doctor exit "
+    "effort export fast feedback fork help hooks ide init install install-github-app keybindings login "
+    "logout "
+    "mcp memory model new output-style passes permissions plugin privacy-settings quit rate-limit-options "
+    "release-notes reload-plugins remote-control rename reset resume rewind sandbox settings skills stats "
+    "status statusline stickers tasks teleport terminal-setup theme todos upgrade usage vim".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text in the user's name: what the user wrote (empty if nothing), or why it is no prompt."""
+
+    text: str = ""
+    why_not: str = ""
+    interrupted: bool = False
+
+
+def said_by_user(text: str) -> Said:
+    """Return what of a text is the user's own."""
+    if _INTERRUPTED.match(text):
+        rest = _INTERRUPTED.sub("", text, count=1).partition("</turn_aborted>")
+        own = (rest[2] if rest[1] else "" if "<turn_aborted>" in text else rest[0]).strip()
+        return Said(own, "" if own else "interruption", interrupted=True)
+    head = text.lstrip()[:200]
+    if head.startswith(_SUMMARIES):
+        return Said(why_not="summary of a compaction")
+    if head.startswith(_SPOKEN_FOR):
+        return Said(why_not="put in by the agent or a hook")
+    if "<command-name>" in text:
+        return _of_command(text)
+    own = _without_injections(_EDITOR.sub("", text))
+    if "<task-notification" in text:
+        own = _POINTER.sub("", own)
+    own = _PICTURE.sub(" ", own).strip()
+    if own:
+        return Said(own)
+    return Said(why_not="picture" if _PICTURE.search(text) else "put in by the agent or a hook")
+
+
+def _without_injections(text: str) -> str:
+    """Return the text without what stands in known tags; one that never ends counts only at the beginning."""
+    kept, at = [], 0
+    unclosed: set[str] = set()
+    folded = text.casefold() if text.isascii() else text
+    while (opening := _OPENING.search(text, at)) is not None:
+        name = opening[1].casefold()
+        closing = f"</{name.split()[0] if name.startswith('permissions') else name}"
+        end = -1 if name in unclosed else folded.find(closing, opening.end())
+        kept.append(text[at : opening.start()])
+        if end < 0:
+            unclosed.add(name)
+            if not text[: opening.start()].strip():
+                return ""
+            kept.append(opening[0])
+            at = opening.end()
+            continue
+        close = text.find(">", end)
+        at = len(text) if close < 0 else close + 1
+    return "".join((*kept, text[at:]))
+
+
+def _of_command(text: str) -> Said:
+    parts = {name: inner.strip() for name, inner in _COMMAND.findall(text)}
+    name = parts.get("name", "").lstrip("/")
+    arguments = _without_injections(parts.get("args", "")).strip()
+    if name in _BUILT_IN or len(re.findall(r"\w{2,}", arguments)) < MIN_WORDS or arguments.startswith("-"):
+        return Said(why_not="slash command")
+    return Said(arguments)

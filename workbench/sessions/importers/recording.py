@@ -1,0 +1,172 @@
+"""Tasks of a session as the bodies of journal entries: with paths of the project, without secrets.
+
+Decides which tasks are the project's, what their outcome is and what it rests on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.records.episodes import ChangeKind, Outcome
+from workbench.records.plan import Intent
+from workbench.sessions.importers.folding import Task, Told
+from workbench.sessions.importers.places import is_inside, relative
+from workbench.text.redact import redact
+from workbench.text.tasks import clean_task, split_head
+
+MAX_TEXT = 8_000  # characters of a prompt that are kept
+MAX_FILES = 400
+_CONTEXT = 500
+_SESSION = 100
+_BARE = re.compile(
+    r"(?:(?:yes|y|yep|yeah|ok|okay|sure|please|no|continue|go|on|ahead|proceed|do|it|this|that|all|and|then|now|"
+    r"commit|push|merge|the|changes|keep|going|next|resume|retry|again|try|great|thanks|thank|you|good|perfect|"
+    r"\d+|[a-d]|done|approved?|lgtm|ship|run|tests?|fix)\b[\s.,!?:)]*){1,6}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The bodies of a session's tasks in order, and how many tasks and paths were left out as others'."""
+
+    bodies: tuple[dict[str, Any], ...]
+    elsewhere: int = 0
+    paths_outside: int = 0
+    empty: int = 0
+
+
+def recorded(
+    told: Told,
+    roots: Sequence[str],
+    *,
+    project_id: str,
+    source: str,
+    understand: Callable[[str], Intent],
+    fallback_at: int,
+    complete: bool,
+) -> Recorded:
+    """Return what of a session is kept. Without `complete` its last task is left for later.
+
+    `roots` are the project's directories where it ran. A time that the session does not tell is
+    `fallback_at`.
+    """
+    tasks = told.tasks if complete else told.tasks[:-1]
+    bodies: list[dict[str, Any]] = []
+    elsewhere = outside = empty = 0
+    context = ""
+    for task in tasks:
+        text = redact(clean_task(task.text))[:MAX_TEXT].strip()
+        bare = _BARE.fullmatch(text) is not None
+        shown = f"{text}\n\n{context}" if bare and context else text
+        if text and not bare:
+            context = split_head(text)[0][:_CONTEXT]
+        changes, reads, others = _files(task, roots)
+        outside += others
+        if not text:
+            empty += 1
+        elif not (changes or reads or not task.cwd or is_inside(task.cwd, roots)):
+            elsewhere += 1
+        else:
+            bodies.append(_body(task, shown, changes, reads, project_id, source, understand, fallback_at))
+    return Recorded(tuple(bodies), elsewhere, outside, empty)
+
+
+def _body(
+    task: Task,
+    text: str,
+    changes: list[list[Any]],
+    reads: list[str],
+    project_id: str,
+    source: str,
+    understand: Callable[[str], Intent],
+    fallback_at: int,
+) -> dict[str, Any]:
+    intent = understand(text)
+    outcome, evidence = judged(task, edited=bool(changes))
+    started = task.started if task.started >= 0 else fallback_at
+    return {
+        "session_id": task.id,
+        "project_id": project_id,
+        "task_text": text,
+        "task_fingerprint": intent.task_fingerprint,
+        "query_type": intent.predicted.value,
+        "started_at": started,
+        "ended_at": max(task.ended, started),
+        "outcome": outcome.value,
+        "commit_sha": task.commit or None,
+        "issue_refs": list(intent.entities.issue_refs),
+        "changes": changes,
+        "reads": reads,
+        "token_used": task.tokens or None,
+        "source": source,
+        "parent_session": redact(_printable(task.session))[:_SESSION] or None,
+        "prompt_index": task.index,
+        "outcome_evidence": evidence or None,
+    }
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text).encode("utf-8", "replace").decode()
+
+
+def _files(task: Task, roots: Sequence[str]) -> tuple[list[list[Any]], list[str], int]:
+    """Return (changes, reads) with paths of the project, and how many paths are not."""
+    changes: list[list[Any]] = []
+    others = 0
+    for touch in task.edits.values():
+        path = _own(touch.path, roots)
+        if path is None:
+            others += 1
+            continue
+        old = _own(touch.old_path, roots) if touch.old_path else None
+        kind = touch.kind or ChangeKind.MODIFIED
+        changes.append([path, kind.value, touch.added, touch.removed, old or ""])
+    reads = []
+    for name in task.reads:
+        path = _own(name, roots)
+        if path is None:
+            others += 1
+        else:
+            reads.append(path)
+    return changes[:MAX_FILES], list(dict.fromkeys(reads))[:MAX_FILES], others
+
+
+def _own(path: str, roots: Sequence[str]) -> str | None:
+    if roots and not path.startswith("/") and path[1:2] != ":":
+        path = f"{roots[0]}/{path}"  # the session does not tell where it worked
+    found = relative(path, roots)
+    return found if found is not None and redact(found) == found else None
+
+
+def judged(task: Task, *, edited: bool) -> tuple[Outcome, str]:
+    """Return how a task ended, and what speaks for it."""
+    evidence = []
+    if task.commit is not None:
+        name = f"commit {task.commit[:12]}" if task.commit else "commit"
+        evidence.append(f"{name} asked for by a later prompt" if task.later else name)
+    if task.tests is not None:
+        evidence.append("tests passed" if task.tests else "tests failed")
+    if task.corrected:
+        evidence.append("corrected by the next prompt")
+    if task.interrupted:
+        evidence.append("interrupted")
+    if task.guessed:
+        evidence.append("the prompt is not recorded: the agent's opening words stand for it")
+    return _outcome(task, edited=edited), "; ".join(evidence)
+
+
+def _outcome(task: Task, *, edited: bool) -> Outcome:
+    committed = task.commit is not None
+    if task.corrected:
+        return Outcome.PARTIAL if committed else Outcome.FAILED
+    if committed:
+        return Outcome.PARTIAL if task.tests is False else Outcome.SUCCESS
+    if task.interrupted:
+        return Outcome.PARTIAL if edited else Outcome.UNKNOWN
+    if task.tests is not None:
+        return Outcome.SUCCESS if task.tests else Outcome.FAILED
+    return Outcome.UNKNOWN

@@ -1,0 +1,118 @@
+"""Lines of a transcript with gigantic texts cut while they are read: images in base64, whole files.
+
+A text in a line is held up to a bound, whatever the line's length; what is left out is counted. The line
+stays JSON, so that everything else in it is read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from workbench.sessions.importers import transcripts
+from workbench.sessions.importers.transcripts import Record, Unreadable, decode_record
+
+MAX_TEXT = 1 << 17  # bytes of a text that are held
+WHOLE = 1 << 19  # bytes of a line that is read as it is
+MAX_LENGTH = 1 << 31  # bytes of a line; a longer one is passed over, cut or not
+_CHUNK = 1 << 20
+_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_TORN = re.compile(rb"\\u[0-9a-fA-F]{0,3}\Z")
+
+
+def open_transcript(path: Path) -> IO[bytes]:
+    """Open a transcript, also one that gzip compressed. Raises: OSError."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return path.open("rb")
+
+
+def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[Record | Unreadable]:
+    """Yield the records of JSON lines; `cut` gets the number of bytes left out of each line that was cut.
+
+    A last line without its end is read like any other. Raises: OSError, EOFError.
+    """
+    number = 0
+    while raw := handle.readline(WHOLE):
+        number += 1
+        if len(raw) == WHOLE and not raw.endswith(b"\n"):
+            trimmer = _Trimmer()
+            while raw and trimmer.take(raw) and not raw.endswith(b"\n"):
+                raw = handle.readline(_CHUNK)
+            while raw and not raw.endswith(b"\n"):
+                raw = handle.readline(_CHUNK)
+            if cut is not None and trimmer.dropped:
+                cut.append(trimmer.dropped)
+            if trimmer.full:
+                yield Unreadable(number, f"the line is longer than {transcripts.MAX_LINE >> 20} MB")
+                continue
+            raw = bytes(trimmer.kept)
+        text = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+        if text.strip(b" \t\r\n\0"):
+            yield decode_record(number, text)
+
+
+class _Trimmer:
+    """Takes a line piece by piece and keeps it with its long texts cut."""
+
+    __slots__ = ("_carried", "_held", "_inside", "dropped", "full", "kept", "seen")
+
+    def __init__(self) -> None:
+        self.kept = bytearray()
+        self.dropped = 0
+        self.seen = 0
+        self.full = False
+        self._inside = False
+        self._held = 0  # bytes of the text at hand that are kept
+        self._carried = b""
+
+    def take(self, piece: bytes) -> bool:
+        """Take the next piece; False once the line is beyond what can be held."""
+        self.seen += len(piece)
+        raw, at = self._carried + piece, 0
+        self._carried = b""
+        while at < len(raw):
+            if not self._inside:
+                quote = raw.find(b'"', at)
+                end = len(raw) if quote < 0 else quote + 1
+                self.kept += raw[at:end]
+                self._inside, self._held, at = quote >= 0, 0, end
+                continue
+            found = _INSIDE.match(raw, at)
+            end = at if found is None else found.end()
+            self._keep(raw[at:end])
+            if end < len(raw) and raw[end : end + 1] == b"\\":  # an escape that the next piece completes
+                self._carried = raw[end:]
+                break
+            if end < len(raw):
+                self.kept += b'"'
+                self._inside = False
+                end += 1
+            at = end
+        self.full = len(self.kept) > transcripts.MAX_LINE or self.seen > MAX_LENGTH
+        return not self.full
+
+    def _keep(self, text: bytes) -> None:
+        room = MAX_TEXT - self._held
+        if len(text) <= room:
+            self.kept += text
+            self._held += len(text)
+            return
+        if room > 0:
+            head = text[:room]
+            if (len(head) - len(head.rstrip(b"\\"))) % 2:
+                head = head[:-1]
+            torn = _TORN.search(head)
+            if (
+                torn is not None
+                and not (len(head[: torn.start()]) - len(head[: torn.start()].rstrip(b"\\"))) % 2
+            ):
+                head = head[: torn.start()]
+            self.kept += head
+            self.dropped += len(text) - len(head)
+            self._held = MAX_TEXT
+        else:
+            self.dropped += len(text)
