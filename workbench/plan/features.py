@@ -134,17 +134,29 @@ def gather(view: ProjectView, signals: Mapping[str, Float32], *, per_source: int
             for position in _top(signal, alive, per_source).tolist():
                 found.setdefault(position, {})[source] = None
     positions = np.asarray(sorted(found), dtype=np.int64)
+    return described(view, signals, positions, tuple(tuple(found[row]) for row in positions.tolist()))
+
+
+def described(
+    view: ProjectView,
+    signals: Mapping[str, Float32],
+    positions: Int64,
+    sources: tuple[tuple[str, ...], ...],
+) -> Candidates:
+    """Return the files at some positions as candidates, with every signal recorded for each."""
     names = tuple(signals)
     stacked = (
-        np.stack([signals[name] for name in names], axis=1) if names else np.zeros((0, 0), dtype=np.float32)
+        np.stack([signals[name] for name in names], axis=1)
+        if names
+        else np.zeros((view.index.count, 0), dtype=np.float32)
     )
-    living = stacked[alive]
+    living = stacked[view.index.alive]
     return Candidates(
         names=names,
         positions=positions,
         values=stacked[positions],
         best=living.max(axis=0, initial=0.0) if len(living) else np.zeros(len(names), dtype=np.float32),
-        sources=tuple(tuple(found[position]) for position in positions.tolist()),
+        sources=sources,
     )
 
 

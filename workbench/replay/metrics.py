@@ -26,6 +26,11 @@ def ndcg(hits: Sequence[bool], relevant: int, k: int = 10) -> float:
     return float(gained / discounts[: min(relevant, k)].sum())
 
 
+def precision(hits: Sequence[bool], k: int = 10) -> float:
+    """Return the share of the first k places that hold a relevant item; a place without an item counts."""
+    return sum(bool(hit) for hit in hits[:k]) / k
+
+
 def recall(hits: Sequence[bool], relevant: int, k: int = 10) -> float:
     """Return the share of the relevant items among the first k."""
     return sum(bool(hit) for hit in hits[:k]) / relevant if relevant > 0 else 0.0

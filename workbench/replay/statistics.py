@@ -3,6 +3,9 @@
 Measures of a mean resample the values. Micro-averaged F1 is no mean over messages, so its tests resample and
 exchange the messages' counts (Yeh 2000, More accurate tests for the statistical significance of result
 differences).
+
+Tasks of one session are not independent of each other, so replays of sessions resample and exchange whole
+sessions (the cluster bootstrap; Field and Welsh 2007, Bootstrapping clustered data).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from workbench.replay.metrics import f1
 
 ROUNDS = 2000
 EXCHANGES = 5000
+_MEDIAN_ROUNDS = 1000
 _CLOSE = 1e-12  # differences that rounding alone makes
 _CELLS = 2_000_000  # numbers drawn at once
 
@@ -120,3 +124,92 @@ def _middle(parts: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
 
 def _extreme(gaps: NDArray[np.float64], value: float) -> int:
     return int((np.abs(gaps) >= abs(value) - _CLOSE).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Means float64 [m] of columns, with their 95 % intervals float64 [m]."""
+
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def clustered_means(values: NDArray[Any], clusters: Sequence[str], *, seed: int = 7) -> Spread:
+    """Return the means of the columns of values [n, m], NaN left out, with intervals over whole clusters.
+
+    A column without any value has NaN everywhere.
+    """
+    sums, counts = _by_cluster(values, clusters)
+    found = []
+    random = np.random.default_rng(seed)
+    number = len(sums)
+    for size in _blocks(ROUNDS, max(number, 1)):
+        drawn = random.integers(0, max(number, 1), size=(size, number))
+        times = np.zeros((size, max(number, 1)))
+        np.add.at(times, (np.arange(size)[:, None], drawn), 1.0)
+        found.append(_ratio(times[:, :number] @ sums, times[:, :number] @ counts))
+    rounds = np.concatenate(found)
+    mean = _ratio(sums.sum(axis=0), counts.sum(axis=0))
+    low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    full = ~np.isnan(mean)
+    if full.any():  # a round in which a rare value was not drawn says nothing of its column
+        low[full], high[full] = np.nanpercentile(rounds[:, full], [2.5, 97.5], axis=0)
+    return Spread(mean, low, high)
+
+
+def clustered_p(gaps: NDArray[Any], clusters: Sequence[str], *, seed: int = 7) -> NDArray[np.float64]:
+    """Return the two-sided p [m] of paired differences [n, m], their signs flipped by whole clusters.
+
+    NaN counts as no difference; a column of those alone has p = 1.
+    """
+    sums, _ = _by_cluster(gaps, clusters)
+    total = sums.sum(axis=0)
+    extreme = np.zeros(sums.shape[1])
+    random = np.random.default_rng(seed)
+    for size in _blocks(EXCHANGES, max(len(sums), 1)):
+        signs = random.integers(0, 2, size=(size, len(sums)), dtype=np.int8) * 2.0 - 1.0
+        extreme += (np.abs(signs @ sums) >= np.abs(total) - _CLOSE * max(len(gaps), 1)).sum(axis=0)
+    return np.asarray((extreme + 1) / (EXCHANGES + 1))
+
+
+def median_difference(
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[str], *, seed: int = 7
+) -> Difference:
+    """Compare the medians of paired values; clusters are resampled and exchanged whole."""
+    mine, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if not len(mine):
+        return Difference(0.0, 0.0, 0.0, 1.0)
+    value = float(np.median(mine) - np.median(theirs))
+    names, places = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
+    members = [np.flatnonzero(places == number) for number in range(len(names))]
+    random = np.random.default_rng(seed)
+    rounds = []
+    for _ in range(_MEDIAN_ROUNDS):
+        rows = np.concatenate([members[number] for number in random.integers(0, len(names), len(names))])
+        rounds.append(np.median(mine[rows]) - np.median(theirs[rows]))
+    extreme = 0
+    for _ in range(_MEDIAN_ROUNDS):
+        exchange = (random.random(len(names)) < 0.5)[places]
+        gap = np.median(np.where(exchange, theirs, mine)) - np.median(np.where(exchange, mine, theirs))
+        extreme += int(abs(gap) >= abs(value) - _CLOSE)
+    low, high = np.percentile(rounds, [2.5, 97.5])
+    return Difference(value, float(low), float(high), (extreme + 1) / (_MEDIAN_ROUNDS + 1))
+
+
+def _by_cluster(
+    values: NDArray[Any], clusters: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (sums, counts) of values [n, m] by cluster, float64 [c, m] each; NaN is left out."""
+    data = np.asarray(values, np.float64)
+    names = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    places = np.asarray([names[name] for name in clusters], dtype=np.int64)
+    sums, counts = np.zeros((len(names), data.shape[1])), np.zeros((len(names), data.shape[1]))
+    known = ~np.isnan(data)
+    np.add.at(sums, places, np.where(known, data, 0.0))
+    np.add.at(counts, places, known.astype(np.float64))
+    return sums, counts
+
+
+def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)

@@ -1,0 +1,120 @@
+"""Packs of a replay: what would have been shown for a ranking, and how much of the change was in it.
+
+A file counts as shown when the pack holds its lines or its outline, not when it is only named; a changed line
+counts when the pack shows it. Packs are made by the code that plans use, from the blobs of the moment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.plan.compose import Pack, compose
+from workbench.plan.contents import Content, content_of
+from workbench.plan.pipeline import Planner, file_candidates
+from workbench.plan.render import STYLES, Passage
+from workbench.project.admission import content_refusal
+from workbench.records.plan import Intent, Representation
+from workbench.records.project import Skipped, Symbol
+from workbench.records.worktree import Hunk
+from workbench.replay.rankers import Ranking
+from workbench.text.tokens import TokenCounter
+
+STYLE = "markdown"
+_KEPT = 600  # files whose chunks and their tokens are kept between tasks
+
+
+class BlobContents:
+    """Contents of blobs for packs; the most recently used are kept. Not thread-safe."""
+
+    def __init__(self, read: Callable[[str], bytes | None], counter: TokenCounter) -> None:
+        self._read = read
+        self._counter = counter
+        self._kept: OrderedDict[tuple[str, str], Content | Skipped] = OrderedDict()
+        self.milliseconds = 0.0
+
+    def get(self, path: str, sha: str, symbols: Callable[[], Sequence[Symbol]]) -> Content | Skipped:
+        """Return a blob's content under a path, or why it cannot be shown; `milliseconds` adds up."""
+        started = time.perf_counter()
+        key = (path, sha)
+        if key not in self._kept:
+            self._kept[key] = self._made(path, sha, symbols)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        self.milliseconds += (time.perf_counter() - started) * 1000
+        return self._kept[key]
+
+    def _made(self, path: str, sha: str, symbols: Callable[[], Sequence[Symbol]]) -> Content | Skipped:
+        data = self._read(sha) if sha else None
+        if data is None:
+            return Skipped(path, "its content is not there")
+        refused = content_refusal(path, data)
+        return Skipped(path, refused) if refused else content_of(path, data, symbols(), self._counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a task changed: the relevant files, and their old-side lines where they are known."""
+
+    files: tuple[str, ...]
+    lines: Mapping[str, frozenset[int]]
+
+
+def changed_lines(hunks: Iterable[Hunk], lines: int) -> frozenset[int]:
+    """Return the old-side lines that hunks change; a pure insertion changes the lines before and after it."""
+    found: set[int] = set()
+    for hunk in hunks:
+        if hunk.old_lines:
+            found.update(range(hunk.old_start, hunk.old_start + hunk.old_lines))
+        else:
+            found.update(line for line in (hunk.old_start, hunk.old_start + 1) if 1 <= line <= lines)
+    return frozenset(found)
+
+
+def make_pack(
+    planner: Planner,
+    intent: Intent,
+    ranking: Ranking,
+    read: Callable[[str], Content | Skipped],
+    budget: int,
+    passages: Sequence[Passage] = (),
+) -> Pack:
+    """Make the pack of a ranking as plans do; what only has places is packed whatever its chances."""
+    if not ranking.weighed:
+        planner = replace(planner, least_shown=0.0, least_named=0.0)
+    style = STYLES[STYLE]
+    candidates, _unread = file_candidates(planner, intent, ranking.files, ranking.model, read, style)
+    return compose(list(passages), candidates, budget, style, planner.counter)
+
+
+def pack_measures(pack: Pack, truth: Truth) -> dict[str, float]:
+    """Return the measures of a pack by name; that of lines only where changed lines are known."""
+    views = {candidate.path: offer.view for candidate, offer in pack.files}
+    shown = [
+        path
+        for path in truth.files
+        if path in views and views[path].representation is not Representation.PATH
+    ]
+    measures = {
+        "packed_recall": len(shown) / len(truth.files),
+        "first_pass_success": float(len(shown) == len(truth.files)),
+        "context_tokens": float(pack.report.estimated_used),
+    }
+    total = sum(map(len, truth.lines.values()))
+    if total:
+        covered = sum(
+            any(start <= line <= end for start, end in views[path].spans)
+            for path, lines in truth.lines.items()
+            if path in views
+            for line in lines
+        )
+        measures["line_coverage"] = covered / total
+    return measures
+
+
+def packed_files(pack: Pack) -> dict[str, str]:
+    """Return how each file stands in a pack, in the pack's order."""
+    return {candidate.path: str(offer.view.representation) for candidate, offer in pack.files}

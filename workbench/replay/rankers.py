@@ -1,0 +1,265 @@
+"""The systems a replay of a project's history compares: each orders the files of a moment for a task.
+
+`baseline` routes by the kind of task alone, `bm25` goes by the words of files, `vector` by what past tasks of
+like meaning touched, `hybrid` as plans do. `hybrid+MODEL` ranks with another model, and `hybrid-GROUP` is
+hybrid without a group of features, over the same candidates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import UsageError
+from workbench.plan.features import SOURCES, Candidates, described, first_look, gather, seed_mass
+from workbench.plan.layered import index_layers, placed_files
+from workbench.plan.ranking import LinearModel, load_model, score_candidates
+from workbench.plan.signals import Query, neighbour_signals, prepare_query
+from workbench.plan.view import ProjectView
+from workbench.project.layers import Change, baseline_ranking
+from workbench.project.manifests import Manifest
+from workbench.records.plan import Intent, RankedFile
+from workbench.replay.timeline import Moment
+from workbench.suggest import did_you_mean
+
+Float32 = NDArray[np.float32]
+
+BASELINE: Final = "baseline"
+BM25: Final = "bm25"
+VECTOR: Final = "vector"
+HYBRID: Final = "hybrid"
+
+_MEANING = ("affinity_semantic", "affinity_semantic_best")
+_AFFINITY = (
+    "affinity",
+    "affinity_head",
+    "affinity_folder",
+    "affinity_best",
+    "affinity_role",
+    "association",
+)
+_RECENCY = (*SOURCES["recency"], "recency_250", "last_seen")
+_TOGETHER = ("cochange", "cochange_lift")
+GROUPS: Final[Mapping[str, frozenset[str]]] = {
+    "lexical": frozenset(
+        (
+            *SOURCES["lexical"],
+            *(f"bm25_{field}_head" for field in ("body", "name", "path")),
+            *(f"coverage_{field}" for field in ("body", "name", "path")),
+            *(f"rarest_{field}" for field in ("body", "name", "path")),
+        )
+    ),
+    "structural": frozenset((*SOURCES["structural"], "fan_out", "layer_match")),
+    "semantic": frozenset(_MEANING),
+    "episodic": frozenset((*SOURCES["episodic"], "affinity_role", "fix_share")),
+    "causal": frozenset(SOURCES["causal"]),
+    "recency": frozenset(_RECENCY),
+    "affinity": frozenset((*_AFFINITY, *_MEANING)),
+    "history": frozenset(
+        (*_AFFINITY, *_MEANING, *_TOGETHER, *_RECENCY, *SOURCES["causal"], "frequency", "fix_share")
+    ),
+}
+"""Signals by the group that an ablation leaves out; `affinity` and `history` unite several sources."""
+
+_CHANGES = 200  # commits that the change digest of the baseline looks at
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A way to rank: a model's id for those that weigh features, and the signals it does without."""
+
+    name: str
+    kind: str
+    model: str = ""
+    without: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Situation:
+    """A task in its moment, and what several systems share of looking at it.
+
+    semantic: float32 [past tasks], cosines of the task to them, None without embeddings. `looked` is how many
+    milliseconds the first look at all files took.
+    """
+
+    intent: Intent
+    moment: Moment
+    manifests: Callable[[], Sequence[Manifest]]
+    semantic: Float32 | None = None
+    query: Query = field(init=False)
+    looked: float = 0.0
+    _signals: dict[str, Float32] | None = None
+    _gathered: dict[str, Candidates] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.query = prepare_query(self.intent)
+
+    def signals(self) -> dict[str, Float32]:
+        """Return the signals that need no idea of which files are likely."""
+        if self._signals is None:
+            started = time.perf_counter()
+            self._signals = first_look(self.moment.view, self.query, lambda: self.semantic)
+            self.looked = (time.perf_counter() - started) * 1000
+        return self._signals
+
+    def candidates(self, model: LinearModel) -> Candidates:
+        """Return the candidates that a model is given, as plans gather them."""
+        if model.model_id not in self._gathered:
+            signals = _with_neighbours(self.moment.view, self.signals(), model.seeds)
+            self._gathered[model.model_id] = gather(self.moment.view, signals)
+        return self._gathered[model.model_id]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Files best first. `model` turns their scores into chances of being needed.
+
+    `weighed` says whether the scores come from the model, not from places alone; `fallback` whether the
+    system had to do without a part of itself; `milliseconds` is what ranking took.
+    """
+
+    files: tuple[RankedFile, ...]
+    model: LinearModel
+    weighed: bool
+    fallback: bool
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models by id, and which of them plans use: `main` with embeddings, `plain` without."""
+
+    by_id: Mapping[str, LinearModel]
+    main: str
+    plain: str
+
+    def used(self, semantic: Float32 | None) -> LinearModel:
+        """Return the model a plan would rank with."""
+        return self.by_id[self.main if semantic is not None else self.plain]
+
+
+def parse_systems(names: Iterable[str]) -> tuple[System, ...]:
+    """Return the systems of some names, each once. Raises: UsageError for an unknown one, ModelError."""
+    return tuple({name: _parse(name) for name in names}.values())
+
+
+def _parse(name: str) -> System:
+    if name in (BASELINE, BM25, VECTOR, HYBRID):
+        return System(name, name)
+    for sign in "+-":
+        head, found, tail = name.partition(sign)
+        if head == HYBRID and found and tail:
+            if sign == "+":
+                load_model(tail)
+                return System(name, HYBRID, model=tail)
+            if tail in GROUPS:
+                return System(name, HYBRID, without=GROUPS[tail])
+            raise UsageError(
+                f"there is no group of features {tail!r}",
+                hint=did_you_mean(tail, GROUPS, f"There are {', '.join(GROUPS)}."),
+            )
+    known = (BASELINE, BM25, VECTOR, HYBRID)
+    raise UsageError(
+        f"there is no system {name!r}",
+        hint=did_you_mean(
+            name, known, f"There are {', '.join(known)}, hybrid+MODEL and hybrid-GROUP of features."
+        ),
+    )
+
+
+def load_models(main: str, plain: str, systems: Iterable[System]) -> Models:
+    """Load what systems rank with. Raises: ModelError."""
+    wanted = sorted({main, plain, *(system.model for system in systems if system.model)})
+    return Models({name: load_model(name) for name in wanted}, main, plain)
+
+
+def rank(system: System, situation: Situation, models: Models) -> Ranking | None:
+    """Rank the files of a moment; None if the system lacks what it needs."""
+    started = time.perf_counter()
+    found = _RANKERS[system.kind](system, situation, models)
+    if found is None:
+        return None
+    elapsed = (time.perf_counter() - started) * 1000
+    return replace(found, milliseconds=round(elapsed + found.milliseconds, 3))
+
+
+def _baseline(system: System, situation: Situation, models: Models) -> Ranking:
+    moment, model = situation.moment, models.used(situation.semantic)
+    changes = [
+        Change(change.path, str(change.kind), float(known.task.at), known.head)
+        for known in moment.past[:_CHANGES]
+        for change in known.task.changes
+    ]
+    layers = index_layers(moment.view.index, situation.manifests(), changes)
+    paths = baseline_ranking(layers, situation.intent.predicted)
+    living = (path for path in paths if path in moment.view.index.positions)
+    return Ranking(
+        placed_files(living, model, BASELINE), model, weighed=False, fallback=False, milliseconds=0
+    )
+
+
+def _bm25(system: System, situation: Situation, models: Models) -> Ranking:
+    model = models.used(situation.semantic)
+    scores = situation.moment.view.index.bm25("body", situation.query.terms, b=0.6)
+    files = placed_files(_ordered(situation.moment.view, scores), model, BM25)
+    return Ranking(files, model, weighed=False, fallback=False, milliseconds=0)
+
+
+def _vector(system: System, situation: Situation, models: Models) -> Ranking | None:
+    if situation.semantic is None:
+        if situation.moment.past:
+            return None
+        return Ranking((), models.by_id[models.plain], weighed=False, fallback=True, milliseconds=0)
+    model = models.used(situation.semantic)
+    scores = situation.signals()["affinity_semantic"]
+    files = placed_files(_ordered(situation.moment.view, scores), model, VECTOR)
+    return Ranking(files, model, weighed=False, fallback=False, milliseconds=0)
+
+
+def _hybrid(system: System, situation: Situation, models: Models) -> Ranking:
+    model = models.by_id[system.model] if system.model else models.used(situation.semantic)
+    waiting = situation.looked  # another system may have made this look already: it counts for all
+    view, candidates = situation.moment.view, situation.candidates(model)
+    if system.without:
+        model = without(model, system.without)
+        signals = _with_neighbours(view, situation.signals(), model.seeds)
+        candidates = described(view, signals, candidates.positions, candidates.sources)
+    files = score_candidates(view, candidates, model)
+    fallback = situation.semantic is None and not system.model
+    return Ranking(files, model, weighed=True, fallback=fallback, milliseconds=waiting)
+
+
+_RANKERS: Final[Mapping[str, Callable[[System, Situation, Models], Ranking | None]]] = {
+    BASELINE: _baseline,
+    BM25: _bm25,
+    VECTOR: _vector,
+    HYBRID: _hybrid,
+}
+
+
+def without(model: LinearModel, signals: frozenset[str]) -> LinearModel:
+    """Return a model that does not look at some signals, neither at first nor when it ranks."""
+    return replace(
+        model,
+        weights={name: value for name, value in model.weights.items() if name.split(".")[0] not in signals},
+        seeds={name: value for name, value in model.seeds.items() if name.split(".")[0] not in signals},
+    )
+
+
+def _with_neighbours(
+    view: ProjectView, signals: Mapping[str, Float32], seeds: Mapping[str, float]
+) -> dict[str, Float32]:
+    mass = seed_mass(view, signals, seeds)
+    return {**signals, **neighbour_signals(view, mass), "seed": mass}
+
+
+def _ordered(view: ProjectView, scores: Float32) -> list[str]:
+    """Return the paths with a positive score, best first, ties by path."""
+    found = np.flatnonzero((scores > 0) & view.index.alive).tolist()
+    paths = view.index.paths
+    return [paths[row] for row in sorted(found, key=lambda row: (-float(scores[row]), paths[row]))]

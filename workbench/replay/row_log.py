@@ -1,0 +1,81 @@
+"""Rows that were replayed before: a log by what decided them, so that a replay goes on where it was stopped.
+
+A row is reused for the same task at the same revision with the same past, systems and settings, as computed
+by the same engine. Whatever is not understood of a log is computed anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from workbench.records.replay import TaskRow, row_from_json, row_to_json
+from workbench.replay.tasks import PastSession, Task
+
+LOGS: Final = 6  # logs of other settings that are kept
+_SUFFIX = ".jsonl"
+
+
+class RowLog:
+    """The rows of one project under one set of settings; one process writes at a time."""
+
+    def __init__(self, directory: Path, settings: Mapping[str, Any]) -> None:
+        self.path = directory / f"{_digest(settings)[:24]}{_SUFFIX}"
+
+    def read(self) -> dict[str, TaskRow]:
+        """Return the rows by key; damaged lines are left out, the last line of a key counts."""
+        found: dict[str, TaskRow] = {}
+        if self.path.is_file():
+            for line in self.path.read_bytes().split(b"\n"):
+                try:
+                    document = json.loads(line)
+                    found[str(document["key"])] = row_from_json(document["row"])
+                except (ValueError, KeyError, TypeError):
+                    continue  # torn by a kill, or of a format of before
+        return found
+
+    def append(self, rows: Sequence[tuple[str, TaskRow]]) -> None:
+        """Add rows with their keys by a single write. Raises: OSError."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lines = (json.dumps({"key": key, "row": row_to_json(row)}) for key, row in rows)
+        with self.path.open("ab") as handle:
+            if handle.tell() and not _ends_line(self.path):
+                handle.write(b"\n")
+            handle.write("".join(f"{line}\n" for line in lines).encode("ascii"))
+
+    def tidy(self, *, keep: int = LOGS) -> None:
+        """Remove the logs of other settings but the latest."""
+        if self.path.parent.is_dir():
+            others = [path for path in self.path.parent.glob(f"*{_SUFFIX}") if path != self.path]
+            others.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
+            for path in others[keep:]:
+                path.unlink(missing_ok=True)
+
+
+def row_keys(tasks: Sequence[Task], sessions: Sequence[PastSession]) -> list[str]:
+    """Return the key of each task's row: it changes with all of the past that commits do not tell."""
+    told = sorted(sessions, key=lambda one: (one.ended, one.id))
+    ends, digests, rolling = [one.ended for one in told], [""], hashlib.sha256()
+    for one in told:
+        rolling.update(repr((one.id, one.ended, one.commit, one.text, one.changes, one.reads)).encode())
+        digests.append(rolling.hexdigest())
+    keys = []
+    for task in tasks:
+        before = digests[bisect_right(ends, task.at)]
+        begun = (task.id, task.revision, task.at, task.commit, task.text)
+        keys.append(_digest([*begun, task.modified, task.names, before]))
+    return keys
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _ends_line(path: Path) -> bool:
+    with path.open("rb") as handle:
+        handle.seek(-1, 2)
+        return handle.read(1) == b"\n"
