@@ -106,7 +106,7 @@ def build_history(past: Iterable[PastTask], trust: Trust | None = None) -> Histo
         tasks=pairs[0],
         files=pairs[1],
         edits=np.asarray(edits, dtype=np.float32),
-        trust=pair_trust(verdicts, moments, *pairs, trust or Trust()),
+        trust=pair_trust(verdicts, messages, moments, *pairs, trust or Trust()),
         issues={reference: tuple(found) for reference, found in issues.items()},
     )
 
