@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import used
 from workbench.text.sanitize import visible, visible_line
+
+if TYPE_CHECKING:
+    from workbench.rules.fetching.queries import RulePage
 
 __all__ = ["details", "find_rule", "list_", "match", "origin", "place", "rule_line", "show"]
 
@@ -54,15 +57,22 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
 
     here = current()
     asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
-    with past_session(moment(as_of)) if as_of else rule_session("rules") as work:
-        columns = column_rules(asked.of_file(work.book.rules, work.store.root))
     selection = _selection(asked)
-    if limit is None and cursor is None:
+    paged = limit is not None or cursor is not None
+    most = 100 if limit is None else limit
+    with past_session(moment(as_of)) if as_of else rule_session("rules") as work:
+        if paged and not as_of and asked.file is None:
+            page = _through_caches(work, **selection, limit=most, cursor=cursor)
+        elif paged:
+            columns = column_rules(asked.of_file(work.book.rules, work.store.root))
+            page = get_rules(columns, **selection, limit=most, cursor=cursor)
+        else:
+            columns = column_rules(asked.of_file(work.book.rules, work.store.root))
+    if paged:
+        found, total, following = list(page.rules), page.total_count, page.next_cursor
+    else:
         found = sorted(every(lambda request: fetch(columns, request), rule_filter(**selection)), key=place)
         total, following = len(found), None
-    else:
-        page = get_rules(columns, **selection, limit=100 if limit is None else limit, cursor=cursor)
-        found, total, following = list(page.rules), page.total_count, page.next_cursor
     warnings = [] if as_of else list(work.book.warnings)
     if here.flags.json:
         here.out.json({"rules": found, "total_count": total, "next_cursor": following, "warnings": warnings})
@@ -76,6 +86,18 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
         here.out.say(f"{len(found):,} of {total:,} rules{more}")
     for warning in warnings:
         here.out.warn(warning)
+
+
+def _through_caches(work: RuleSession, **request: Any) -> RulePage:
+    """Fetch a page as every long-lived face does, and note which level answered."""
+    from workbench.entry.rule_caches import rule_fetcher
+
+    fetcher = rule_fetcher(work.opened.workspace, work.config, work.opened.clock)
+    page = fetcher.get_rules(**request)
+    work.told.cache.update(fetcher.measured())
+    for note in fetcher.notes():
+        work.here.out.say(note)
+    return page
 
 
 def _selection(asked: Wanted) -> dict[str, Any]:
