@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.records.episodes import ChangeKind, FileChange
+from workbench.records.episodes import ChangeKind, FileChange, Outcome
 from workbench.sessions.history import (
     MAX_FILES_PER_TASK,
     History,
@@ -38,6 +38,7 @@ TASKS = st.lists(
         changes=st.lists(CHANGES, max_size=4, unique_by=lambda change: change.path).map(tuple),
         issue_refs=st.lists(st.sampled_from(["#1", "#2", "AB-3"]), max_size=2, unique=True).map(tuple),
         fix=st.booleans(),
+        verdict=st.none() | st.sampled_from(Outcome),
     ),
     max_size=6,
 )
@@ -85,7 +86,7 @@ def test_a_saved_history_opens_equal(tmp_path_factory: pytest.TempPathFactory, t
     save_history(history, directory)
     opened = load_history(directory)
     assert (opened.paths, opened.issues) == (history.paths, history.issues)
-    for name in ("times", "sizes", "fixes", "tasks", "files", "edits"):
+    for name in ("times", "sizes", "fixes", "tasks", "files", "edits", "trust"):
         np.testing.assert_array_equal(getattr(opened, name), getattr(history, name))
     assert opened.messages.terms() == history.messages.terms()
 
