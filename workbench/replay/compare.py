@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.records.replay import LESS_IS_BETTER, MEASURES, Gap, ReplayRun, SystemRow, TaskRow
-from workbench.replay.statistics import EXCHANGES, ROUNDS
+from workbench.replay.statistics import clustered_means, clustered_p
 
 COMPARED: Final = ("ndcg_at_10", "precision_at_10", "recall_at_10", "mrr", "packed_recall", "context_tokens")
 TOP: Final = 10
 
 _CLOSE = 1e-12  # differences that rounding alone makes
-_CELLS = 2_000_000  # numbers drawn at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,41 +119,6 @@ def compare(before: ReplayRun, after: ReplayRun, *, system: str, measure: str = 
     )
 
 
-def clustered_gap(before: Sequence[float], after: Sequence[float], clusters: Sequence[str]) -> Gap:
-    """Return how far the mean of `after` lies above that of `before`, paired, by whole clusters.
-
-    The interval resamples clusters (a ratio of sums, as they differ in size); p flips the sign of whole
-    clusters. Clusters are taken in the order of their names, so that the order of tasks does not matter.
-    """
-    names = {name: place for place, name in enumerate(sorted(set(clusters)))}
-    if not names:
-        return Gap(0.0, 0.0, 0.0, 1.0)
-    rows = np.array([names[name] for name in clusters], np.intp)
-    differences = np.subtract(after, before, dtype=np.float64)
-    sums = np.bincount(rows, weights=differences, minlength=len(names))
-    sizes = np.bincount(rows, minlength=len(names)).astype(np.float64)
-    value = float(sums.sum() / sizes.sum())
-    if not differences.any():
-        return Gap(0.0, 0.0, 0.0, 1.0)
-    random = np.random.default_rng(7)
-    means: list[NDArray[np.float64]] = []
-    for count in _blocks(ROUNDS, len(names)):
-        drawn = random.integers(0, len(names), size=(count, len(names)))
-        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
-    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
-    extreme = 0
-    for count in _blocks(EXCHANGES, len(names)):
-        flipped = random.choice([-1.0, 1.0], size=(count, len(names))) @ sums
-        extreme += int((np.abs(flipped) >= abs(float(sums.sum())) - _CLOSE).sum())
-    return Gap(value, float(low), float(high), (extreme + 1) / (EXCHANGES + 1))
-
-
-def _blocks(rounds: int, count: int) -> Iterator[int]:
-    most = max(1, _CELLS // count)
-    for done in range(0, rounds, most):
-        yield min(most, rounds - done)
-
-
 def _replayed(run: ReplayRun) -> dict[str, TaskRow]:
     return {row.id: row for row in run.rows if row.systems}
 
@@ -185,19 +148,32 @@ def _pairs_of(pairs: Sequence[tuple[TaskRow, TaskRow]], system: str, measure: st
 
 def _changes(
     pairs: Sequence[tuple[TaskRow, TaskRow]], before: ReplayRun, after: ReplayRun, measure: str
-) -> Iterator[MeasureChange]:
+) -> list[MeasureChange]:
     known = {score.system for score in before.systems}
     systems = [score.system for score in after.systems if score.system in known]
-    for system in systems:
-        for name in dict.fromkeys((measure, *COMPARED)):
-            found = list(_pairs_of(pairs, system, name))
-            if not found:
-                continue
-            old = [mine.measures[name] for _, mine, _ in found]
-            new = [theirs.measures[name] for _, _, theirs in found]
-            gap = clustered_gap(old, new, [row.session for row, _, _ in found])
-            means = float(np.mean(old)), float(np.mean(new))
-            yield MeasureChange(system, name, len(found), *means, gap)
+    wanted = [(system, name) for system in systems for name in dict.fromkeys((measure, *COMPARED))]
+    old, new = (
+        np.array([[_value(pair[side], *one) for one in wanted] for pair in pairs], np.float64)
+        for side in (0, 1)
+    )
+    if not pairs or not wanted:
+        return []
+    gaps, clusters = new - old, [row.session for row, _ in pairs]
+    spread, chance = clustered_means(gaps, clusters), clustered_p(gaps, clusters)
+    found = []
+    for column, (system, name) in enumerate(wanted):
+        both = ~np.isnan(gaps[:, column])
+        if both.any():
+            parts = (spread.mean, spread.low, spread.high, chance)
+            gap = Gap(*(float(part[column]) for part in parts))
+            means = float(old[both, column].mean()), float(new[both, column].mean())
+            found.append(MeasureChange(system, name, int(both.sum()), *means, gap))
+    return found
+
+
+def _value(row: TaskRow, system: str, measure: str) -> float:
+    did = row.systems.get(system)
+    return float("nan") if did is None else did.measures.get(measure, float("nan"))
 
 
 def _worst_first(measure: str, before: float, after: float) -> float:

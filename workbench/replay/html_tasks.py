@@ -1,0 +1,173 @@
+"""One task of a report as HTML: both rankings side by side, what features contributed, what was missed.
+
+Everything a task holds was written by somebody else: it passes through `escaped`, which is the only way text
+gets into a page. How much is shown is a matter of `Detail`, so that a page of many tasks stays readable.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from workbench.records.replay import SystemRow, TaskRow
+from workbench.text.sanitize import visible_line
+
+MOST_CHARACTERS: Final = 200
+SHOWN_MEASURE: Final = "ndcg_at_10"
+_RELEVANT = 20  # relevant files listed, where a commit touched hundreds
+_LATEST = 253_402_300_799  # the last second of the year 9999
+
+_MEASURES = (
+    ("nDCG@10", "ndcg_at_10", 3),
+    ("P@10", "precision_at_10", 2),
+    ("R@10", "recall_at_10", 2),
+    ("MRR", "mrr", 2),
+    ("packed recall", "packed_recall", 2),
+    ("lines", "line_coverage", 2),
+    ("tokens", "context_tokens", 0),
+    ("ms", "latency_ms", 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of a task is shown: so many ranked files, and of `weighed` of them so many features."""
+
+    files: int
+    weighed: int
+    features: int
+
+
+DETAILS: Final = (Detail(20, 20, 40), Detail(10, 10, 6), Detail(10, 5, 3), Detail(10, 0, 0))
+"""From all there is to the least that still shows both rankings."""
+
+
+def escaped(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return text that is text wherever it stands in HTML, on one line, its middle left out if it is long."""
+    if len(text) > most:
+        text = f"{text[: most // 2]} … {text[-most // 2 :]}"
+    return html.escape(visible_line(text))
+
+
+def day(second: int) -> str:
+    """Return a second since the epoch as a date in UTC."""
+    return f"{datetime.fromtimestamp(min(max(second, 0), _LATEST), UTC):%Y-%m-%d}"
+
+
+def value_of(row: TaskRow, system: str, measure: str = SHOWN_MEASURE) -> float | None:
+    """Return a measure of a system on a task, None where it was not measured."""
+    did = row.systems.get(system)
+    return None if did is None else did.measures.get(measure)
+
+
+def task_line(row: TaskRow, number: int, session: int, systems: Sequence[str], body: str) -> str:
+    """Return a task as a line that opens onto its body. `systems` are the left and the right one."""
+    values = [value_of(row, system) for system in systems]
+    figures = "".join(f"<b>{'-' if value is None else f'{value:.2f}'}</b>" for value in values)
+    change = ""
+    if len(values) == 2 and values[0] is not None and values[1] is not None:
+        gap = values[1] - values[0]
+        change = f"<i{_tone(gap)}>{gap:+.2f}</i>"
+    data = "".join(
+        f' data-{name}="{value:.4f}"' for name, value in zip("lr", values, strict=False) if value is not None
+    )
+    about = " · ".join([escaped(row.session, 40), escaped(row.query_type, 20), day(row.at)])
+    head = escaped(row.head) or "(no text)"
+    where = f'id="t{number}" data-s="{session}" data-t="{int(row.at)}" data-k="{_marks(row, systems)}"'
+    summary = f"<summary>{figures}{change} {head} <small>{about}</small></summary>"
+    return f"<details {where}{data}>{summary}{body}</details>\n"
+
+
+def task_body(row: TaskRow, systems: Sequence[str], detail: Detail) -> str:
+    """Return what a task opens onto."""
+    parts = [f'<p class="soft">{_origin(row)}</p>']
+    if row.fault:
+        parts.append(f'<p class="bad">Not replayed: {escaped(row.fault)}</p>')
+    parts.append(f"<p>Right: {_paths(row.truth)}</p>")
+    if row.missing:
+        parts.append(f"<p>Nobody could have found, as they were not there: {_paths(row.missing)}</p>")
+    columns = [_column(row, name, row.systems[name], detail) for name in systems if name in row.systems]
+    if columns:
+        parts.append(f'<div class="two">{"".join(columns)}</div>')
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _marks(row: TaskRow, systems: Sequence[str]) -> str:
+    """Return what a reader may filter by: lost, won, missed, fault."""
+    values = [value_of(row, system) for system in systems]
+    found = []
+    if len(values) == 2 and values[0] is not None and values[1] is not None and values[0] != values[1]:
+        found.append("lost" if values[1] < values[0] else "won")
+    last = row.systems.get(systems[-1]) if systems else None
+    if last is not None and last.missed:
+        found.append("missed")
+    if row.fault:
+        found.append("fault")
+    return " ".join(found)
+
+
+def _origin(row: TaskRow) -> str:
+    parts = [f"task {escaped(row.id, 60)}"]
+    if row.commit:
+        parts.append(f"answered by {escaped(row.commit, 60)}")
+    parts.append(f"on the tree of {escaped(row.revision, 60)}" if row.revision else "without its repository")
+    return ", ".join(parts)
+
+
+def _paths(paths: Sequence[str]) -> str:
+    shown = ", ".join(escaped(path) for path in paths[:_RELEVANT]) or "nothing"
+    more = len(paths) - _RELEVANT
+    return shown + (f" and {more:,} more" if more > 0 else "")
+
+
+def _column(row: TaskRow, name: str, did: SystemRow, detail: Detail) -> str:
+    truth = set(row.truth)
+    items = "".join(_ranked(path, rank, path in truth, did, detail) for rank, path in _top(did, detail))
+    missed = "".join(
+        f"<li>{escaped(path)}: {escaped(why)}{_features(did.contributions.get(path, {}), detail)}</li>"
+        for path, why in list(did.missed.items())[:_RELEVANT]
+    )
+    more = len(did.missed) - _RELEVANT
+    missed += f"<li>and {more:,} more</li>" if more > 0 else ""
+    parts = [
+        f"<h3>{escaped(name, 60)}</h3>",
+        f'<p class="soft">{_measures(did)}</p>',
+        f"<ol>{items}</ol>" if items else "<p>Ranked nothing.</p>",
+        f"<h3>Missed</h3><ul>{missed}</ul>" if missed else "",
+    ]
+    return f"<section>{''.join(parts)}</section>"
+
+
+def _top(did: SystemRow, detail: Detail) -> Iterator[tuple[int, str]]:
+    return enumerate(did.ranking[: detail.files], start=1)
+
+
+def _ranked(path: str, rank: int, right: bool, did: SystemRow, detail: Detail) -> str:
+    shown = f"<b>{escaped(path)}</b>" if right else escaped(path)
+    packed = f" <small>{escaped(did.packed[path], 20)}</small>" if path in did.packed else ""
+    weighed = did.contributions.get(path, {}) if rank <= detail.weighed else {}
+    return f"<li>{shown}{packed}{_features(weighed, detail)}</li>"
+
+
+def _features(parts: Mapping[str, float], detail: Detail) -> str:
+    """Return the largest contributions, each a name and a signed number."""
+    largest = sorted(parts.items(), key=lambda one: (-abs(one[1]), one[0]))[: detail.features]
+    shown = "".join(f"<i>{escaped(name, 40)} {value:+.2f}</i>" for name, value in largest)
+    return f'<span class="f">{shown}</span>' if shown else ""
+
+
+def _measures(did: SystemRow) -> str:
+    return " · ".join(
+        f"{label} {did.measures[name]:,.{digits}f}"
+        for label, name, digits in _MEASURES
+        if name in did.measures
+    )
+
+
+def _tone(gap: float) -> str:
+    if abs(gap) < 0.005:
+        return ""
+    return ' class="good"' if gap > 0 else ' class="bad"'
