@@ -1,0 +1,90 @@
+"""Sessions are recorded by many processes at once, and what a killed one acknowledged is there."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from store.clock import SystemClock
+from store.journal import FileJournal
+from workbench.config import Config
+from workbench.entry.places import episode_desk
+
+PREPARE = """
+import sys
+from pathlib import Path
+from workbench.config import Config
+from workbench.entry.places import episode_desk
+desk = episode_desk(Path(sys.argv[1]), Config(), "hook")
+"""
+TELL = (
+    PREPARE
+    + """
+sys.stdin.readline()
+desk.start("fix it", session_id="s")
+desk.event("s", "edit", files=["shared.py"], key="shared")
+for number in range(5):
+    desk.event("s", "read", files=[f"{sys.argv[2]}-{number}.py"])
+desk.feedback("s", "failed", "it crashes")
+"""
+)
+DIE = (
+    PREPARE
+    + """
+desk.start("fix it", session_id="s")
+desk.event("s", "edit", files=["a.py"])
+print("told", flush=True)
+sys.stdin.readline()
+"""
+)
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start a process that runs code."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def kinds(root: Path) -> Counter[str]:
+    """Count the journal's entries by kind."""
+    journal = FileJournal(root / ".workbench", SystemClock())
+    return Counter(entry.kind for _, entry in journal.read("sessions"))
+
+
+def test_eight_processes_tell_one_session(work: Any) -> None:
+    """What all of them tell is written once, what each tells of its own is all there."""
+    processes = [start(TELL, work.root, number) for number in range(8)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        _, errors = process.communicate()
+        assert (process.returncode, errors) == (0, "")
+    trace = episode_desk(work.root, Config(), "cli").trace("s")
+    assert len(trace.episode.reads) == 40
+    assert [change.path for change in trace.episode.changes] == ["shared.py"]
+    assert kinds(work.root) == {"episode.started": 1, "episode.event": 41, "feedback.given": 1}
+
+
+def test_a_killed_process_loses_nothing_it_told(work: Any) -> None:
+    """After kill -9 the session goes on where it was."""
+    process = start(DIE, work.root)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "told\n"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    desk = episode_desk(work.root, Config(), "cli")
+    assert desk.start("fix it", session_id="s") == "s"
+    ended = desk.end("s", "success")
+    assert [change.path for change in ended.changes] == ["a.py"]
+    assert kinds(work.root) == {"episode.started": 1, "episode.event": 1, "episode.ended": 1}

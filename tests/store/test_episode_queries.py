@@ -1,0 +1,117 @@
+"""What the tables say of sessions is what the fold of the journal says, whatever was told in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from store.episode_queries import SELECT_COMPLETENESS, SELECT_SESSIONS, completeness, sessions
+from store.journal import FileJournal
+from store.memory import ManualClock
+from store.migrations import migrate
+from store.projecting import project
+from store.tables import Tables
+from workbench.records.episodes import Completeness
+from workbench.sessions.episodes_fold import follow_all
+from workbench.sessions.remember import Ledger, fold
+
+STREAM = "sessions"
+NOW = 1_000
+
+
+def told(kind: str, session: str, **fields: Any) -> tuple[str, dict[str, Any]]:
+    """Return an entry with what its kind needs."""
+    task = {
+        "project_id": "p",
+        "task_text": f"fix {session}",
+        "task_fingerprint": "f",
+        "query_type": "bugfix",
+        "started_at": 1,
+    }
+    usual: dict[str, dict[str, Any]] = {
+        "episode.started": task,
+        "episode.imported": {**task, "changes": [["b.py", "modified", 1, 1, ""]], "reads": []},
+        "episode.event": {"event_type": "edit", "timestamp": 2, "file_path": "a.py"},
+        "episode.ended": {"ended_at": 3},
+        "feedback.given": {"timestamp": 4},
+        "episode.forgotten": {"session_ids": [session]},
+    }
+    return kind, {"session_id": session, **usual[kind], **fields}
+
+
+SESSIONS = st.sampled_from(["a", "b", "c"])
+OUTCOMES = st.sampled_from(["success", "partial", "failed", "unknown"])
+# A session begins before anything is told of it: events before its start are kept by the tables alone.
+TOLD = st.one_of(
+    st.builds(lambda s, o: told("episode.imported", s, outcome=o), SESSIONS, OUTCOMES),
+    st.builds(lambda s: told("episode.imported", s, source="git", outcome="success"), SESSIONS),
+    st.builds(
+        lambda s, kind, late: told("episode.event", s, event_type=kind, late=late, issue_refs=["#1", "#2"]),
+        SESSIONS,
+        st.sampled_from(["read", "edit", "decision"]),
+        st.booleans(),
+    ),
+    st.builds(
+        lambda s, o, by: told("episode.ended", s, outcome=o, closed_by=by),
+        SESSIONS,
+        st.none() | OUTCOMES,
+        st.sampled_from(["", "timeout"]),
+    ),
+    st.builds(lambda s, o: told("feedback.given", s, outcome=o), SESSIONS, st.none() | OUTCOMES),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(entries=st.lists(TOLD, max_size=15), pauses=st.sets(st.integers(0, 20)))
+def test_the_tables_say_what_the_fold_says(
+    entries: list[tuple[str, dict[str, Any]]],
+    pauses: set[int],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Completeness, outcomes, ends and counts of files agree, in whatever batches the tables catch up."""
+    journal = FileJournal(tmp_path_factory.mktemp("t"), ManualClock())
+    with duckdb.connect(":memory:") as connection:
+        migrate(connection)
+        begun = [told("episode.started", session) for session in "abc"]
+        for number, entry in enumerate([*begun, *entries]):
+            journal.append_all(STREAM, [entry], by="cli", sync=False)
+            if number in pauses:
+                project(connection, {"project": journal}, 100)
+        project(connection, {"project": journal}, 100)
+        [counts] = connection.execute(SELECT_COMPLETENESS, {"quiet_since": 0}).fetchall()
+        asked = {"quiet_since": 0, "commits": True, "ended": True, "limit": 10}
+        rows = connection.execute(SELECT_SESSIONS, asked).fetchall()
+    ledger = Ledger(10)
+    fold(ledger, lambda start: journal.read(STREAM, start))
+    assert ledger.stories == Completeness(*counts)
+    found = {row[0]: (row[4], row[5], row[9], row[10], row[11], row[12]) for row in rows}
+    episodes = [follow_all((entry for _, entry in journal.read(STREAM)), session) for session in "abc"]
+    assert found == {
+        one.session_id: (
+            one.ended_at,
+            one.outcome.value,
+            one.outcome_evidence,
+            one.closed_by,
+            len(one.reads),
+            len(one.changes),
+        )
+        for one in episodes
+        if one is not None
+    }
+
+
+def test_a_quiet_session_counts_as_ended(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """What was not heard of since the time given is over, though the journal does not say so yet."""
+    journal.append_all(STREAM, [told("episode.started", "a"), told("episode.event", "a")], by="cli")
+    tables = Tables(tmp_path, {"project": journal}, clock)
+
+    assert completeness(tables, quiet_since=2) == Completeness(0, 0, 0, 1)
+    assert completeness(tables, quiet_since=3) == Completeness(1, 0, 0, 0)
+    assert sessions(tables, quiet_since=3, commits=False, ended=False, limit=9) == []
+    [row] = sessions(tables, quiet_since=2, commits=False, ended=False, limit=9)
+    assert (row.session_id, row.edits, row.events, row.last_at) == ("a", 1, 1, 2)
