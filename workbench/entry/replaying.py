@@ -9,7 +9,8 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -35,18 +36,23 @@ from workbench.plan.pipeline import Planner
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
 from workbench.plan.semantics import head_texts, task_text
 from workbench.project.workers import worker_count
-from workbench.records.replay import TaskRow
+from workbench.records.ids import new_id
+from workbench.records.replay import ReplayRun, TaskRow
 from workbench.replay.engine import Engine, Vectors
 from workbench.replay.facts_cache import SegmentedFacts, tidy
 from workbench.replay.rankers import System, load_models
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.running import Progress, Replayed, replay_tasks
+from workbench.replay.scores import system_scores
 from workbench.replay.seen import SeenPaths
 from workbench.replay.tasks import PastSession, Source, Task, commit_tasks, recorded, session_tasks
 from workbench.replay.timeline import MAX_BYTES, Line, PastReader, Timeline, known_commit
 from workbench.sessions.remember import STREAM
 from workbench.text.tokens import token_counter
 
+PACKS: Final = (
+    300  # packs take as long as everything else, and the figures of this many have narrow intervals
+)
 COMMITS: Final = 6000  # of the newest that a replay looks at, at least
 _PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files are none
 _SPARE = 300
@@ -83,13 +89,17 @@ def _line(repository: Repository, tip: str) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a user asks a replay for. `budget` is in tokens; `tasks` is how many at most."""
+    """What a user asks a replay for.
+
+    `tasks` is how many at most; packs of `budget` tokens are made for the newest `packs` of them. `fresh`
+    computes every row anew.
+    """
 
     source: Source
     tasks: int
     systems: tuple[System, ...]
     budget: int
-    packs: bool = True
+    packs: int = PACKS
     fresh: bool = False
 
 
@@ -128,7 +138,6 @@ class _Spec:
     systems: tuple[System, ...]
     main: str
     budget: int
-    packs: bool
     tokenizer: str
     history: int
     commits: int
@@ -204,7 +213,6 @@ def replay_past(
         systems=systems,
         main=config.models.ranking or DEFAULT_MODEL,
         budget=wanted.budget,
-        packs=wanted.packs and project.repository is not None,
         tokenizer=config.plan.tokenizer,
         history=history,
         commits=commits,
@@ -245,7 +253,8 @@ def _tasks(project: PastProject, reader: PastReader, wanted: Wanted) -> list[Tas
             f"{project.name} has no task to replay: nothing that was done modified a file that existed",
             hint="Commit something first, or import sessions with `workbench import sessions`.",
         )
-    return found[: wanted.tasks]
+    most = wanted.packs if project.repository is not None else 0
+    return [replace(task, packed=place < most) for place, task in enumerate(found[: wanted.tasks])]
 
 
 def _vectors(
@@ -287,7 +296,7 @@ def _settings(
     return {
         "engine": version,
         "systems": [system.name for system in systems],
-        "budget": wanted.budget if wanted.packs else None,
+        "budget": wanted.budget,
         "tokenizer": config.plan.tokenizer,
         "ranking": config.models.ranking or DEFAULT_MODEL,
         "embedding": model,
@@ -310,6 +319,24 @@ def _replay_one(spec: _Spec, task: Task) -> TaskRow:
     row = engine.replay(task)
     engine.cache.flush()
     return row
+
+
+def finished_run(project: PastProject, found: Found) -> ReplayRun:
+    """Return what a replay found as a run, scored."""
+    rows = found.replayed.rows
+    measured = [row for row in rows if not row.fault]
+    return ReplayRun(
+        id=new_id(),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        project=project.name,
+        version=str(found.settings["engine"]),
+        settings=found.settings,
+        systems=system_scores(measured, found.settings["systems"]),
+        rows=rows,
+        notes=found.notes,
+        degraded=found.degraded,
+        complete=found.replayed.complete,
+    )
 
 
 def release() -> None:
@@ -353,7 +380,6 @@ def _engine(spec: _Spec, stack: ExitStack) -> Engine:
         planner=planner,
         budget=spec.budget,
         project=spec.project,
-        packs=spec.packs,
         vectors=spec.vectors,
         cache=cache,
     )

@@ -67,6 +67,11 @@ class RulesDataset:
     messages: tuple[Message, ...]
 
 
+def holds_dataset(folder: Path) -> bool:
+    """Whether a folder holds a dataset, or a part of one."""
+    return any((folder / name).is_file() for names in MARKS.values() for name in names)
+
+
 def detect(folder: Path) -> DatasetKind:
     """Return the kind of a folder's dataset. Raises: UsageError without one, ParseError for half of one."""
     if not folder.is_dir():

@@ -83,7 +83,6 @@ class Engine:
     planner: Planner
     budget: int
     project: str
-    packs: bool = True
     vectors: Vectors | None = None
     rules: Callable[[Task, Intent], Sequence[Passage]] = lambda task, intent: ()
     cache: FactsCache = field(default_factory=FactsCache)
@@ -122,7 +121,7 @@ class Engine:
         ranking = rank(system, situation, self.models)
         if ranking is None:
             return None
-        if not self.packs:
+        if not task.packed:
             return ranking, None, ranking.milliseconds
         moment, contents = situation.moment, self._reading()
         index = moment.view.index
@@ -167,7 +166,7 @@ class Engine:
 
     def _truth(self, task: Task, moment: Moment, files: tuple[str, ...]) -> Truth:
         """Return what the task changed; lines only where its commit tells them."""
-        if not (self.packs and task.revision and task.commit):
+        if not (task.packed and task.revision and task.commit):
             return Truth(files, {})
         try:
             hunks = self.reader.hunks(task.revision, task.commit)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from workbench.errors import UsageError
 from workbench.plan.features import SOURCES, Candidates, described, first_look, gather, seed_mass
 from workbench.plan.layered import index_layers, placed_files
-from workbench.plan.ranking import LinearModel, load_model, score_candidates
+from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model, score_candidates
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
 from workbench.plan.view import ProjectView
 from workbench.project.layers import Change, baseline_ranking
@@ -33,6 +33,7 @@ BASELINE: Final = "baseline"
 BM25: Final = "bm25"
 VECTOR: Final = "vector"
 HYBRID: Final = "hybrid"
+DEFAULT_SYSTEMS: Final = (BASELINE, BM25, VECTOR, HYBRID, f"{HYBRID}+{LEXICAL_MODEL}")
 
 _MEANING = ("affinity_semantic", "affinity_semantic_best")
 _AFFINITY = (

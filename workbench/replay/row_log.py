@@ -66,7 +66,7 @@ def row_keys(tasks: Sequence[Task], sessions: Sequence[PastSession]) -> list[str
     keys = []
     for task in tasks:
         before = digests[bisect_right(ends, task.at)]
-        begun = (task.id, task.revision, task.at, task.commit, task.text)
+        begun = (task.id, task.revision, task.at, task.commit, task.text, task.packed)
         keys.append(_digest([*begun, task.modified, task.names, before]))
     return keys
 

@@ -39,7 +39,8 @@ class Task:
     `revision` is the commit it was begun on, empty where no repository is left; `at` the second since the
     epoch as of which the engine knows; `commit` the one that answers it, if known; `modified` the files that
     were modified, under the names they had before, and `names`
-    those under the names they had afterwards; `session` what tests resample by.
+    those under the names they had afterwards; `packed` says
+    whether packs are made for it; `session` what tests resample by.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Task:
     at: int
     modified: tuple[str, ...]
     names: tuple[str, ...] = ()
+    packed: bool = True
 
     @property
     def head(self) -> str:

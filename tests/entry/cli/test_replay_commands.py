@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.entry.cli import exits, replay_commands
+from workbench.entry.cli import exits, main, replay_commands
 from workbench.replay.datasets import split_of
 from workbench.replay.systems import rule_systems
 
@@ -144,7 +144,7 @@ def test_replay_stands_alone(run: Any, folder: Path) -> None:
     """With a command it is refused before anything is done."""
     ran = run("--replay", str(folder), "config", "show")
     assert (ran.code, ran.out) == (exits.USAGE, "")
-    assert "stands alone" in ran.err
+    assert "unexpected extra arguments (config show)" in ran.err
 
 
 def test_an_interrupt_ends_it_with_its_code(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,3 +155,96 @@ def test_an_interrupt_ends_it_with_its_code(run: Any, folder: Path, monkeypatch:
     assert (ran.code, ran.out) == (exits.INTERRUPTED, "")
     assert "interrupted" in ran.err
     assert sorted(folder.rglob("*")) == before
+
+
+def test_replay_is_a_command_only_where_no_other_is() -> None:
+    """`--replay` in place of a command is the command; what stands before it and after it stays."""
+    assert main.as_command(["--json", "--replay", "x", "--tasks", "3"]) == [
+        "--json",
+        "replay",
+        "x",
+        "--tasks",
+        "3",
+    ]
+    assert main.as_command(["--project", "p", "--replay=x"]) == ["--project", "p", "replay", "x"]
+    assert main.as_command(["plan", "--replay"]) == ["plan", "--replay"]
+
+
+def test_options_of_histories_are_refused_for_a_dataset(run: Any, folder: Path) -> None:
+    """An option that a dataset has no use for is not passed over."""
+    ran = run("--replay", str(folder), "--systems", "hybrid")
+    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert "--systems is about replays of a project's history" in ran.err
+
+
+def test_the_past_of_this_project(run: Any, project: Any) -> None:
+    """Without a path the project's commits are tasks, and every system has a line."""
+    ran = run("--replay", "--workers", "1")
+    assert ran.code == exits.OK
+    assert "work: 1 commits in 1 clusters" in ran.out
+    scores = ran.out.partition("Means over tasks")[2].partition("\n\n")[0].splitlines()[2:]
+    assert [line.split()[0] for line in scores] == ["baseline", "bm25", "hybrid", "hybrid+files-v1-lexical"]
+    assert "vector was left out: it needs an embedding model" in ran.err
+    assert "hybrid - baseline" in ran.out
+
+
+def test_the_past_as_json(run: Any, project: Any) -> None:
+    """JSON has scores by system and the rows they come from, and names what was missing."""
+    found = run("--replay", ".", "--json", "--workers", "1", "--systems", "baseline,hybrid").json()
+    assert [score["system"] for score in found["systems"]] == ["baseline", "hybrid"]
+    assert found["degraded"] == ["embeddings"]
+    (task,) = found["tasks"]
+    assert (task["head"], task["truth"]) == ("fix: login keeps the jwt token (#7)", ["pkg/auth.py"])
+    assert task["systems"]["hybrid"]["ranking"][0] == "pkg/auth.py"
+    assert task["systems"]["hybrid"]["measures"]["mrr"] == 1.0
+
+
+def test_a_bare_mirror_is_replayed_from_afar(run: Any, project: Any, tmp_path: Path) -> None:
+    """A bare clone gives the same ranking as the work tree, and nothing is written into it."""
+    mirror = tmp_path / "mirror.git"
+    project.git("clone", "-q", "--bare", str(project.root), str(mirror))
+    before = sorted(path.name for path in mirror.iterdir())
+    arguments = ("--workers", "1", "--json", "--systems", "bm25,hybrid")
+    there = run("--replay", str(mirror), *arguments).json()
+    here = run("--replay", *arguments).json()
+    assert [task["systems"]["hybrid"]["ranking"] for task in there["tasks"]] == [
+        task["systems"]["hybrid"]["ranking"] for task in here["tasks"]
+    ]
+    assert there["project"] == "mirror"
+    assert sorted(path.name for path in mirror.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--systems", "hybird"), "Did you mean hybrid?"),
+        (("--systems", "hybrid+nothing"), "there is no ranking model 'nothing'"),
+        (("--without", "afinity"), "Did you mean affinity?"),
+    ],
+)
+def test_unknown_systems_are_refused(run: Any, project: Any, arguments: tuple[str, str], told: str) -> None:
+    """A system, model or group that does not exist is named, with what may be meant."""
+    ran = run("--replay", *arguments)
+    assert (ran.code, ran.out) in ((exits.USAGE, ""), (exits.ERROR, ""))
+    assert told in ran.err
+
+
+def test_a_past_without_tasks_says_so(run: Any, empty: Any) -> None:
+    """One commit that only added files leaves nothing to replay."""
+    ran = run("--replay")
+    assert (ran.code, ran.out) == (exits.ERROR, "")
+    assert "has no task to replay" in ran.err
+
+
+def test_no_past_at_all(run: Any, work: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository without commits has no task either."""
+    monkeypatch.chdir(work.root)
+    assert "has no task to replay" in run("--replay").err
+
+
+def test_outside_of_any_repository(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a repository and without sessions the next step is named."""
+    monkeypatch.chdir(tmp_path)
+    ran = run("--replay", ".")
+    assert (ran.code, ran.out) == (exits.ERROR, "")
+    assert "workbench import sessions" in ran.err

@@ -11,7 +11,7 @@ import click
 
 from workbench import __version__
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import Lazy, LazyGroup, current, debugging
+from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
 from workbench.entry.cli.output import Output
 from workbench.errors import ParseError, WorkbenchError
 
@@ -81,6 +81,10 @@ COMMANDS = {
     "model": Lazy(
         f"{_PLACE}.model_commands:model", "Show models for ranking and embedding, and make them ready."
     ),
+    "replay": Lazy(
+        f"{_PLACE}.replay_commands:replay",
+        "Measure the program on this project's own past, or on a dataset (also `--replay`).",
+    ),
     "config": Lazy(f"{_PLACE}.config_commands:config", "Show and change settings."),
 }
 
@@ -94,29 +98,24 @@ COMMANDS = {
         'workbench plan "jwt token is not refreshed on 401" --budget 3000',
         'workbench rank "jwt token is not refreshed on 401" --top 5',
         "workbench config show",
-        "workbench --replay sample_data/rules_benchmark",
+        "workbench --replay",
     ),
 )
 @click.version_option(__version__, message="workbench %(version)s")
 @click.option(
     "--replay",
-    metavar="PATH",
-    type=click.Path(),
-    help="Measure the program on a dataset (messages and the rules each should match), and exit.",
+    is_flag=True,
+    expose_value=False,  # `as_command` has made it a command before it is read
+    help="Measure the program on this project's own past, or on a dataset: `workbench --replay [PATH]`, "
+    "with the options of `workbench replay`.",
 )
 @click.pass_context
-def cli(context: click.Context, replay: str | None) -> None:
+def cli(context: click.Context) -> None:
     """Decide what a coding agent should read for a task, and show why.
 
     Works in any git repository with no set-up. Data goes to stdout, narration to stderr.
     """
-    if replay is not None:
-        if context.invoked_subcommand is not None:
-            raise click.UsageError("--replay is no option of a command: it stands alone.", context)
-        from workbench.entry.cli.replay_commands import replay as run_replay
-
-        run_replay(current(), replay)
-    elif context.invoked_subcommand is None:
+    if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
@@ -130,7 +129,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run the program and return its exit code (see `exits`); errors are told on stderr."""
     try:
-        result = cli.main(args=arguments, prog_name="workbench", standalone_mode=False)
+        result = cli.main(args=as_command(arguments), prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else exits.OK
     except (BrokenPipeError, SystemExit):
@@ -143,6 +142,19 @@ def run(arguments: list[str]) -> int:
         if debugging(arguments):
             traceback.print_exc()
         return explain(error)
+
+
+def as_command(arguments: list[str]) -> list[str]:
+    """Return the arguments with `--replay` before any command as the command `replay`."""
+    valued = False
+    for place, argument in enumerate(arguments):
+        name, given, value = argument.partition("=")
+        if name == "--replay":
+            return [*arguments[:place], "replay", *([value] if given else []), *arguments[place + 1 :]]
+        if not valued and not argument.startswith("-"):
+            break
+        valued = argument == "--project"
+    return arguments
 
 
 def _unheard() -> int:

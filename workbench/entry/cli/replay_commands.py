@@ -1,22 +1,159 @@
-"""`workbench --replay PATH`: how well the program does on a dataset of messages with known answers."""
+"""`workbench --replay [PATH]`: how well the program does on a project's own past, or on a rules benchmark.
+
+`--replay` is another way to write the command `replay`, whose options follow it.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import click
 
 from workbench.entry.bootstrap import match_params, ready_embedder
-from workbench.entry.cli.frame import Invocation
+from workbench.entry.cli import exits
+from workbench.entry.cli.frame import Invocation, command, current
+from workbench.errors import UsageError
 from workbench.replay import benchmark, report
-from workbench.replay.datasets import DatasetKind, detect, read_rules
+from workbench.replay.datasets import DatasetKind, detect, holds_dataset, read_rules
 from workbench.replay.systems import rule_systems
 
+NO_MODEL = "there is no embedding model: `workbench model list` says what can be had"
 
-def replay(here: Invocation, path: str) -> None:
-    """Replay a dataset and print what was found. Raises: UsageError, ParseError, ModelError."""
-    folder = Path(path).expanduser()
-    _REPLAYS[detect(folder)](here, folder)
+_TASKS = 150
+
+
+@command(
+    examples=(
+        "workbench --replay",
+        "workbench --replay --tasks 500 --systems baseline,bm25,hybrid --no-packs",
+        "workbench replay ../other-repository --without affinity,recency --json",
+        "workbench --replay sample_data/rules_benchmark",
+    )
+)
+@click.argument("path", required=False, type=click.Path())
+@click.option(
+    "--source",
+    type=click.Choice(["commits", "sessions", "all"]),
+    default="all",
+    help="What gives the tasks: commits, prompts of imported sessions, or both (default).",
+)
+@click.option(
+    "--tasks", metavar="N", type=click.IntRange(min=1), default=_TASKS, help="At most N tasks (default: 150)."
+)
+@click.option(
+    "--systems",
+    metavar="A,B,…",
+    help="What is compared: baseline, bm25, vector, hybrid, hybrid+MODEL, hybrid-GROUP "
+    "(default: the first four, and hybrid without embeddings).",
+)
+@click.option(
+    "--without",
+    metavar="A,B,…",
+    help="Also hybrid without each of these groups of features: lexical, structural, semantic, episodic, "
+    "causal, recency, affinity, history.",
+)
+@click.option(
+    "--budget", metavar="N", type=click.IntRange(min=1), help="Tokens of a pack (default: plan.budget)."
+)
+@click.option(
+    "--packs", metavar="N", type=click.IntRange(min=0), help="Make packs for the newest N tasks only."
+)
+@click.option("--no-packs", is_flag=True, help="Rank only: faster by half.")
+@click.option("--fresh", is_flag=True, help="Compute what an earlier replay has computed already.")
+@click.option(
+    "--workers", metavar="N", type=click.IntRange(min=1), help="Processes (default: one a processor)."
+)
+def replay(path: str | None, **options: Any) -> int:
+    """Measure the program on this project's own past, or on a dataset (also `--replay`).
+
+    Every task is replayed as of when it began, for several systems side by side. PATH is a repository (also a bare one; default: this project), or the folder of a rules benchmark. Tasks
+    are commits and prompts of imported sessions; a system sees the files, the history and the sessions of
+    before the task and is measured by the files that were then modified. Rows are kept: an interrupted
+    replay goes on where it was stopped.
+    """
+    here = current()
+    folder = None if path is None else Path(path).expanduser()
+    if folder is not None and not _is_history(folder):
+        source = click.get_current_context().get_parameter_source
+        given = [name for name in options if source(name) is click.core.ParameterSource.COMMANDLINE]
+        kind = detect(folder)
+        if given:
+            name = given[0].replace("_", "-")
+            raise UsageError(
+                f"--{name} is about replays of a project's history, and {folder} is a {kind} dataset",
+                hint="Leave it out.",
+            )
+        _REPLAYS[kind](here, folder)
+        return exits.OK
+    return _history(here, folder, **options)
+
+
+def _is_history(folder: Path) -> bool:
+    """Whether a directory is a project rather than a dataset."""
+    from workbench.entry.places import repository_at
+
+    if not folder.is_dir() or holds_dataset(folder):
+        return False
+    repository = repository_at(folder)[0]
+    rooted = repository is not None and repository.root.resolve() == folder.resolve()
+    return rooted or folder.resolve() == Path.cwd() or (folder / ".workbench").is_dir()
+
+
+def _history(
+    here: Invocation,
+    folder: Path | None,
+    *,
+    source: str,
+    tasks: int,
+    systems: str | None,
+    without: str | None,
+    budget: int | None,
+    packs: int | None,
+    no_packs: bool,
+    fresh: bool,
+    workers: int | None,
+) -> int:
+    from workbench.config import load
+    from workbench.entry.replaying import PACKS, Wanted, finished_run, open_past, replay_past
+    from workbench.records.replay import run_to_json
+    from workbench.replay import history_report
+    from workbench.replay.rankers import DEFAULT_SYSTEMS, parse_systems
+    from workbench.replay.tasks import Source
+
+    project = open_past(here.project if folder is None else folder)
+    config = here.settings().config if folder is None else load(project=project.root).config
+    names = [*(_names(systems) or DEFAULT_SYSTEMS), *(f"hybrid-{group}" for group in _names(without))]
+    wanted = Wanted(
+        source=Source(source),
+        tasks=tasks,
+        systems=parse_systems(names),
+        budget=budget or config.plan.budget,
+        packs=0 if no_packs else PACKS if packs is None else packs,
+        fresh=fresh,
+    )
+    with here.out.progress("Reading the past") as line:
+        found = replay_past(project, config, wanted, workers=workers, progress=line)
+    done = found.replayed
+    if not done.complete:
+        here.out.warn(
+            f"interrupted after {len(done.rows)} of {len(found.tasks)} tasks: "
+            "the same command goes on from there"
+        )
+    for note in found.notes:
+        here.out.warn(note)
+    run = finished_run(project, found)
+    if here.flags.json:
+        here.out.json(run_to_json(run))
+    else:
+        here.out.data(history_report.as_text(run))
+    return exits.OK if done.complete else exits.INTERRUPTED
+
+
+def _names(given: str | None) -> list[str]:
+    return [name for part in (given or "").split(",") if (name := part.strip())]
 
 
 def _rules(here: Invocation, folder: Path) -> None:
@@ -45,7 +182,5 @@ def _rules(here: Invocation, folder: Path) -> None:
     else:
         here.out.data(report.as_text(found))
 
-
-NO_MODEL = "there is no embedding model: `workbench model list` says what can be had"
 
 _REPLAYS: dict[DatasetKind, Callable[[Invocation, Path], None]] = {DatasetKind.RULES: _rules}

@@ -1,0 +1,133 @@
+"""The replay of a project's own history as a table for the terminal: systems by measures, then the gaps.
+
+The best of each column is marked; what lies between a system and the baseline comes with its interval and is
+called no difference where none was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
+from workbench.replay.report import SIGNIFICANT, table
+from workbench.text.sanitize import visible_line
+
+BEST: Final = "*"
+
+_COLUMNS: Final = (
+    ("P@10", "precision_at_10", 3, True),
+    ("R@5", "recall_at_5", 3, True),
+    ("R@10", "recall_at_10", 3, True),
+    ("MRR", "mrr", 3, True),
+    ("nDCG@10", "ndcg_at_10", 3, True),
+    ("packed", "packed_recall", 3, True),
+    ("lines", "line_coverage", 3, True),
+    ("first pass", "first_pass_success", 3, True),
+    ("tokens", "context_tokens_median", 0, False),
+    ("affinity", "affinity_hit_rate", 3, True),
+    ("fallback", "fallback_rate", 3, False),
+    ("p50 ms", "latency_p50_ms", 1, False),
+    ("p95 ms", "latency_p95_ms", 1, False),
+)
+_GAPS: Final = (
+    ("P@10", "precision_at_10", 3),
+    ("R@10", "recall_at_10", 3),
+    ("nDCG@10", "ndcg_at_10", 3),
+    ("packed", "packed_recall", 3),
+    ("lines", "line_coverage", 3),
+    ("first pass", "first_pass_success", 3),
+    ("tokens (median)", "context_tokens", 0),
+)
+
+
+def as_text(run: ReplayRun) -> str:
+    """Return a run as lines of text."""
+    parts = [_head(run)]
+    if run.systems:
+        parts.append(_scores(run.systems))
+        parts += [_gaps(score) for score in run.systems if score.gaps]
+    if run.notes:
+        parts.append("\n".join(visible_line(note) for note in run.notes))
+    return "\n\n".join(parts)
+
+
+def shown_difference(gap: Gap) -> bool:
+    """Whether a gap is one by its test and by its interval."""
+    return gap.p < SIGNIFICANT and not gap.low <= 0.0 <= gap.high
+
+
+def _head(run: ReplayRun) -> str:
+    measured = [row for row in run.rows if not row.fault]
+    counts = {source: sum(row.source == source for row in measured) for source in ("commit", "session")}
+    names = {"commit": "commits", "session": "prompts"}
+    told = " and ".join(f"{count} {names[source]}" for source, count in counts.items() if count) or "no task"
+    clusters = len({row.session for row in measured})
+    lines = [
+        f"{visible_line(run.project)}: {told} in {clusters} clusters, each as of when it began"
+        + ("" if run.complete else " (interrupted)")
+    ]
+    faults: dict[str, int] = {}
+    for row in run.rows:
+        if row.fault:
+            faults[row.fault] = faults.get(row.fault, 0) + 1
+    lines += [f"left out {count}: {visible_line(why)}" for why, count in sorted(faults.items())]
+    budget = run.settings.get("budget")
+    packed = max((score.packed_tasks for score in run.systems), default=0)
+    lines.append(
+        f"packs of {budget:,} tokens ({run.settings.get('tokenizer')}) for {packed} tasks"
+        if packed and isinstance(budget, int)
+        else "no packs"
+    )
+    lines.append(f"embeddings: {run.settings.get('embedding') or 'none'}")
+    if run.degraded:
+        lines.append(f"degraded: {', '.join(run.degraded)}")
+    return "\n".join(lines)
+
+
+def _scores(systems: Sequence[SystemScore]) -> str:
+    columns = [
+        column for column in _COLUMNS if any(getattr(score, column[1]) is not None for score in systems)
+    ]
+    best = {name: _best(systems, name, digits, higher) for _, name, digits, higher in columns}
+    rows = [
+        [
+            score.system,
+            *(
+                _cell(getattr(score, name), digits, score.system in best[name])
+                for _, name, digits, _ in columns
+            ),
+        ]
+        for score in systems
+    ]
+    head = ["", *(f"{title} " for title, *_ in columns)]
+    return f"Means over tasks, tokens and milliseconds as said ({BEST} best)\n" + table(head, rows)
+
+
+def _best(systems: Sequence[SystemScore], name: str, digits: int, higher: bool) -> frozenset[str]:
+    """Return the systems with the best value as shown; nobody where all are alike."""
+    values = {
+        score.system: round(float(value), digits)
+        for score in systems
+        if (value := getattr(score, name)) is not None
+    }
+    if len(set(values.values())) < 2:
+        return frozenset()
+    wanted = max(values.values()) if higher else min(values.values())
+    return frozenset(system for system, value in values.items() if value == wanted)
+
+
+def _cell(value: float | None, digits: int, best: bool) -> str:
+    return "- " if value is None else f"{value:,.{digits}f}{BEST if best else ' '}"
+
+
+def _gaps(score: SystemScore) -> str:
+    rows = []
+    for title, name, digits in _GAPS:
+        gap = score.gaps.get(name)
+        if gap is not None:
+            interval = f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]"
+            verdict = "" if shown_difference(gap) else "no difference shown"
+            rows.append([title, f"{gap.value:+,.{digits}f}", interval, f"{gap.p:.4f}", verdict])
+    head = ["", "gap", "95 %", "p", ""]
+    return f"{score.system} - {BASELINE}\n" + table(head, rows)
