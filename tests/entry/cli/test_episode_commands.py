@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from workbench.config import Config, SessionsConfig
+from workbench.entry.bootstrap import open_workspace
 from workbench.entry.cli import exits
 
 HEAVY = {"numpy", "duckdb", "bm25s", "onnxruntime", "tree_sitter"}
@@ -200,3 +202,29 @@ def test_recording_loads_nothing_heavy(project: Any) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.splitlines()[-1].split()) & HEAVY == set()
+
+
+def test_settings_say_how_far_outcomes_count(project: Any, run: Any) -> None:
+    """Failures lower what their edits weigh, down to the setting; a changed setting weighs the past anew."""
+    for number in range(4):
+        session = f"s{number}"
+        run("episode", "start", f"refresh tokens {number}", "--session", session)
+        run("episode", "event", session, "--type", "edit", "--file", "pkg/store.py")
+        run("episode", "end", session, "--outcome", "failed")
+
+    def weights(**settings: float) -> list[float]:
+        config = Config(sessions=SessionsConfig(**settings))  # type: ignore[arg-type]
+        workspace = open_workspace(project.root, config).workspace
+        workspace.sync()
+        history = workspace.history
+        judged = [history.paths[file] == "pkg/store.py" for file in history.files.tolist()]
+        return sorted(
+            {round(one, 3) for one, mine in zip(history.trust.tolist(), judged, strict=True) if mine}
+        )
+
+    usual = weights()
+    assert usual[-1] == 1.0  # the commit's
+    assert 0.5 < usual[0] < 1.0
+    assert weights(failed_weight=0.0)[0] < usual[0]
+    assert weights(feedback_min_samples=5) == [1.0]
+    assert weights() == usual
