@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_measures import RR, R, SetF, SetP, SetR, nDCG
+from ir_measures import RR, P, R, SetF, SetP, SetR, nDCG
 
-from workbench.replay.metrics import Counts, auroc, f1, ndcg, recall, reciprocal_rank
+from workbench.replay.metrics import Counts, auroc, f1, ndcg, precision, recall, reciprocal_rank
 
 SCORES = st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.9]), max_size=12)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.integers(0, 5))
 def test_ranking_measures_agree_with_ir_measures(hits: list[bool], missed: int) -> None:
-    """nDCG@10, R@1, R@5, R@10 and RR are those of ir-measures, relevant items not ranked included."""
+    """P@10, nDCG@10, R@1, R@5, R@10 and RR are those of ir-measures, relevant items not ranked included."""
     relevant = sum(hits) + missed
     if relevant == 0:
         assert ndcg(hits, 0) == recall(hits, 0) == reciprocal_rank(hits) == 0.0
@@ -24,9 +24,10 @@ def test_ranking_measures_agree_with_ir_measures(hits: list[bool], missed: int) 
     judged = [ir_measures.Qrel("q", f"d{rank}", int(hit)) for rank, hit in enumerate(hits)]
     judged += [ir_measures.Qrel("q", f"m{number}", 1) for number in range(missed)]
     run = [ir_measures.ScoredDoc("q", f"d{rank}", -float(rank)) for rank in range(len(hits))]
-    found = ir_measures.calc_aggregate([nDCG @ 10, R @ 1, R @ 5, R @ 10, RR], judged, run)
+    found = ir_measures.calc_aggregate([P @ 10, nDCG @ 10, R @ 1, R @ 5, R @ 10, RR], judged, run)
     assert ndcg(hits, relevant) == pytest.approx(found[nDCG @ 10])
     assert reciprocal_rank(hits) == pytest.approx(found[RR])
+    assert precision(hits) == pytest.approx(found[P @ 10])
     for k in (1, 5, 10):
         assert recall(hits, relevant, k) == pytest.approx(found[R @ k])
 
