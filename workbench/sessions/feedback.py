@@ -118,8 +118,8 @@ def reliability(good: NDArray[np.float64], support: NDArray[np.float64], judged:
     bad, rest = good < 0, good >= 0
     if not bad.any():
         bad, rest = good == 0, good > 0
-    if not bad.any() or not rest.any():
-        return _PRIOR
+    if not bad.any() or not rest.any() or support.max() == support.min():
+        return _PRIOR  # there is nothing to compare
     agreement = _auc(support[rest], support[bad])
     seen = min(max(_SLOPE * (agreement - 0.5), 0.0), 1.0)
     return (_PRIOR * _PRIOR_VERDICTS + seen * judged) / (_PRIOR_VERDICTS + judged)
