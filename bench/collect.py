@@ -6,21 +6,20 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.fit import Group
-from bench.tasks import Task
-from bench.timeline import Moment, Timeline
+from bench.timeline import Timeline
 from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
 from workbench.plan.semantics import cosines, head_texts, task_text
 from workbench.plan.signals import prepare_query
-from workbench.plan.view import ProjectView
-from workbench.project.layers import route
-from workbench.text.tasks import clean_task, split_head
+from workbench.records.plan import Intent
+from workbench.replay.rankers import baseline_paths
+from workbench.replay.tasks import Task
+from workbench.replay.timeline import Moment
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -65,12 +64,12 @@ def _row(
     intent = parse_intent(task.text)
     tasks: NDArray[np.float32] | None = None
     if embed is not None and moment.past:
-        heads = head_texts([split_head(clean_task(commit.subject))[0] for commit in moment.past])
+        heads = head_texts([known.head for known in moment.past])
         tasks = cosines(embed(heads), embed([task_text(task.text)])[0])
     found = candidates_for(moment.view, prepare_query(intent), seeds, lambda: tasks)
     paths = tuple(moment.view.index.paths[position] for position in found.positions.tolist())
     return Row(
-        task, found.names, paths, found.values, found.best, truth, _peers(moment.view, found, paths, intent)
+        task, found.names, paths, found.values, found.best, truth, _peers(moment, found, paths, intent)
     )
 
 
@@ -90,10 +89,10 @@ PEERS: dict[str, dict[str, float]] = {
 
 
 def _peers(
-    view: ProjectView, found: Candidates, paths: Sequence[str], intent: Any
+    moment: Moment, found: Candidates, paths: Sequence[str], intent: Intent
 ) -> dict[str, tuple[str, ...]]:
     columns = {name: column for column, name in enumerate(found.names)}
-    ranked = {"query_type routing": _routing(view, intent)}
+    ranked = {"query_type routing": tuple(baseline_paths(moment, intent, ()))[:50]}
     for peer, weights in PEERS.items():
         scores = np.zeros(len(paths))
         for name, weight in weights.items():
@@ -102,21 +101,6 @@ def _peers(
         order = np.lexsort((np.arange(len(paths)), -scores))
         ranked[peer] = tuple(paths[row] for row in order[:50].tolist() if scores[row] > 0)
     return ranked
-
-
-def _routing(view: ProjectView, intent: Any) -> tuple[str, ...]:
-    """The baseline: files of the layers routed to, by fan-in inside each layer, layers in turn."""
-    columns = []
-    for layer in route(intent.predicted):
-        members = view.layers[layer]
-        order = np.lexsort((np.arange(len(members)), -members))
-        columns.append([int(row) for row in order[:50] if members[row] > 0 and view.index.alive[row]])
-    merged: dict[int, None] = {}
-    for depth in range(50):
-        for column in columns:
-            if depth < len(column):
-                merged[column[depth]] = None
-    return tuple(view.index.paths[row] for row in list(merged)[:50])
 
 
 def group(row: Row, repository: str, *, without: Sequence[str] = ()) -> tuple[tuple[str, ...], Group]:

@@ -72,7 +72,8 @@ def measure(place: Path, count: int, trust: Trust | None = None) -> dict[str, li
             continue
         intent = parse_intent(task.text)
         for judge in JUDGES:
-            past = judged_past(moment.past, moment.view, judge)
+            commits = [known.commit for known in moment.past if known.commit is not None]
+            past = judged_past(commits, moment.view, judge)
             view = view_project(moment.view.index, build_history(past, trust), previous=moment.view)
             ranking = rank_files(view, intent, model, limit=10)
             gains[judge].append(ndcg([one.path in truth for one in ranking], len(truth)))

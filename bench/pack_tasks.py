@@ -25,7 +25,7 @@ from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
 from workbench.records.patches import CommitPatch
 from workbench.records.project import Symbol
-from workbench.records.worktree import Hunk
+from workbench.replay.packing import changed_lines
 from workbench.text.tokens import TokenCounter
 
 READ = 20
@@ -52,17 +52,6 @@ class PackTask:
     ranked: tuple[tuple[str, float], ...]
     files: Mapping[str, ReadFile]
     truth: Mapping[str, frozenset[int]]
-
-
-def changed_lines(hunks: Sequence[Hunk], lines: int) -> frozenset[int]:
-    """Return the old-side lines that hunks change; a pure insertion changes the lines before and after it."""
-    found: set[int] = set()
-    for hunk in hunks:
-        if hunk.old_lines:
-            found.update(range(hunk.old_start, hunk.old_start + hunk.old_lines))
-        else:
-            found.update(line for line in (hunk.old_start, hunk.old_start + 1) if 1 <= line <= lines)
-    return frozenset(found)
 
 
 def pack_tasks(
@@ -133,8 +122,8 @@ def _featured(
     """Add chunk features, with the touches that were known when the task began."""
     intent = parse_intent(row.task.text)
     past, history = timeline.history(row.task.revision)
-    numbers = {commit.sha: number for number, commit in enumerate(past)}
-    edits = collect_edits((patches[commit.sha] for commit in past if commit.sha in patches), numbers)
+    numbers = {sha: number for number, sha in enumerate(past)}
+    edits = collect_edits((patches[sha] for sha in past if sha in patches), numbers)
     view = cast(ProjectView, SimpleNamespace(history=history))
     likeness = task_weights(view, prepare_query(intent).terms)[0].tolist()
     touches = {path: find_touches(edits.get(path, ()), likeness) for path in found}

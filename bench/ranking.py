@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from bench.collect import Embed, Row, collect, load_rows, save_rows
-from bench.tasks import Task, commit_tasks, prompt_tasks
+from bench.tasks import commit_tasks, prompt_tasks
 from bench.timeline import Timeline, repositories
 from workbench.plan.features import Candidates, feature_matrix, feature_names
 from workbench.plan.ranking import LinearModel, load_model
 from workbench.replay.metrics import ndcg, recall
 from workbench.replay.statistics import bootstrap, paired_permutation
+from workbench.replay.tasks import Task
 
 Say = Callable[[str], None]
 

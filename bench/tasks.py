@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from bench.timeline import Timeline
 from store.git_process import run
 from workbench.errors import GitError
 from workbench.project.admission import refusal
 from workbench.records.episodes import ChangeKind, Commit
-from workbench.text.tasks import clean_task
+from workbench.replay import tasks as replay
+from workbench.replay.tasks import MAX_FILES, Task
 from workbench.text.terms import count_terms
 
-MAX_FILES = 30  # larger commits are mechanical: no reading list explains them
 CHECKPOINTS = "entire/checkpoints/v1"
 _TRAILER = re.compile(r"^Entire-Checkpoint:\s*([0-9a-f]{12})\s*$", re.MULTILINE)
 _BETWEEN = re.compile(r"\n\n?---\n\n?")
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task, the revision its solver started from, and the files that turned out to be modified."""
-
-    text: str
-    revision: str
-    commit: str
-    modified: tuple[str, ...]
-
-
 def commit_tasks(timeline: Timeline, limit: int) -> list[Task]:
     """Return the newest commits with one parent, a message and at least one modified text file."""
-    tasks = []
-    for commit in timeline.commits:
-        modified = _modified(commit)
-        text = f"{commit.subject}\n\n{commit.body}".strip()
-        if len(commit.parents) == 1 and modified and len(commit.files) <= MAX_FILES and clean_task(text):
-            tasks.append(Task(text, commit.parents[0], commit.sha, modified))
-        if len(tasks) >= limit:
-            break
-    return tasks
+    return replay.commit_tasks(timeline.commits, timeline.reader.line, limit)
 
 
 def prompt_tasks(timeline: Timeline, limit: int) -> list[Task]:
@@ -58,7 +39,11 @@ def prompt_tasks(timeline: Timeline, limit: int) -> list[Task]:
         seen.add(found[1])
         prompts = [part.strip() for part in _prompts(timeline, found[1]) if len(count_terms(part)) >= 4]
         if prompts and len(commit.files) <= MAX_FILES:
-            tasks.append(Task(prompts[-1], commit.parents[0], commit.sha, modified))
+            parent, cluster = commit.parents[0], found[1]
+            at = timeline.reader.line.times.get(parent, commit.at)
+            tasks.append(
+                Task(commit.sha, cluster, "session", prompts[-1], parent, commit.sha, at, modified, modified)
+            )
         if len(tasks) >= limit:
             break
     return tasks

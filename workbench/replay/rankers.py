@@ -2,11 +2,13 @@
 
 `baseline` routes by the kind of task alone, `bm25` goes by the words of files, `vector` by what past tasks of
 like meaning touched, `hybrid` as plans do. `hybrid+MODEL` ranks with another model, and `hybrid-GROUP` is
-hybrid without a group of features, over the same candidates.
+hybrid without a group of features, over the same candidates. `hybrid@0.65` has that share of the budget for
+its packs.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -67,17 +69,22 @@ GROUPS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Signals by the group that an ablation leaves out; `affinity` and `history` unite several sources."""
 
+_SHARE: Final = re.compile(r"[01]?\.[0-9]{1,3}")
 _CHANGES = 200  # commits that the change digest of the baseline looks at
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way to rank: a model's id for those that weigh features, and the signals it does without."""
+    """A way to rank: a model's id for those that weigh features, and the signals it does without.
+
+    `share` is how much of the budget its packs may take.
+    """
 
     name: str
     kind: str
     model: str = ""
     without: frozenset[str] = frozenset()
+    share: float = 1.0
 
 
 @dataclass(slots=True)
@@ -150,6 +157,9 @@ def parse_systems(names: Iterable[str]) -> tuple[System, ...]:
 
 
 def _parse(name: str) -> System:
+    whole, at, share = name.rpartition("@")
+    if at and _SHARE.fullmatch(share) and float(share) > 0:
+        return replace(_parse(whole), name=name, share=float(share))
     if name in (BASELINE, BM25, VECTOR, HYBRID):
         return System(name, name)
     for sign in "+-":
@@ -168,7 +178,10 @@ def _parse(name: str) -> System:
     raise UsageError(
         f"there is no system {name!r}",
         hint=did_you_mean(
-            name, known, f"There are {', '.join(known)}, hybrid+MODEL and hybrid-GROUP of features."
+            name,
+            known,
+            f"There are {', '.join(known)}, hybrid+MODEL and hybrid-GROUP of features, each also "
+            "as @0.65 for packs of that share of the budget.",
         ),
     )
 
@@ -189,19 +202,23 @@ def rank(system: System, situation: Situation, models: Models) -> Ranking | None
     return replace(found, milliseconds=round(elapsed + found.milliseconds, 3))
 
 
-def _baseline(system: System, situation: Situation, models: Models) -> Ranking:
-    moment, model = situation.moment, models.used(situation.semantic)
+def baseline_paths(moment: Moment, intent: Intent, manifests: Sequence[Manifest]) -> list[str]:
+    """Return the files as the layers that the kind of task is routed to show them: the baseline's order."""
     changes = [
         Change(change.path, str(change.kind), float(known.task.at), known.head)
         for known in moment.past[:_CHANGES]
         for change in known.task.changes
     ]
-    layers = index_layers(moment.view.index, situation.manifests(), changes)
-    paths = baseline_ranking(layers, situation.intent.predicted)
-    living = (path for path in paths if path in moment.view.index.positions)
-    return Ranking(
-        placed_files(living, model, BASELINE), model, weighed=False, fallback=False, milliseconds=0
-    )
+    layers = index_layers(moment.view.index, manifests, changes)
+    paths = baseline_ranking(layers, intent.predicted)
+    return [path for path in paths if path in moment.view.index.positions]
+
+
+def _baseline(system: System, situation: Situation, models: Models) -> Ranking:
+    model = models.used(situation.semantic)
+    paths = baseline_paths(situation.moment, situation.intent, situation.manifests())
+    files = placed_files(paths, model, BASELINE)
+    return Ranking(files, model, weighed=False, fallback=False, milliseconds=0)
 
 
 def _bm25(system: System, situation: Situation, models: Models) -> Ranking:
