@@ -10,6 +10,38 @@ INSERT INTO temp.touched_fingerprints
 SELECT DISTINCT task_fingerprint FROM episodes SEMI JOIN staged USING (session_id)
 """
 DELETE_EPISODES: Final = "DELETE FROM episodes USING staged WHERE episodes.session_id = staged.session_id"
+DELETE_TOLD: Final = """
+DELETE FROM episode_events USING staged
+WHERE episode_events.session_id = staged.session_id AND event_type <> 'feedback'
+"""
+_JUDGED = """
+FROM (
+    SELECT session_id,
+        arg_max(outcome, id) FILTER (outcome IS NOT NULL) AS outcome,
+        arg_max(rationale, id) FILTER (rationale IS NOT NULL) AS rationale
+    FROM (
+        SELECT session_id, id, json_extract_string(payload_json, '$.outcome') AS outcome,
+            json_extract_string(payload_json, '$.rationale') AS rationale
+        FROM episode_events SEMI JOIN staged USING (session_id) WHERE event_type = 'feedback'
+    ) GROUP BY session_id
+) AS judged
+"""
+# What somebody said of an episode still counts when it is imported again.
+JUDGE_EPISODES: Final = (
+    "UPDATE episodes SET outcome = judged.outcome"
+    + _JUDGED
+    + "WHERE episodes.session_id = judged.session_id AND judged.outcome IS NOT NULL"
+)
+JUDGE_SOURCES: Final = (
+    "UPDATE episode_sources SET outcome_evidence = 'feedback'"
+    + _JUDGED
+    + "WHERE episode_sources.session_id = judged.session_id AND judged.outcome IS NOT NULL"
+)
+JUDGE_LINKS: Final = (
+    "UPDATE causal_links SET rationale = judged.rationale"
+    + _JUDGED
+    + "WHERE causal_links.session_id = judged.session_id AND judged.rationale IS NOT NULL"
+)
 DELETE_EVENTS: Final = (
     "DELETE FROM episode_events USING staged WHERE episode_events.session_id = staged.session_id"
 )

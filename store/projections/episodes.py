@@ -29,6 +29,7 @@ from store.projections.episode_sql import (
     DELETE_EVENTS,
     DELETE_LINKS,
     DELETE_SOURCES,
+    DELETE_TOLD,
     EPISODE,
     EVENT,
     INSERT_AFFINITY,
@@ -36,6 +37,9 @@ from store.projections.episode_sql import (
     INSERT_EVENTS,
     INSERT_LINKS,
     INSERT_SOURCES,
+    JUDGE_EPISODES,
+    JUDGE_LINKS,
+    JUDGE_SOURCES,
     LINK,
     PATCH,
     SOURCE,
@@ -73,6 +77,7 @@ class EpisodeProjector:
 
     def _clear(self) -> None:
         self._deleted: set[str] = set()
+        self._replaced: set[str] = set()
         self._episodes: dict[str, tuple[Any, ...]] = {}
         self._sources: dict[str, tuple[Any, ...]] = {}
         self._events: list[tuple[Any, ...]] = []
@@ -99,14 +104,17 @@ class EpisodeProjector:
         if not self._touched:
             return
         self._stage(TOUCH, {"session_id": "str"}, [(one,) for one in sorted(self._touched)])
-        if self._deleted:
-            gone = [(one,) for one in sorted(self._deleted)]
-            for statement in (DELETE_EVENTS, DELETE_LINKS, DELETE_SOURCES, DELETE_EPISODES):
-                self._stage(statement, {"session_id": "str"}, gone)
+        gone, replaced = ([(one,) for one in sorted(which)] for which in (self._deleted, self._replaced))
+        for statement in (DELETE_EVENTS, DELETE_LINKS, DELETE_SOURCES, DELETE_EPISODES):
+            self._stage(statement, {"session_id": "str"}, gone)
+        for statement in (DELETE_TOLD, DELETE_LINKS, DELETE_SOURCES, DELETE_EPISODES):
+            self._stage(statement, {"session_id": "str"}, replaced)
         self._stage(INSERT_EPISODES, EPISODE, list(self._episodes.values()))
         self._stage(INSERT_SOURCES, SOURCE, list(self._sources.values()))
         self._stage(INSERT_EVENTS, EVENT, self._events)
         self._stage(INSERT_LINKS, LINK, self._links)
+        for statement in (JUDGE_EPISODES, JUDGE_SOURCES, JUDGE_LINKS):
+            self._stage(statement, {"session_id": "str"}, replaced)
         patches = [tuple(patch.get(name) for name in PATCH) for _, patch in sorted(self._patches.items())]
         self._stage(UPDATE_EPISODES, PATCH, patches)
         self._stage(UPDATE_SOURCES, PATCH, patches)
@@ -135,7 +143,7 @@ class EpisodeProjector:
         if session in self._touched:
             self.flush()
         self._touched.add(session)
-        self._deleted.add(session)
+        self._replaced.add(session)
         self._episodes[session] = (
             session,
             body.project_id,

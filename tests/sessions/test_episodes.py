@@ -156,7 +156,7 @@ def test_feedback_outweighs_what_a_session_says_of_itself(desk: EpisodeDesk) -> 
     desk.feedback("s", "failed", "it crashes")
     ended = desk.end("s", "success", evidence="I think so")
     assert (ended.outcome, ended.outcome_evidence) == (Outcome.FAILED, "feedback")
-    assert (ended.rationale, ended.judged) == ("it crashes", True)
+    assert (ended.rationale, ended.judged) == ("it crashes", Outcome.FAILED)
     assert desk.feedback("s", "success").outcome is Outcome.SUCCESS
 
 

@@ -98,6 +98,6 @@ def test_a_commit_is_judged_by_feedback_only() -> None:
     """That a commit was made is no verdict; a session's outcome is one, unknown is none."""
     commit = replace(EPISODE, source="git")
     assert verdict_of(commit) is None
-    assert verdict_of(replace(commit, outcome=Outcome.FAILED, judged=True)) is Outcome.FAILED
+    assert verdict_of(replace(commit, outcome=Outcome.FAILED, judged=Outcome.FAILED)) is Outcome.FAILED
     assert verdict_of(EPISODE) is Outcome.SUCCESS
-    assert verdict_of(replace(EPISODE, outcome=Outcome.UNKNOWN, judged=True)) is None
+    assert verdict_of(replace(EPISODE, outcome=Outcome.UNKNOWN, judged=Outcome.UNKNOWN)) is None

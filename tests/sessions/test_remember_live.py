@@ -138,6 +138,17 @@ def test_what_is_told_after_the_end_counts() -> None:
     assert ([change.path for change in task.changes], task.verdict) == (["a.py"], Outcome.FAILED)
 
 
+def test_feedback_outlives_another_import() -> None:
+    """A transcript that grew is imported again; what somebody said of it still counts, in one fold or two."""
+    journal = journal_of(told(IMPORTED, "a", outcome="success"), told(FEEDBACK, "a", outcome="failed"))
+    ledger = ledger_of(journal)
+    journal.append_all(STREAM, [told(IMPORTED, "a", outcome="success", started_at=5)], by="cli")
+    fold(ledger, lambda start: journal.read(STREAM, start))
+    task = ledger.tasks["a"].task
+    assert (task.at, task.verdict) == (5, Outcome.FAILED)
+    assert pack_ledger(ledger) == pack_ledger(ledger_of(journal))
+
+
 def test_completeness_counts_sessions() -> None:
     """Commits and open sessions are left out; a story needs a touched file and a known outcome."""
     journal = journal_of(

@@ -123,3 +123,23 @@ def test_feedback_is_the_evidence_of_an_outcome(journal: FileJournal, tables: Ta
     journal.append("sessions", "feedback.given", [remark | {"outcome": "failed"}], by="cli")
     assert tables.query("SELECT outcome_evidence FROM episode_sources") == [("feedback",)]
     assert tables.query("SELECT outcome FROM episodes") == [("failed",)]
+
+
+def test_feedback_outlives_another_import(journal: FileJournal, tables: Tables) -> None:
+    """An episode that is imported again keeps what somebody said of it, and nothing else of before."""
+    imported = start(changes=[["a.py", "modified", 1, 1, ""]], outcome="success")
+    said = {"session_id": "s", "timestamp": 12, "outcome": "failed", "rationale": "it crashes"}
+    journal.append("sessions", "episode.imported", [imported], by="import:x")
+    journal.append("sessions", "feedback.given", [said], by="cli")
+    tables.catch_up()
+    journal.append("sessions", "episode.imported", [imported | {"reads": ["b.py"]}], by="import:x")
+
+    assert tables.query(
+        "SELECT outcome, outcome_evidence FROM episodes JOIN episode_sources USING (session_id)"
+    ) == [("failed", "feedback")]
+    assert tables.query("SELECT change_path, rationale FROM causal_links") == [("a.py", "it crashes")]
+    assert tables.query("SELECT event_type, count(*) FROM episode_events GROUP BY 1 ORDER BY 1") == [
+        ("edit", 1),
+        ("feedback", 1),
+        ("read", 1),
+    ]

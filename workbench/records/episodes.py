@@ -86,7 +86,7 @@ class Episode:
     `source` says who told it (git, claude_code, codex, cli, …); the prompt `prompt_index` of the session
     `parent_session` began it, where it is a part of one. `outcome_evidence` says what the outcome rests on.
     `closed_by` is `timeout` if nobody said that it ended, and then `ended_at` is its last event.
-    `last_at` is when it was heard of last; `judged` whether somebody gave feedback on its outcome.
+    `last_at` is when it was heard of last; `judged` what feedback said of its outcome, if any.
     """
 
     session_id: str
@@ -111,7 +111,7 @@ class Episode:
     closed_by: str = ""
     rationale: str = ""
     last_at: int = 0
-    judged: bool = False
+    judged: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ MALFORMED: Final = (KeyError, ValueError, TypeError, AttributeError)
 _LATEST = 1 << 53  # seconds; beyond any clock
 _MOST_LINES = 1_000_000_000
 _PREFIX = "import:"
+_FEEDBACK = "feedback"  # what an outcome rests on that somebody judged
 
 COMMIT, UNTRACED, TRACED, FULL = range(4)
 """How much of a story an ended episode tells; see `story`."""
@@ -68,8 +69,10 @@ def events_of(entries: Iterable[Entry], session: str) -> tuple[Event, ...]:
     for entry in entries:
         if not names(entry, session):
             continue
-        if entry.kind in (FORGOTTEN, IMPORTED):
+        if entry.kind == FORGOTTEN:
             found.clear()
+        if entry.kind == IMPORTED:
+            found = [event for event in found if event.event_type is EventType.FEEDBACK]
         try:
             if entry.kind == EVENT:
                 found.append(read_event(entry.body))
@@ -150,8 +153,15 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _imported(_: Episode | None, entry: Entry) -> Episode:
-    return imported_episode(entry.body, entry.by)
+def _imported(before: Episode | None, entry: Entry) -> Episode:
+    """Replace what was known, except what somebody said of it: a transcript that grew is imported again."""
+    new = imported_episode(entry.body, entry.by)
+    if before is None:
+        return new
+    new = replace(new, rationale=before.rationale)
+    if before.judged is None:
+        return new
+    return replace(new, outcome=before.judged, judged=before.judged, outcome_evidence=_FEEDBACK)
 
 
 def _started(episode: Episode | None, entry: Entry) -> Episode:
@@ -203,9 +213,9 @@ def _judged(episode: Episode | None, entry: Entry) -> Episode | None:
     return replace(
         episode,
         outcome=outcome or episode.outcome,
-        judged=episode.judged or outcome is not None,
+        judged=outcome or episode.judged,
         rationale=_text(body.get("rationale") or episode.rationale),
-        outcome_evidence="feedback" if outcome is not None else episode.outcome_evidence,
+        outcome_evidence=_FEEDBACK if outcome is not None else episode.outcome_evidence,
     )
 
 

@@ -146,9 +146,12 @@ def _apply(ledger: Ledger, after: int, entry: Entry, again: set[str]) -> bool:
         session = printable(str(entry.body["session_id"]))
         known = ledger.live.get(session)
         if entry.kind == IMPORTED:
-            _enter(ledger, imported_episode(entry.body, entry.by), after)
+            episode = follow(known[0] if known else None, entry)
+            assert episode is not None
+            if session in ledger.alive and known is None:
+                again.add(session)  # what was said of it before still counts
+            _enter(ledger, episode, after)
             ledger.live.pop(session, None)
-            again.discard(session)
             return True
         # What is said of an episode that is not at hand is checked all the same.
         episode = follow(None if entry.kind == STARTED else known[0] if known else _NOBODY, entry)
