@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.replay.made import made_run
 from workbench.config import GatesConfig
+from workbench.errors import UsageError
 from workbench.records.replay import Gap, ReplayRun
 from workbench.replay.gates import (
     Evidence,
@@ -18,7 +20,9 @@ from workbench.replay.gates import (
     failing,
     gates_sentence,
     gates_text,
+    leaner,
 )
+from workbench.replay.rankers import parse_systems
 
 SOUND = Evidence((), 40, (), "3 streams", 10, 10)
 WANTED = GatesConfig()
@@ -73,6 +77,21 @@ def test_limits_themselves_pass() -> None:
     )
     found = evaluate(replace(run, systems=scores), SOUND, WANTED)
     assert {"pass"} == set(states(found).values())
+
+
+def test_less_context_is_shown_by_packs_of_less_budget() -> None:
+    """A share of the budget passes where it holds as much as the baseline, and fails where it holds less."""
+    full = run_with("hybrid", context_tokens_median=2990, packed_recall=0.6)
+    assert evaluate(full, SOUND, WANTED)[3].state is GateState.FAILED
+    for recall, state in ((0.3, "pass"), (0.29, "fail")):
+        lean = replace(
+            full.systems[2], system=leaner(WANTED), context_tokens_median=1900, packed_recall=recall
+        )
+        base = replace(full.systems[0], packed_recall=0.3)
+        gate = evaluate(replace(full, systems=(base, *full.systems[1:], lean)), SOUND, WANTED)[3]
+        assert state == gate.state
+    assert leaner(WANTED) == "hybrid@0.65"
+    assert leaner(GatesConfig(tokens=1.0)) == "hybrid@0.05"
 
 
 def test_what_cannot_be_evaluated_is_no_pass() -> None:
@@ -132,3 +151,20 @@ def test_names_of_files_cannot_drive_the_terminal() -> None:
     found = evaluate(made_run(), replace(SOUND, stale=("a\x1b[2J\n.py",)), WANTED)
     assert "\x1b" not in gates_text(found) + gates_sentence(failing(found, allow_missing=False))
     assert len(gates_text(found).splitlines()) == 8
+
+
+@pytest.mark.parametrize("name", ["hybrid@0.65", "baseline@.5", "hybrid-lexical@1.0", "hybrid@0.05"])
+def test_systems_of_less_budget_have_names(name: str) -> None:
+    """A share of the budget behind any system's name is that system with smaller packs."""
+    (system,) = parse_systems([name])
+    assert (system.name, system.kind) == (name, re.split("[-@]", name)[0])
+    assert system.share == float(name.partition("@")[2])
+
+
+@pytest.mark.parametrize(
+    "name", ["hybrid@0", "hybrid@0.0", "hybrid@1.5", "hybrid@65", "@0.5", "hybrid@", "hybrid@x"]
+)
+def test_other_shares_are_refused(name: str) -> None:
+    """What is no share in (0, 1] is no system."""
+    with pytest.raises(UsageError, match="there is no system"):
+        parse_systems([name])

@@ -1,4 +1,4 @@
-"""What gates ask of the local state [img 14]: is what is served fresh, is all of it whole, does it work alone.
+"""What gates ask of the local state [img 14]: is what is served fresh, is all of it whole, is it enough.
 
 The project's own state is looked at as it is. How it holds under eight agents at once is tried on a scratch
 project, so that nothing of the user's is touched.

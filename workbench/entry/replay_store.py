@@ -43,7 +43,9 @@ def runs_root(start: Path, environment: Mapping[str, str] = os.environ) -> Path:
     """Return the state directory of the project around a directory. Raises: StoreError."""
     repository, _ = repository_at(start)
     root = start.absolute() if repository is None else repository.root
-    return locate(root, environment, distrust=foreign_state(repository)).root
+    bare = repository is not None and repository.bare
+    distrust = "it is a bare repository" if bare else foreign_state(repository)
+    return locate(root, environment, distrust=distrust).root
 
 
 def keep_run(root: Path, run: ReplayRun, *, spare: Collection[str] = ()) -> ReplayRun:

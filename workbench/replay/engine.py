@@ -135,7 +135,7 @@ class Engine:
             situation.intent,
             ranking,
             lambda path: contents.get(path, moment.blobs.get(path, ""), lambda: symbols(path)),
-            self.budget,
+            round(self.budget * system.share),
             self.rules(task, situation.intent),
         )
         elapsed = (time.perf_counter() - started) * 1000 - (contents.milliseconds - waited)

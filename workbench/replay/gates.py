@@ -6,7 +6,7 @@ models) from `Evidence`. A gate that lacks what it needs says so and is not pass
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -75,7 +75,7 @@ def evaluate(
         _freshness(evidence, wanted),
         _latency(mine, wanted),
         _precision(mine, baseline, wanted),
-        _tokens(mine, baseline, wanted),
+        _tokens(scores, mine, wanted),
         _corruption(evidence),
         _fallback(evidence),
     ]
@@ -186,24 +186,41 @@ def _precision(mine: SystemScore | None, baseline: SystemScore | None, wanted: G
     )
 
 
-def _tokens(mine: SystemScore | None, baseline: SystemScore | None, wanted: GatesConfig) -> Gate:
-    text = f"at most -{wanted.tokens:.0%} median tokens"
+def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted: GatesConfig) -> Gate:
+    """Compare packs of the system, at any share of the budget, that hold as much of what is right.
+
+    At one and the same budget all packs are full: what less context costs shows in packs of less budget.
+    """
+    text = f"at most -{wanted.tokens:.0%} median tokens, no less recall"
+    baseline = scores.get(BASELINE)
     if mine is None or baseline is None:
         return _missing("G4", "tokens", text, _not_run(mine, wanted, "the baseline was not run"))
-    used, base = mine.context_tokens_median, baseline.context_tokens_median
-    if used is None or not base:
+    base, recall = baseline.context_tokens_median, baseline.packed_recall
+    packed = [
+        (score.context_tokens_median, score)
+        for name, score in scores.items()
+        if name.partition("@")[0] == wanted.system and score.context_tokens_median is not None
+    ]
+    if not packed or not base or recall is None:
         return _missing("G4", "tokens", text, "no packs were made, so there are no tokens to compare")
+    able = [one for one in packed if (one[1].packed_recall or 0.0) >= recall]
+    used, score = min(able or packed, key=lambda one: (one[0], one[1].system))
     change = used / base - 1
     return Gate(
         "G4",
         "tokens",
-        f"{change:+.0%}",
+        f"{change:+.0%}, recall {score.packed_recall or 0.0:.3f} for {recall:.3f}",
         text,
-        _judged(change <= -wanted.tokens),
+        _judged(bool(able) and change <= -wanted.tokens),
         change,
         -wanted.tokens,
-        f"{used:,.0f} tokens against {base:,.0f} of the baseline",
+        f"{used:,.0f} tokens of {visible_line(score.system)} against {base:,.0f} of the baseline",
     )
+
+
+def leaner(wanted: GatesConfig) -> str:
+    """Return the name of the system that has less budget by what is to be saved, and a little more."""
+    return f"{wanted.system}@{max(0.05, 0.95 - wanted.tokens):.2f}"
 
 
 def _corruption(evidence: Evidence) -> Gate:

@@ -22,6 +22,8 @@ _SYSTEMS = 12
 _PERIODS = 8
 _LEAST_IN_PERIOD = 5
 _LINE_ROWS = 12
+_LONG = 240 * 86_400  # seconds from which months tell periods apart
+_LATEST = 253_402_300_799  # the last second of the year 9999
 _MARKS = ("o", "x")  # apart without colours, too
 
 _BARS = (("Recall@10", "recall_at_10"), ("nDCG@10", "ndcg_at_10"))
@@ -95,7 +97,8 @@ def _by_age(run: ReplayRun, width: int, color: bool) -> str:
         line = figure.signal(places, [means[number] for _, means in found], marker=mark)
         line.lines()
         figure.draw(line)
-    figure.ruler("x").ticks(places, [_month(at) for at, _ in found])
+    pattern = "%Y-%m" if found[-1][0] - found[0][0] > _LONG else "%m-%d"
+    figure.ruler("x").ticks(places, [_date(at, pattern) for at, _ in found])
     figure.ruler("y").lim(0, 1)
     names = ", ".join(f"{mark} {visible_line(name)}" for mark, name in zip(_MARKS, systems, strict=True))
     return f"nDCG@10 by age of the tasks ({names})\n{_drawn(color)}"
@@ -108,5 +111,5 @@ def _drawn(color: bool) -> str:
     return "\n".join(line.rstrip() for line in lines.rstrip("\n").splitlines())
 
 
-def _month(second: int) -> str:
-    return f"{datetime.fromtimestamp(max(second, 0), UTC):%Y-%m}"
+def _date(second: int, pattern: str) -> str:
+    return datetime.fromtimestamp(min(max(second, 0), _LATEST), UTC).strftime(pattern)

@@ -158,7 +158,7 @@ def parse_systems(names: Iterable[str]) -> tuple[System, ...]:
 
 def _parse(name: str) -> System:
     whole, at, share = name.rpartition("@")
-    if at and _SHARE.fullmatch(share) and float(share) > 0:
+    if at and _SHARE.fullmatch(share) and 0 < float(share) <= 1:
         return replace(_parse(whole), name=name, share=float(share))
     if name in (BASELINE, BM25, VECTOR, HYBRID):
         return System(name, name)

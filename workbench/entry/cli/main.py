@@ -85,6 +85,7 @@ COMMANDS = {
         f"{_PLACE}.replay_commands:replay",
         "Measure the program on this project's own past, or on a dataset (also `--replay`).",
     ),
+    "runs": Lazy(f"{_PLACE}.runs_commands:runs", "Show replays that were kept, and compare them."),
     "config": Lazy(f"{_PLACE}.config_commands:config", "Show and change settings."),
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import click
 from workbench.entry.bootstrap import match_params, ready_embedder
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.errors import UsageError
+from workbench.entry.cli.run_output import run_options
+from workbench.errors import StoreError, UsageError
 from workbench.replay import benchmark, report
 from workbench.replay.datasets import DatasetKind, detect, holds_dataset, read_rules
 from workbench.replay.systems import rule_systems
@@ -30,6 +32,7 @@ _TASKS = 150
         "workbench --replay",
         "workbench --replay --tasks 500 --systems baseline,bm25,hybrid --no-packs",
         "workbench replay ../other-repository --without affinity,recency --json",
+        "workbench --replay --gate --report replay.html --rows rows.parquet",
         "workbench --replay sample_data/rules_benchmark",
     )
 )
@@ -46,8 +49,9 @@ _TASKS = 150
 @click.option(
     "--systems",
     metavar="A,B,…",
-    help="What is compared: baseline, bm25, vector, hybrid, hybrid+MODEL, hybrid-GROUP "
-    "(default: the first four, and hybrid without embeddings).",
+    help="What is compared: baseline, bm25, vector, hybrid, hybrid+MODEL, hybrid-GROUP, "
+    "each also as hybrid@0.65 for packs of that share of the budget (default: the first four, and "
+    "hybrid without embeddings).",
 )
 @click.option(
     "--without",
@@ -66,13 +70,15 @@ _TASKS = 150
 @click.option(
     "--workers", metavar="N", type=click.IntRange(min=1), help="Processes (default: one a processor)."
 )
+@run_options
 def replay(path: str | None, **options: Any) -> int:
     """Measure the program on this project's own past, or on a dataset (also `--replay`).
 
-    Every task is replayed as of when it began, for several systems side by side. PATH is a repository (also a bare one; default: this project), or the folder of a rules benchmark. Tasks
-    are commits and prompts of imported sessions; a system sees the files, the history and the sessions of
-    before the task and is measured by the files that were then modified. Rows are kept: an interrupted
-    replay goes on where it was stopped.
+    Every task is replayed as of when it began, for several systems side by side. PATH is a repository (also
+    a bare one; default: this project), or the folder of a rules benchmark. Tasks are commits and prompts of
+    imported sessions; a system sees the files, the history and the sessions of before the task and is
+    measured by the files that were then modified. Rows are kept: an interrupted replay goes on where it was
+    stopped. Finished ones are listed and compared by `workbench runs`.
     """
     here = current()
     folder = None if path is None else Path(path).expanduser()
@@ -115,17 +121,24 @@ def _history(
     no_packs: bool,
     fresh: bool,
     workers: int | None,
+    gate: bool,
+    report: str | None,
+    rows: str | None,
 ) -> int:
     from workbench.config import load
+    from workbench.entry.cli.run_output import deliver, reference_gap, wishes
+    from workbench.entry.replay_store import keep_run
     from workbench.entry.replaying import PACKS, Wanted, finished_run, open_past, replay_past
-    from workbench.records.replay import run_to_json
-    from workbench.replay import history_report
+    from workbench.replay.gates import leaner
     from workbench.replay.rankers import DEFAULT_SYSTEMS, parse_systems
     from workbench.replay.tasks import Source
 
+    asked = wishes(gate, report, rows)
     project = open_past(here.project if folder is None else folder)
     config = here.settings().config if folder is None else load(project=project.root).config
     names = [*(_names(systems) or DEFAULT_SYSTEMS), *(f"hybrid-{group}" for group in _names(without))]
+    if asked.gate:  # that less context holds as much is seen in packs of less budget
+        names = ["baseline", *names, config.gates.system, *([] if no_packs else [leaner(config.gates)])]
     wanted = Wanted(
         source=Source(source),
         tasks=tasks,
@@ -145,11 +158,15 @@ def _history(
     for note in found.notes:
         here.out.warn(note)
     run = finished_run(project, found)
-    if here.flags.json:
-        here.out.json(run_to_json(run))
-    else:
-        here.out.data(history_report.as_text(run))
-    return exits.OK if done.complete else exits.INTERRUPTED
+    gap = reference_gap(run, config, project.state) if asked.gate else None
+    try:
+        run = keep_run(project.state, run, spare=(config.gates.reference,))
+    except StoreError as error:
+        here.out.warn(f"this run is not kept: {error.message}")
+    if not done.complete:  # what is there is shown, and nothing is judged by it
+        deliver(here, run, config, replace(asked, gate=False), project=project.root)
+        return exits.INTERRUPTED
+    return deliver(here, run, config, asked, project=project.root, regression=gap)
 
 
 def _names(given: str | None) -> list[str]:
