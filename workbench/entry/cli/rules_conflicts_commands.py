@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 import click
 
 from workbench.entry.cli.frame import Group, command
+from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules_session import origin
 from workbench.entry.cli.session import Session, session
@@ -224,16 +225,16 @@ def _tell_settled(work: Session, queue: Queue, limit: int) -> None:
             f"{out.style(item.id[:_SHORT], '2')}  {item.at[:16].replace('T', ' ')}  {item.by:<5}"
             f"  {item.action.replace('_', '-'):<12}  {out.style(item.reason, '0')}"
         )
-    out.say(f"{len(queue.settled):,} conflicts were settled")
+    out.say(f"{counted(len(queue.settled), 'conflict')} settled")
 
 
 def _summary(found: list[Conflict], limit: int, rules: int) -> str:
     if not found:
-        return f"no conflicts among {rules:,} rules"
+        return f"no conflicts among {counted(rules, 'rule')}"
     counts = [(kind.value, sum(item.kind is kind for item in found)) for kind in ConflictKind]
     kinds = ", ".join(f"{count:,} {name}" for name, count in counts if count)
     more = f"; the first {limit:,} are shown, --limit shows more" if len(found) > limit else ""
-    return f"{len(found):,} conflicts among {rules:,} rules ({kinds}){more}"
+    return f"{counted(len(found), 'conflict')} among {counted(rules, 'rule')} ({kinds}){more}"
 
 
 def _file(rule: Rule) -> str:

@@ -8,6 +8,7 @@ from difflib import unified_diff
 import click
 
 from workbench.entry.cli.frame import command
+from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
@@ -71,10 +72,14 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
     for warning in (*warnings, *refused):
         out.warn(warning)
     if left:
-        out.say(f"{left:,} other text files were left alone: name them, or take them with --all")
+        out.say(f"{counted(left, 'other text file')} left alone: name them, or take them with --all")
     total = sum(len(items) for items in changes.values())
     done = "would change" if dry_run else "changed"
-    out.say(f"{total:,} rules {done} in {len(changes):,} files" if total else "nothing new to import")
+    out.say(
+        f"{counted(total, 'rule')} {done} in {counted(len(changes), 'file')}"
+        if total
+        else "nothing new to import"
+    )
 
 
 @command(
@@ -131,13 +136,13 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
             for line in _lines_of(file):
                 out.painted(out.style(line, _line_paint(line)))
         elif file.changed:
-            gone = "removed" if file.data is None else f"{len(file.anchors):,} rules"
+            gone = "removed" if file.data is None else counted(len(file.anchors), "rule")
             out.painted(f"{out.style(file.path, '36')}  {gone}")
     for note in notes:
         out.warn(note)
     changed = sum(file.changed for file in files)
     done = "would be written" if dry_run else "written"
-    out.say(f"{changed:,} files {done}, {len(files) - changed:,} are as they should be")
+    out.say(f"{counted(changed, 'file')} {done}, {len(files) - changed:,} as they should be")
 
 
 @command(
@@ -226,7 +231,7 @@ def _summary(outcome: Outcome, *, merge: bool, dry_run: bool) -> str:
     pending = sum(len(found.pending) for found in outcome.drift)
     conflicts = sum(len(found.conflicts) for found in outcome.drift)
     if merge and dry_run:
-        return f"{len(outcome.written):,} files would be written; nothing was changed"
+        return f"{counted(len(outcome.written), 'file')} would be written; nothing was changed"
     if not (incoming or pending or conflicts):
         return "files and store are in step"
     parts = [
