@@ -83,7 +83,7 @@ def _commits(command: Simple) -> bool:
     return rest[:1] == ["commit"] and "--dry-run" not in rest
 
 
-def tests_of(commands: Sequence[Simple], outcome: Outcome, told: str) -> bool | None:
+def suite_result(commands: Sequence[Simple], outcome: Outcome, told: str) -> bool | None:
     """Return whether the tests that a shell call ran passed, None if it ran none or nobody can tell."""
     runs = [place for place, command in enumerate(commands) if runs_tests(command)]
     if not runs or outcome in (Outcome.REJECTED, Outcome.UNKNOWN):

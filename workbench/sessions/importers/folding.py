@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from workbench.records.episodes import ChangeKind
-from workbench.sessions.importers.evidence import commit_of, says_wrong, tests_of
+from workbench.sessions.importers.evidence import commit_of, says_wrong, suite_result
 from workbench.sessions.importers.moments import (
     Interrupted,
     Moment,
@@ -273,7 +273,7 @@ class Fold:
             if commit is not None:
                 task.commit = commit.sha or task.commit or ""
                 self._commit(task)
-            passed = tests_of(commands, result.outcome, result.told)
+            passed = suite_result(commands, result.outcome, result.told)
             if passed is not None and max(at, 0) >= task.tested:
                 task.tests, task.tested = passed, max(at, 0)
         if result.outcome is not Outcome.RAN:

@@ -178,7 +178,7 @@ class Importer:
 
     def _is_over(self, group: Group) -> bool:
         last = max(file.changed for file in (group.main, *group.agents))
-        return self.store.now() - last / 1_000_000_000 >= QUIET
+        return abs(self.store.now() - last / 1_000_000_000) >= QUIET
 
     def _take(self, group: Group) -> None:
         report = self.report

@@ -74,7 +74,7 @@ def said_by_user(text: str) -> Said:
     own = _without_injections(_EDITOR.sub("", text))
     if "<task-notification" in text:
         own = _POINTER.sub("", own)
-    own = _PICTURE.sub(" ", own).strip()
+    own = _PICTURE.sub("", own).strip()
     if own:
         return Said(own)
     return Said(why_not="picture" if _PICTURE.search(text) else "put in by the agent or a hook")

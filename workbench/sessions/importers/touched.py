@@ -104,13 +104,14 @@ def absolute(path: str, cwd: str) -> str:
     path, cwd = _forward(path), _forward(cwd)
     if not path.startswith("/") and not _drive(path) and not path.startswith("~"):
         path = f"{cwd}/{path}" if cwd else path
+    rooted = path.startswith("/")
     parts: list[str] = []
     for part in path.split("/"):
-        if part == ".." and parts and parts[-1] not in ("", ".."):
+        if part == ".." and parts and parts[-1] != "..":
             parts.pop()
-        elif part not in (".", ""):
+        elif part not in (".", "") and not (part == ".." and rooted):
             parts.append(part)
-    return ("/" if path.startswith("/") else "") + "/".join(parts)
+    return ("/" if rooted else "") + "/".join(parts)
 
 
 def _forward(path: str) -> str:

@@ -20,6 +20,7 @@ WHOLE = 1 << 19  # bytes of a line that is read as it is
 MAX_LENGTH = 1 << 31  # bytes of a line; a longer one is passed over, cut or not
 _CHUNK = 1 << 20
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_ESCAPE = 6  # bytes of the longest escape
 _TORN = re.compile(rb"\\u[0-9a-fA-F]{0,3}\Z")
 
 
@@ -58,7 +59,7 @@ def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[Re
 class _Trimmer:
     """Takes a line piece by piece and keeps it with its long texts cut."""
 
-    __slots__ = ("_carried", "_held", "_inside", "dropped", "full", "kept", "seen")
+    __slots__ = ("_carried", "_cut", "_held", "_inside", "dropped", "full", "kept", "seen")
 
     def __init__(self) -> None:
         self.kept = bytearray()
@@ -67,6 +68,7 @@ class _Trimmer:
         self.full = False
         self._inside = False
         self._held = 0  # bytes of the text at hand that are kept
+        self._cut = False  # whether the text at hand was cut
         self._carried = b""
 
     def take(self, piece: bytes) -> bool:
@@ -79,7 +81,7 @@ class _Trimmer:
                 quote = raw.find(b'"', at)
                 end = len(raw) if quote < 0 else quote + 1
                 self.kept += raw[at:end]
-                self._inside, self._held, at = quote >= 0, 0, end
+                self._inside, self._held, self._cut, at = quote >= 0, 0, False, end
                 continue
             found = _INSIDE.match(raw, at)
             end = at if found is None else found.end()
@@ -101,18 +103,29 @@ class _Trimmer:
             self.kept += text
             self._held += len(text)
             return
-        if room > 0:
-            head = text[:room]
-            if (len(head) - len(head.rstrip(b"\\"))) % 2:
-                head = head[:-1]
-            torn = _TORN.search(head)
-            if (
-                torn is not None
-                and not (len(head[: torn.start()]) - len(head[: torn.start()].rstrip(b"\\"))) % 2
-            ):
-                head = head[: torn.start()]
-            self.kept += head
-            self.dropped += len(text) - len(head)
-            self._held = MAX_TEXT
-        else:
-            self.dropped += len(text)
+        head = text[: max(room, 0)]
+        self.kept += head
+        self.dropped += len(text) - len(head)
+        self._held += len(head)
+        if not self._cut:
+            self._cut = True
+            self._mend()
+
+    def _mend(self) -> None:
+        """Take away the half of an escape that a cut left at the end."""
+        kept = self.kept
+        torn = _TORN.search(kept[-_ESCAPE:])
+        if torn is not None:
+            start = len(kept) - len(kept[-_ESCAPE:]) + torn.start()
+            if _backslashes(kept, start) % 2 == 0:
+                del kept[start:]
+        if _backslashes(kept, len(kept)) % 2:
+            del kept[-1:]
+
+
+def _backslashes(text: bytearray, end: int) -> int:
+    """Return how many backslashes stand right before a place."""
+    at = end
+    while at and text[at - 1] == ord("\\"):
+        at -= 1
+    return end - at

@@ -1,0 +1,123 @@
+"""What speaks for how a task ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.rules.enforcement.shell import read_shell
+from workbench.sessions.importers.evidence import Committed, commit_of, says_wrong, suite_result
+from workbench.sessions.importers.transcripts import Outcome
+
+MADE = "[main 0123abc] Refresh the token\n 1 file changed"
+
+
+@pytest.mark.parametrize(
+    ("command", "told", "expected"),
+    [
+        ("git commit -m x", MADE, Committed("0123abc")),
+        ("git add a && git -C web commit -qm x", "", Committed()),
+        ("git commit -m x", "On branch main\nnothing to commit, working tree clean", None),
+        ("git commit -m x", "fatal: not a git repository", None),
+        ("git commit --dry-run", "", None),
+        ("git log --grep commit", MADE, None),
+        ("echo git commit", MADE, None),
+        (
+            "git commit -m x && git status",
+            f"{MADE}\nnothing to commit, working tree clean",
+            Committed("0123abc"),
+        ),
+        ("git commit -m a; git commit -m b", f"{MADE}\n[main (root-commit) 9999999] b", Committed("9999999")),
+    ],
+)
+def test_commits_count_when_they_were_made(command: str, told: str, expected: Committed | None) -> None:
+    """By the program that ran and what it printed."""
+    assert expected == commit_of(read_shell(command).commands, Outcome.RAN, told)
+
+
+def test_commits_that_failed_are_none() -> None:
+    """Rejected, failed and never answered calls made no commit."""
+    commands = read_shell("git commit -m x").commands
+    assert [
+        commit_of(commands, outcome, MADE) for outcome in (Outcome.FAILED, Outcome.REJECTED, Outcome.UNKNOWN)
+    ] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("command", "told", "failed", "expected"),
+    [
+        ("pytest -q", "5 passed in 1s", False, True),
+        ("uv run pytest", "1 failed, 5 passed in 1s", True, False),
+        ("python -m pytest | tail -3", "1 failed, 5 passed in 1s", False, False),
+        ("python -m unittest", "Ran 3 tests\n\nOK", False, True),
+        ("mix test 2>&1 | tail -5", "14 doctests, 65 tests, 0 failures", False, True),
+        ("mix test", "12 tests, 1 failure", True, False),
+        (
+            "bun run test",
+            "a test failed on purpose: 2 failed\n 1216 pass\n 0 fail\nRan 1216 tests",
+            False,
+            True,
+        ),
+        ("cargo test", "test result: FAILED. 1 passed; 2 failed;", True, False),
+        ("cargo test", "test result: ok. 5 passed; 0 failed; 0 ignored", False, True),
+        ("go test ./...", "ok  \tpkg/a\t0.1s\nFAIL\tpkg/b\t0.1s\nFAIL", True, False),
+        ("go test ./...", "ok  \tpkg/a\t0.1s", False, True),
+        ("npm test", "Tests:       1 failed, 5 passed, 6 total\nTime: 1s", True, False),
+        ("npm run test:unit", "Tests:       6 passed, 6 total", False, True),
+        ("make test", "", True, False),
+        ("make test", "", False, True),
+        ("make test | tail -1", "", False, None),
+        ("make build", "0 failures", False, None),
+        ("cat pytest.ini", "5 passed", False, None),
+    ],
+)
+def test_runs_of_tests_count_by_what_they_printed(
+    command: str, told: str, failed: bool, expected: bool | None
+) -> None:
+    """The last summary counts, else the exit where no pipe hides it."""
+    outcome = Outcome.FAILED if failed else Outcome.RAN
+    assert expected is suite_result(read_shell(command).commands, outcome, told)
+
+
+def test_runs_that_did_not_run_say_nothing() -> None:
+    """A rejected call ran no tests."""
+    assert None is suite_result(read_shell("pytest").commands, Outcome.REJECTED, "5 passed")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "no, use the cache",
+        "That's wrong: it is a 401",
+        "it still doesn't work",
+        "still failing",
+        "not what I asked for",
+        "You broke the login",
+        "revert that please",
+        "I still have weird display issues",
+        "wrong file",
+        "that didn't help",
+    ],
+)
+def test_corrections_are_heard(prompt: str) -> None:
+    """Words that hardly mean anything else."""
+    assert says_wrong(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "no problem, commit it",
+        "now add tests",
+        "note that it works",
+        "fix the wrong colour of the button",
+        "the user is not found",
+        "nothing else",
+        "Not bad! Next: the form",
+        "that works",
+        "is this right?",
+        "",
+    ],
+)
+def test_other_prompts_correct_nothing(prompt: str) -> None:
+    """What only sounds alike."""
+    assert not says_wrong(prompt)
