@@ -38,15 +38,19 @@ from workbench.plan.semantics import head_texts, task_text
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
+from workbench.records.rules import Rule
 from workbench.replay.engine import Engine, Vectors
 from workbench.replay.facts_cache import SegmentedFacts, tidy
 from workbench.replay.rankers import System, load_models
 from workbench.replay.row_log import RowLog, row_keys
+from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
 from workbench.replay.running import Progress, Replayed, replay_tasks
 from workbench.replay.scores import system_scores
 from workbench.replay.seen import SeenPaths
 from workbench.replay.tasks import PastSession, Source, Task, commit_tasks, recorded, session_tasks
 from workbench.replay.timeline import MAX_BYTES, Line, PastReader, Timeline, known_commit
+from workbench.rules.curation.ledger import STREAM as RULES
+from workbench.rules.curation.ledger import read_ledger
 from workbench.sessions.remember import STREAM
 from workbench.text.tokens import token_counter
 
@@ -58,7 +62,7 @@ _PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping change
 _SPARE = 300
 _LINE = 40_000
 _BRANCHES: Final = ("HEAD", "main", "master")
-_PACKAGES: Final = ("models", "plan", "project", "records", "replay", "sessions", "text")
+_PACKAGES: Final = ("models", "plan", "project", "records", "replay", "rules", "sessions", "text")
 
 
 @contextmanager
@@ -146,6 +150,7 @@ class _Spec:
     version: str
     sessions: tuple[PastSession, ...]
     vectors: Vectors | None
+    rules: RulesThen
     config: Config = field(repr=False)
 
 
@@ -195,6 +200,7 @@ def replay_past(
         )
         tasks = _tasks(project, reader, wanted)
         vectors, model, missing = _vectors(project, config, reader, tasks, history, progress)
+    rules = _rules(project, config, tasks)
     systems = tuple(one for one in wanted.systems if vectors is not None or one.kind != "vector")
     notes = list(project.notes)
     if len(systems) < len(wanted.systems):
@@ -221,9 +227,10 @@ def replay_past(
         version=version,
         sessions=project.sessions,
         vectors=vectors,
+        rules=rules,
         config=config,
     )
-    keys = row_keys(tasks, project.sessions)
+    keys = row_keys(tasks, project.sessions, rules.at)
     try:
         replayed = replay_tasks(
             partial(_replay_one, spec), tasks, keys, log, workers=worker_count(workers), progress=progress
@@ -281,6 +288,25 @@ def _vectors(
         return None, "", error.message
     rows = {text: number for number, text in enumerate(texts)}
     return Vectors(rows, np.ascontiguousarray(matrix, dtype=np.float32)), embedder.model, ""
+
+
+def _rules(project: PastProject, config: Config, tasks: Sequence[Task]) -> RulesThen:
+    """Return the rules that were in force when each task began. Raises: StoreError."""
+    clock = SystemClock()
+    journal, home_journal = FileJournal(project.state, clock), FileJournal(project.home, clock)
+    changes = [entry.at for one in (journal, home_journal) for _, entry in one.read(RULES)]
+    identifier = project_id(project.root)
+
+    def in_force(until: str) -> list[Rule]:
+        live = read_ledger(((journal, False), (home_journal, True)), until).live.values()
+        return [
+            rule
+            for rule in live
+            if rule.project_id in (None, identifier)
+            and (config.rules.home or rule.provenance is None or not rule.provenance.home)
+        ]
+
+    return rules_then(changes, [task.at for task in tasks], in_force)
 
 
 def _settings(
@@ -381,6 +407,7 @@ def _engine(spec: _Spec, stack: ExitStack) -> Engine:
         budget=spec.budget,
         project=spec.project,
         vectors=spec.vectors,
+        rules=RulePassages(spec.rules, spec.project, planner.matching),
         cache=cache,
     )
 

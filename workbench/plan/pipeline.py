@@ -44,7 +44,7 @@ RULE_SHARE = 0.35
 LEAST_SHOWN = 0.01  # a less likely file is named at most: its lines would only fill the budget
 LEAST_NAMED = 0.004
 _LEAST_SHARE = 0.1
-_MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules
+MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def plan(
     candidates, unread = _candidates(workspace, planner, ranking, STYLES[style])
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
-    pack = compose(_passages(rules), candidates, request.token_budget, STYLES[style], planner.counter)
+    pack = compose(rule_passages(rules), candidates, request.token_budget, STYLES[style], planner.counter)
     stages["pack"] = _ms(clock)
     dropped = [
         *((found.path, found.reason) for found in unread),
@@ -216,7 +216,7 @@ def match_task(
         progress=None if progress is None else partial(progress, "embedding rules"),
     )
     head, body = split_head(clean_task(task))
-    text = f"{head}\n{body[:_MATCHED_BODY]}"
+    text = f"{head}\n{body[:MATCHED_BODY]}"
     report = match_message(index, query, vector, planner.matching, text=text)
     return query, report if planner.recheck is None else _checked_again(report, planner.recheck, text)
 
@@ -233,7 +233,8 @@ def _checked_again(report: MatchReport, recheck: Recheck, text: str) -> MatchRep
     )
 
 
-def _passages(selection: RuleSelection) -> list[Passage]:
+def rule_passages(selection: RuleSelection) -> list[Passage]:
+    """Return selected rules as passages of a pack, in their order."""
     passages = []
     for number, chosen in enumerate(selection.selected):
         rule = chosen.rule

@@ -6,7 +6,7 @@ What truth is, is looked at only after all systems have ranked and packed: nothi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,7 +17,6 @@ from workbench.errors import GitError, ParseError
 from workbench.plan.compose import Pack
 from workbench.plan.intent import parse_intent
 from workbench.plan.pipeline import Planner
-from workbench.plan.render import Passage
 from workbench.plan.semantics import cosines, head_texts, task_text
 from workbench.project.manifests import Manifest, is_manifest, parse_manifest
 from workbench.records.plan import Intent, RankedFile
@@ -33,6 +32,7 @@ from workbench.replay.packing import (
     packed_files,
 )
 from workbench.replay.rankers import Models, Ranking, Situation, System, rank
+from workbench.replay.rules_then import RulePassages
 from workbench.replay.tasks import Task, relevant
 from workbench.replay.timeline import FactsCache, Moment, PastReader
 
@@ -73,7 +73,7 @@ class Vectors:
 class Engine:
     """Everything that replaying tasks of one project takes. Not thread-safe.
 
-    `rules` gives the passages of rules that were in force for a task; `budget` is in tokens.
+    `rules` gives the passages of the rules that were in force; `budget` is in tokens.
     """
 
     past: Past
@@ -84,7 +84,7 @@ class Engine:
     budget: int
     project: str
     vectors: Vectors | None = None
-    rules: Callable[[Task, Intent], Sequence[Passage]] = lambda task, intent: ()
+    rules: RulePassages | None = None
     cache: FactsCache = field(default_factory=FactsCache)
     _contents: BlobContents | None = None
     _manifests: dict[tuple[str, str], Manifest | None] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Engine:
         intent = parse_intent(task.text[:_TEXT], project_id=self.project)
         truth, missing = relevant(task, moment.blobs)
         if not truth:
-            return _row(task, intent, (), missing, {}, "nothing that was modified existed when it began")
+            return _row(task, intent, (), missing, {}, "nothing that was modified was indexed when it began")
         heads = [known.head for known in moment.past]
         semantic = None if self.vectors is None else self.vectors.compared(heads, task.text[:_TEXT])
         situation = Situation(intent, moment, lambda: self._declared(moment), semantic)
@@ -130,13 +130,16 @@ class Engine:
             return tuple(index.record(index.positions[path])[0])
 
         waited, started = contents.milliseconds, time.perf_counter()
+        budget = round(self.budget * system.share)
+        paths = [found.path for found in ranking.files[:_LOOKED_AT]]
+        rules = [] if self.rules is None else self.rules.passages(task.text, task.at, paths, budget)
         pack = make_pack(
             self.planner,
             situation.intent,
             ranking,
             lambda path: contents.get(path, moment.blobs.get(path, ""), lambda: symbols(path)),
-            round(self.budget * system.share),
-            self.rules(task, situation.intent),
+            budget,
+            rules,
         )
         elapsed = (time.perf_counter() - started) * 1000 - (contents.milliseconds - waited)
         return ranking, pack, ranking.milliseconds + elapsed

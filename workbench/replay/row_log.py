@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from workbench.records.replay import TaskRow, row_from_json, row_to_json
+from workbench.records.rules import Rule
 from workbench.replay.tasks import PastSession, Task
 
 LOGS: Final = 6  # logs of other settings that are kept
@@ -56,18 +57,31 @@ class RowLog:
                 path.unlink(missing_ok=True)
 
 
-def row_keys(tasks: Sequence[Task], sessions: Sequence[PastSession]) -> list[str]:
-    """Return the key of each task's row: it changes with all of the past that commits do not tell."""
+def row_keys(
+    tasks: Sequence[Task],
+    sessions: Sequence[PastSession],
+    rules: Callable[[int], Sequence[Rule]] = lambda moment: (),
+) -> list[str]:
+    """Return the key of each task's row: it changes with all of the past that commits do not tell.
+
+    `rules` gives the rules in force at a second.
+    """
     told = sorted(sessions, key=lambda one: (one.ended, one.id))
     ends, digests, rolling = [one.ended for one in told], [""], hashlib.sha256()
     for one in told:
-        rolling.update(repr((one.id, one.ended, one.commit, one.text, one.changes, one.reads)).encode())
+        rolling.update(
+            repr((one.id, one.ended, one.commit, one.text, one.changes, one.reads)).encode("utf-8", "replace")
+        )
         digests.append(rolling.hexdigest())
     keys = []
+    told_rules: dict[int, str] = {}
     for task in tasks:
+        force = rules(task.at)
+        if id(force) not in told_rules:
+            told_rules[id(force)] = hashlib.sha256(repr(force).encode("utf-8", "replace")).hexdigest()
         before = digests[bisect_right(ends, task.at)]
         begun = (task.id, task.revision, task.at, task.commit, task.text, task.packed)
-        keys.append(_digest([*begun, task.modified, task.names, before]))
+        keys.append(_digest([*begun, task.modified, task.names, before, told_rules[id(force)]]))
     return keys
 
 
