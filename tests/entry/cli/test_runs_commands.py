@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,17 +117,28 @@ def test_settings_decide_what_gates_demand(run: Any, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("sound")
 def test_a_reference_that_ranked_better_fails_the_gate(
-    run: Any, kept: list[ReplayRun], monkeypatch: pytest.MonkeyPatch
+    run: Any, project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """G7 compares with the run the settings name; one that is not there is missing, not passed."""
-    monkeypatch.setenv("WORKBENCH_GATES_REFERENCE", kept[0].id)
-    gates = {gate["id"]: gate for gate in run("runs", "show", "last", "--gate", "--json").json()["gates"]}
-    assert gates["G7"]["wanted"] == f"no worse than {kept[0].id}"
-    assert gates["G7"]["state"] in ("pass", "fail")
+    """G7 compares with the run the settings name: a system without a feature fails by what it lost."""
+    made = made_run(60, systems=("baseline", "hybrid"))
+    worse = run_from_json(json.loads(json.dumps(run_to_json(made)).replace('"hybrid"', '"hybrid-lexical"')))
+    rows = tuple(
+        replace(row, systems={**row.systems, "hybrid-lexical": row.systems["baseline"]}) for row in worse.rows
+    )
+    root = runs_root(project.root)
+    ids = [keep_run(root, one).id for one in (made, replace(worse, rows=rows))]
+    monkeypatch.setenv("WORKBENCH_GATES_REFERENCE", ids[0])
+    same = run("runs", "show", ids[0], "--gate")
+    assert same.code == exits.OK
+    assert f"no worse than {ids[0]}" in same.out
+    monkeypatch.setenv("WORKBENCH_GATES_SYSTEM", "hybrid-lexical")
+    lost = run("runs", "show", ids[1], "--gate")
+    assert lost.code == exits.GATE
+    assert "gate G7 (regression) failed: -0." in lost.err
     monkeypatch.setenv("WORKBENCH_GATES_REFERENCE", "abcdef01")
-    ran = run("runs", "show", "last", "--gate")
-    assert ran.code == exits.GATE
-    assert "gate G7 (regression) could not be evaluated" in ran.err
+    unknown = run("runs", "show", ids[1], "--gate")
+    assert unknown.code == exits.GATE
+    assert "gate G7 (regression) could not be evaluated" in unknown.err
 
 
 @pytest.mark.usefixtures("kept")

@@ -73,18 +73,23 @@ def _file(option: str, given: str | None) -> Path | None:
 def reference_gap(run: ReplayRun, config: Config, state: Path) -> Gap | None:
     """Return how far a run ranks above the reference the settings name, None without one to compare with.
 
-    Ask before the run is kept, so that `last` is the one before it. Raises: StoreError if the reference
-    cannot be read.
+    A system without a feature is compared with the reference's hybrid, as is one the reference lacks. Ask before the run is kept, so that `last` is the one before it.
+    Raises: StoreError if the reference cannot be read.
     """
     if not config.gates.reference:
         return None
     from workbench.replay.compare import compare
+    from workbench.replay.pairs import HYBRID, alone
 
     try:
         reference = load_run(state, config.gates.reference)
     except (UsageError, FileNotFoundError):
         return None
-    change = compare(reference, run, system=config.gates.system).change(config.gates.system, "ndcg_at_10")
+    system = config.gates.system
+    known = any(score.system == system for score in reference.systems)
+    name = system if known and not system.startswith(f"{HYBRID}-") else HYBRID
+    found = compare(alone(reference, name, name), alone(run, system, name), system=name)
+    change = found.change(name, found.measure)
     return None if change is None else change.gap
 
 
