@@ -16,7 +16,7 @@ from store.archive import Archive, Source
 from store.git_process import run as run_git
 from store.git_repository import Repository
 from workbench.config import SessionsConfig
-from workbench.entry.bootstrap import OpenedWorkspace
+from workbench.entry.bootstrap import Opened, OpenedWorkspace
 from workbench.errors import GitError, UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
@@ -96,7 +96,7 @@ def import_sessions(
     return Imported(report, archive.dropped, archive.refused)
 
 
-def imported_sessions(opened: OpenedWorkspace) -> ImportedSessions:
+def imported_sessions(opened: Opened | OpenedWorkspace) -> ImportedSessions:
     """Return what was imported so far, and change nothing."""
     copies = Archive(opened.location.root, 0).copies()
     seen = load_seen(opened.workspace.adapters.latest)

@@ -65,6 +65,8 @@ def test_the_projects_sessions_are_found(
     assert (first["sessions"], first["tasks"]["new"], first["edits"]) == (2, 3, 2)
     assert first["other_projects"] == {"/elsewhere": 2}
     assert first["understood"]["share_of_lines"] == 1.0
+    assert run("status", "--json").json()["imported"]["sessions"] == 2
+    assert "imported     2 sessions, 2 files archived" in run("status").out
     again = run("import", "sessions")
     assert again.out.startswith("0 tasks imported")
     assert "4 × files that did not change" in again.err

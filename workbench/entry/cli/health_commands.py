@@ -46,6 +46,8 @@ def status() -> None:
 
 
 def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
+    from workbench.entry.session_imports import imported_sessions
+
     workspace, config, report = opened.workspace, opened.config, stored.report
     scanned: dict[str, Any] = dict(workspace.scan_report)
     planner = opened.planner
@@ -67,6 +69,7 @@ def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
         "changed": 0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
         "episodes": 0 if stored.past is None else stored.past.history.size,
         "sessions": stories_json(workspace.told_sessions()[0]),
+        "imported": imported_sessions(opened),
         "rules": 0 if stored.rules is None else len(stored.rules.rules),
         "rule_files": [] if stored.rules is None else list(stored.rules.files),
         "ranking_model": config.models.ranking or DEFAULT_MODEL,
@@ -99,6 +102,11 @@ def _status_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines.append(("history", counted(facts["episodes"], "past task")))
     if facts["sessions"]["ended"] or facts["sessions"]["open"]:
         lines.append(("sessions", stories_line(facts["sessions"])))
+    imported = facts["imported"]
+    if imported.sessions or imported.archived:
+        size = f"{imported.archived_bytes / 1e6:,.1f} MB"
+        kept = f", {counted(imported.archived, 'file')} archived ({size})" if imported.archived else ""
+        lines.append(("imported", f"{counted(imported.sessions, 'session')}{kept}"))
     files = facts["rule_files"]
     lines.append(("rules", f"{facts['rules']:,}" + (f" from {', '.join(files[:6])}" if files else "")))
     embedding = facts["embedding_model"] or "none: by words alone"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,15 @@ FORMATS = (
 
 
 def format_of(records: Iterator[Record | Unreadable]) -> tuple[Format | None, Iterator[Record | Unreadable]]:
-    """Return who wrote the records, None if nobody known, and all of them, the first ones included."""
-    first: list[Record | Unreadable] = []
-    found = None
-    while found is None and len(first) < _LOOKED_AT and (record := next(records, None)) is not None:
-        first.append(record)
+    """Return who wrote most of the first records, None if nobody known, and all of the records."""
+    first = list(islice(records, _LOOKED_AT))
+    votes: Counter[int] = Counter()
+    for record in first:
         if isinstance(record, Record):
-            found = next((each for each in FORMATS if each.belongs(record.value)), None)
+            wrote = (place for place, each in enumerate(FORMATS) if each.belongs(record.value))
+            votes.update(islice(wrote, 1))
+    # Lines of another format may have got between; of equally many the first format counts.
+    found = FORMATS[max(votes, key=lambda place: (votes[place], -place))] if votes else None
     return found, chain(first, records)
 
 
