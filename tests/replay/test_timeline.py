@@ -133,7 +133,7 @@ def test_a_commit_is_known_as_plans_know_it(work: Any) -> None:
             known = known_commit(commit)
             assert body is not None
             assert known is not None
-            assert known.task == past_task(body)
+            assert known.task == past_task({**body, "source": "git"})
 
 
 @pytest.mark.parametrize("options", [("--bare",), ("--depth", "2")])

@@ -15,7 +15,7 @@ from workbench.project.admission import content_refusal, refusal
 from workbench.project.facts import extract_facts
 from workbench.project.index import ProjectIndex
 from workbench.project.updating import build_index, update_index
-from workbench.records.episodes import Commit, Outcome
+from workbench.records.episodes import Commit
 from workbench.records.plan import QueryType
 from workbench.records.project import FileFacts
 from workbench.records.worktree import Hunk
@@ -225,7 +225,6 @@ def known_commit(commit: Commit) -> Known | None:
         commit.files[:MAX_CHANGES],
         find_entities(text).issue_refs,
         classify(text)[0] is QueryType.BUGFIX,
-        verdict=Outcome.SUCCESS,
     )
     return Known(task, head_of(text), commit.at, commit, commit.sha)
 
