@@ -206,6 +206,9 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
     able = [one for one in packed if (one[1].packed_recall or 0.0) >= recall]
     used, score = min(able or packed, key=lambda one: (one[0], one[1].system))
     change = used / base - 1
+    reason = f"{used:,.0f} tokens of {visible_line(score.system)} against {base:,.0f} of the baseline"
+    if len(packed) == 1:
+        reason += "; `workbench --replay --gate` also packs into less budget"
     return Gate(
         "G4",
         "tokens",
@@ -214,7 +217,7 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
         _judged(bool(able) and change <= -wanted.tokens),
         change,
         -wanted.tokens,
-        f"{used:,.0f} tokens of {visible_line(score.system)} against {base:,.0f} of the baseline",
+        reason,
     )
 
 

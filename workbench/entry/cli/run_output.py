@@ -73,7 +73,8 @@ def _file(option: str, given: str | None) -> Path | None:
 def reference_gap(run: ReplayRun, config: Config, state: Path) -> Gap | None:
     """Return how far a run ranks above the reference the settings name, None without one to compare with.
 
-    A system without a feature is compared with the reference's hybrid, as is one the reference lacks. Ask before the run is kept, so that `last` is the one before it.
+    A system without a feature is compared with the reference's hybrid, as is one the reference lacks. Ask
+    before the run is kept, so that `last` is the one before it.
     Raises: StoreError if the reference cannot be read.
     """
     if not config.gates.reference:
