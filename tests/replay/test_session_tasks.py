@@ -10,10 +10,19 @@ from store.journal import FileJournal
 from workbench.config import Config
 from workbench.entry.replaying import Wanted, open_past, replay_past
 from workbench.ports import Entry
+from workbench.records.episodes import Outcome
 from workbench.replay.rankers import parse_systems
 from workbench.replay.seen import SeenPaths
 from workbench.replay.tasks import Source, Task, recorded, session_tasks
-from workbench.sessions.remember import FORGOTTEN, IMPORTED, STREAM
+from workbench.sessions.episodes_fold import (
+    ENDED,
+    EVENT,
+    FEEDBACK,
+    FORGOTTEN,
+    IMPORTED,
+    STARTED,
+    STREAM,
+)
 
 
 def episode(
@@ -124,3 +133,23 @@ def test_malformed_and_forgotten_prompts_are_no_tasks() -> None:
     (task,) = session_tasks(sessions, (), 9, gone=True)
     assert isinstance(task, Task)
     assert (task.at, task.modified) == (99, ("a.py",))
+
+
+def test_live_sessions_count_as_they_were_when_they_ended() -> None:
+    """A session told live is a prompt with its edits; what was said of it later is not known."""
+    begun = {"session_id": "live", "project_id": "p", "task_text": "do it", "started_at": 100}
+    begun |= {"task_fingerprint": "f", "query_type": "bugfix", "issue_refs": []}
+    edit = {"session_id": "live", "event_type": "edit", "file_path": "a.py", "timestamp": 110}
+    ended = {"session_id": "live", "ended_at": 120, "outcome": "success"}
+    late = {"session_id": "live", "outcome": "failed", "timestamp": 500, "rationale": ""}
+    entries = [
+        Entry("1", "", STARTED, "cli", begun),
+        Entry("2", "", EVENT, "cli", edit),
+        Entry("3", "", ENDED, "cli", ended),
+        Entry("4", "", FEEDBACK, "cli", late),
+        Entry("5", "", STARTED, "cli", {**begun, "session_id": "open"}),
+    ]
+    (one,), malformed = recorded(entries)
+    assert (one.id, one.ended, malformed) == ("live", 120, 0)
+    assert [change.path for change in one.changes] == ["a.py"]
+    assert one.known.task.verdict is Outcome.SUCCESS

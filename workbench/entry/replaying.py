@@ -27,7 +27,7 @@ from store.journal import FileJournal
 from store.location import locate
 from workbench import __version__
 from workbench.config import Config
-from workbench.entry.bootstrap import cached_embedder, match_params
+from workbench.entry.bootstrap import cached_embedder, match_params, trust
 from workbench.entry.places import foreign_state, project_id, repository_at
 from workbench.errors import ProjectError, WorkbenchError
 from workbench.plan.chunk_model import load_chunk_model
@@ -327,6 +327,7 @@ def _settings(
         "ranking": config.models.ranking or DEFAULT_MODEL,
         "embedding": model,
         "history": history,
+        "trust": repr(trust(config.sessions)),
         "excluded": [*config.privacy.exclude, *config.index.exclude],
         "edge": "" if project.repository is None else shallow_edge(project.repository),
     }
@@ -375,7 +376,9 @@ def _engine(spec: _Spec, stack: ExitStack) -> Engine:
     repository = None if spec.gone else repository_at(spec.root)[0]
     cache = SegmentedFacts(spec.cache, spec.version)
     if repository is None:
-        past: Timeline | SeenPaths = SeenPaths(spec.sessions, history=spec.history)
+        past: Timeline | SeenPaths = SeenPaths(
+            spec.sessions, history=spec.history, trust=trust(spec.config.sessions)
+        )
         reader = PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
     else:
         reader = stack.enter_context(past_reader(repository, spec.commits))
@@ -384,6 +387,7 @@ def _engine(spec: _Spec, stack: ExitStack) -> Engine:
             sessions=[one.known for one in spec.sessions],
             cache=cache,
             history=spec.history,
+            trust=trust(spec.config.sessions),
             admits=_admits(spec.excluded),
         )
     counter = token_counter(spec.tokenizer)

@@ -14,15 +14,19 @@ from workbench.project.updating import build_index
 from workbench.records.project import FileFacts
 from workbench.replay.tasks import PastSession
 from workbench.replay.timeline import HISTORY, Moment
+from workbench.sessions.feedback import Trust
 from workbench.sessions.history import build_history
 
 
 class SeenPaths:
     """The moments of a project without a repository. Not thread-safe."""
 
-    def __init__(self, sessions: Sequence[PastSession], *, history: int = HISTORY) -> None:
+    def __init__(
+        self, sessions: Sequence[PastSession], *, history: int = HISTORY, trust: Trust | None = None
+    ) -> None:
         self._sessions = sessions
         self._limit = history
+        self._trust = trust
 
     def at(self, revision: str, moment: int) -> Moment:
         """Return what sessions that had ended by a second had seen; there are no revisions to ask for."""
@@ -38,5 +42,5 @@ class SeenPaths:
         facts = [FileFacts(language_of(path, ""), role_of(path), 0, 0) for path in paths]
         index = build_index(paths, facts, [0] * len(paths))
         past = tuple(one.known for one in reversed(before))[: self._limit]
-        view = view_project(index, build_history(known.task for known in past))
+        view = view_project(index, build_history((known.task for known in past), self._trust))
         return Moment(view, dict.fromkeys(paths, ""), past)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from workbench.ports import Entry
 from workbench.project.admission import refusal
-from workbench.records.episodes import ChangeKind, Commit, FileChange
+from workbench.records.episodes import ChangeKind, Commit, Episode, FileChange
 from workbench.replay.timeline import Known, Line, head_of
+from workbench.sessions.episodes_fold import FORGOTTEN, MALFORMED, follow
 from workbench.sessions.importers.git import session_commit
-from workbench.sessions.remember import FORGOTTEN, IMPORTED, past_task
+from workbench.sessions.remember import task_of
 from workbench.text.tasks import clean_task
 
 MAX_FILES = 30  # larger commits are mechanical: no reading list explains them
@@ -79,7 +79,7 @@ def commit_tasks(commits: Iterable[Commit], line: Line, limit: int) -> list[Task
 
 @dataclass(frozen=True, slots=True)
 class PastSession:
-    """One prompt of a recorded session, as the journal tells it."""
+    """One prompt of a recorded session, as the journal told it when it ended."""
 
     id: str
     session: str
@@ -93,36 +93,65 @@ class PastSession:
 
 
 def recorded(entries: Iterable[Entry]) -> tuple[list[PastSession], int]:
-    """Return the prompts of imported sessions, oldest first, and how many entries are malformed.
+    """Return the prompts of ended sessions, oldest first, and how many entries are malformed.
 
-    Forgotten ones are left out, and episodes that are commits: git tells those.
+    Sessions that were imported and those that were told live count alike. Forgotten ones are left out, and
+    episodes that are commits: git tells those. What was said of a session after its end is left out, too: no
+    task before that moment may know it.
     """
-    found: dict[str, PastSession] = {}
-    malformed = 0
+    told: dict[str, list[Entry]] = {}
     for entry in entries:
         if entry.kind == FORGOTTEN:
             gone = entry.body.get("session_ids", ())
             for session in gone if isinstance(gone, list) else ():
-                found.pop(str(session), None)
-        elif entry.kind == IMPORTED and not session_commit(str(entry.body.get("session_id", ""))):
-            try:
-                one = _recorded(entry.body)
-            except (KeyError, ValueError, TypeError, AttributeError):
-                malformed += 1
-                continue
-            found[one.id] = one
-    return sorted(found.values(), key=lambda one: (one.started, one.id)), malformed
+                told.pop(str(session), None)
+            continue
+        session = str(entry.body.get("session_id", ""))
+        if session and not session_commit(session):
+            told.setdefault(session, []).append(entry)
+    found: list[PastSession] = []
+    malformed = 0
+    for mentions in told.values():
+        whole, faults = _followed(mentions)
+        malformed += faults
+        if whole is not None and whole.ended_at is not None:
+            ended = whole.ended_at
+            known, _ = _followed(entry for entry in mentions if _said(entry) <= ended)
+            found.append(_recorded(known or whole))
+    return sorted(found, key=lambda one: (one.started, one.id)), malformed
 
 
-def _recorded(body: Mapping[str, Any]) -> PastSession:
-    task = past_task(body)
-    text, ended = str(body["task_text"])[:MAX_TEXT], body.get("ended_at")
-    finished = max(task.at, int(ended)) if ended is not None else task.at
-    identifier, commit = str(body["session_id"]), str(body.get("commit_sha") or "")
-    reads = tuple(str(path) for path in body.get("reads", ()))
-    known = Known(task, head_of(text), finished, sha=commit)
-    session = str(body.get("parent_session") or "") or identifier
-    return PastSession(identifier, session, text, task.at, finished, commit, task.changes, reads, known)
+def _followed(entries: Iterable[Entry]) -> tuple[Episode | None, int]:
+    episode: Episode | None = None
+    malformed = 0
+    for entry in entries:
+        try:
+            episode = follow(episode, entry)
+        except MALFORMED:
+            malformed += 1
+    return episode, malformed
+
+
+def _said(entry: Entry) -> int:
+    """Return when something was said of a session that is not its own story, 0 for what is."""
+    at = entry.body.get("timestamp", 0)
+    return at if isinstance(at, int) else 0
+
+
+def _recorded(episode: Episode) -> PastSession:
+    text = episode.task_text[:MAX_TEXT]
+    ended = max(episode.started_at, episode.ended_at or 0)
+    return PastSession(
+        id=episode.session_id,
+        session=episode.parent_session or episode.session_id,
+        text=text,
+        started=episode.started_at,
+        ended=ended,
+        commit=episode.commit_sha,
+        changes=episode.changes,
+        reads=episode.reads,
+        known=Known(task_of(episode), head_of(text), ended, sha=episode.commit_sha),
+    )
 
 
 def session_tasks(

@@ -19,6 +19,7 @@ from workbench.records.episodes import Commit
 from workbench.records.plan import QueryType
 from workbench.records.project import FileFacts
 from workbench.records.worktree import Hunk
+from workbench.sessions.feedback import Trust
 from workbench.sessions.history import PastTask, build_history
 from workbench.sessions.importers.git import MAX_CHANGES, MAX_TEXT
 from workbench.sessions.remember import MAX_HEAD
@@ -99,7 +100,8 @@ class FactsCache:
 class Timeline:
     """Steps through a repository's past; the nearer the next revision, the cheaper the step.
 
-    `sessions` are past tasks that no commit tells, in any order. Not thread-safe.
+    `sessions` are past tasks that no commit tells, in any order; `trust` says how far what was said of
+    outcomes counts. Not thread-safe.
     """
 
     def __init__(
@@ -109,10 +111,12 @@ class Timeline:
         sessions: Iterable[Known] = (),
         cache: FactsCache | None = None,
         history: int = HISTORY,
+        trust: Trust | None = None,
         admits: Callable[[str], bool] = lambda path: True,
     ) -> None:
         self.reader = reader
         self.limit = history
+        self._trust = trust
         self._sessions = sorted(sessions, key=lambda known: -known.task.at)
         self._cache = cache or FactsCache()
         self._admits = admits
@@ -151,7 +155,8 @@ class Timeline:
         index = self._step(tree)
         self._facts = {(path, sha): self._facts[path, sha] for path, (sha, _) in tree.items()}
         past = self.past(revision, moment)
-        self._view = view_project(index, build_history(known.task for known in past), previous=self._view)
+        history = build_history((known.task for known in past), self._trust)
+        self._view = view_project(index, history, previous=self._view)
         reused = 1.0 - (self._read - before) / max(len(tree), 1)
         return Moment(self._view, {path: sha for path, (sha, _) in tree.items()}, past, max(reused, 0.0))
 
