@@ -14,7 +14,7 @@ from pathlib import Path
 from store.location import locate
 from store.run_files import list_runs, open_run, put_run
 from workbench.entry.places import foreign_state, repository_at
-from workbench.errors import StoreError
+from workbench.errors import StoreError, UsageError
 from workbench.records.replay import ReplayRun
 from workbench.replay.rows import row_batches
 from workbench.replay.runs import (
@@ -79,6 +79,8 @@ def load_run(root: Path, name: str) -> ReplayRun:
     """
     path = Path(name).expanduser()
     if name.endswith(_FILE_SUFFIX) or (os.sep in name and path.exists()):
+        if not path.is_file():
+            raise UsageError(f"{name} is no file", hint="Name a file that `--json` made, or an id.")
         return run_of_document(path.read_bytes(), name)
     with open_run(root, find_run(name, [one.id for one in list_runs(root)])) as file:
         return decode_run(file)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from workbench.records.replay import LESS_IS_BETTER, MEASURES, Gap, ReplayRun, SystemRow, TaskRow
+from workbench.replay.report import SIGNIFICANT
 from workbench.replay.statistics import clustered_means, clustered_p
 
 COMPARED: Final = ("ndcg_at_10", "precision_at_10", "recall_at_10", "mrr", "packed_recall", "context_tokens")
@@ -24,7 +25,10 @@ _CLOSE = 1e-12  # differences that rounding alone makes
 
 @dataclass(frozen=True, slots=True)
 class MeasureChange:
-    """The mean of a measure of a system before and after, over the same tasks; `gap` is after - before."""
+    """The mean of a measure of a system before and after, over the same tasks; `gap` is after - before.
+
+    `verdict` is `better`, `worse`, or `no difference shown`.
+    """
 
     system: str
     measure: str
@@ -32,13 +36,7 @@ class MeasureChange:
     before: float
     after: float
     gap: Gap
-
-    @property
-    def verdict(self) -> str:
-        """`better`, `worse`, or `no difference shown`."""
-        if self.gap.p > 0.05 or not self.gap.value:
-            return "no difference shown"
-        return "better" if (self.gap.value > 0) != (self.measure in LESS_IS_BETTER) else "worse"
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +165,14 @@ def _changes(
             parts = (spread.mean, spread.low, spread.high, chance)
             gap = Gap(*(float(part[column]) for part in parts))
             means = float(old[both, column].mean()), float(new[both, column].mean())
-            found.append(MeasureChange(system, name, int(both.sum()), *means, gap))
+            found.append(MeasureChange(system, name, int(both.sum()), *means, gap, _verdict(name, gap)))
     return found
+
+
+def _verdict(measure: str, gap: Gap) -> str:
+    if gap.p >= SIGNIFICANT or not gap.value:
+        return "no difference shown"
+    return "better" if (gap.value > 0) != (measure in LESS_IS_BETTER) else "worse"
 
 
 def _value(row: TaskRow, system: str, measure: str) -> float:

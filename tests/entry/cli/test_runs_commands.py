@@ -169,6 +169,7 @@ def test_two_runs_are_compared(run: Any, kept: list[ReplayRun], tmp_path: Path) 
     found = run("runs", "compare", str(file), "last", "--measure", "recall_at_10", "--json").json()
     assert (found["system"], found["measure"], found["common"]) == ("hybrid", "recall_at_10", 30)
     assert {change["system"] for change in found["changes"]} == {"baseline", "hybrid"}
+    assert {change["verdict"] for change in found["changes"]} <= {"better", "worse", "no difference shown"}
     same = run("runs", "compare", "last", "last", "--gate")
     assert same.code == exits.OK
     assert "No task got worse" in same.out
