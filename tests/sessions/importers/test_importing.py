@@ -173,6 +173,15 @@ def test_resumed_sessions_tell_a_prompt_once(place: Place, swapped: bool) -> Non
     assert place.bodies["claude_code:u2"]["parent_session"] == "t"
 
 
+def test_an_older_copy_of_a_session_changes_nothing(place: Place) -> None:
+    """A shorter file that tells the same prompts leaves what is known of them."""
+    place.run(held(raw(SESSION)))
+    before = place.bodies
+    report = place.run(held(raw(SESSION[:8]), "backup.jsonl"))
+    assert (report.new, report.updated) == (0, 0)
+    assert place.bodies == before
+
+
 def test_other_projects_stay_out(place: Place) -> None:
     """Their prompts, their paths; they are counted and named."""
     lines = [

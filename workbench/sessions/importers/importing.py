@@ -278,8 +278,12 @@ class Importer:
             if before is not None and before[1] == digest:
                 report.unchanged += 1
                 continue
-            if before is not None and before[0][2] != order[2] and before[0] > order:
-                self._count(1, "prompts that another session tells as well")
+            if (
+                before is not None
+                and before[0] > order
+                and not (self.wanted.again and before[0][-1] == order[-1])
+            ):
+                self._count(1, "prompts that another file tells further")
                 continue
             report.new += before is None
             report.updated += before is not None

@@ -23,7 +23,7 @@ GENERATION = "transcripts"
 _FILE = "seen.msgpack"
 _FORMAT = 1
 
-Order = tuple[int, int, str]
+Order = tuple[int, int, int, str]
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -92,11 +92,12 @@ def known_episodes(entries: Iterable[Entry]) -> Known:
 
 
 def order_of(body: Any) -> Order:
-    """Return what decides between two tellings of a prompt, as of resumed and forked sessions: later wins."""
+    """Return what decides between two tellings of a prompt, in copies and resumed sessions: more wins."""
     ended, started = body.get("ended_at"), body.get("started_at")
     at = ended if type(ended) is int else started if type(started) is int else 0
     touched = sum(len(files) for key in ("changes", "reads") if isinstance(files := body.get(key), list))
-    return at, touched, str(body.get("parent_session") or "")
+    evidence = str(body.get("outcome_evidence") or "")
+    return at, touched, evidence.count(";") + bool(evidence), str(body.get("parent_session") or "")
 
 
 def digest_of(body: Any) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePath
@@ -39,37 +40,38 @@ class Reading:
 def read_session(group: Group, project_id: str = "") -> Reading:
     """Read the files of a session, line by line. Nothing in them is an error: it is counted."""
     reading = Reading()
-    for records in _opened(group.main, reading):
-        found, records = format_of(records)
+    with closing(_records(group.main, reading)) as opened:
+        found, records = format_of(opened)
         if found is None:
-            continue
+            return reading
         reading.source = found.source
         if found.moments is None:
             _take_export(records, reading, project_id)
-            continue
+            return reading
         fold = Fold(found.source)
         fold.take(counted_moments(found.moments(records), reading.tally))
-        for agent in group.agents:
-            _take_agent(agent, fold, found, reading)
-        reading.told = fold.finish()
+    for agent in group.agents:
+        _take_agent(agent, fold, found, reading)
+    reading.told = fold.finish()
     return reading
 
 
-def _opened(file: Transcript, reading: Reading) -> Iterator[Iterator[Record | Unreadable]]:
-    """Yield the records of a file once; what ends the reading early becomes its fault."""
+def _records(file: Transcript, reading: Reading) -> Generator[Record | Unreadable, None, None]:
+    """Yield the records of a file; what ends the reading early becomes a fault of the reading."""
     cut: list[int] = []
     try:
         with file.open() as handle:
-            yield read_trimmed(handle, cut)
+            yield from read_trimmed(handle, cut)
     except (OSError, EOFError, zlib.error) as error:
         reading.fault = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    reading.tally.bytes_cut += sum(cut)
+    finally:
+        reading.tally.bytes_cut += sum(cut)
 
 
 def _take_agent(file: Transcript, fold: Fold, expected: Format, reading: Reading) -> None:
     name = PurePath(file.path).name.split(".jsonl")[0].removeprefix("agent-")
-    for records in _opened(file, reading):
-        found, records = format_of(records)
+    with closing(_records(file, reading)) as opened:
+        found, records = format_of(opened)
         if found is not None and found.moments is not None and found.source == expected.source:
             fold.take_agent(name, counted_moments(found.moments(records), reading.tally))
 
