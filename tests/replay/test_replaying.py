@@ -15,7 +15,7 @@ from workbench.entry import replaying
 from workbench.entry.replaying import Found, Wanted, finished_run, open_past, replay_past
 from workbench.records.replay import TaskRow
 from workbench.replay import running
-from workbench.replay.engine import failed_row
+from workbench.replay.engine import NOTHING, failed_row
 from workbench.replay.rankers import parse_systems
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.running import replay_tasks
@@ -190,3 +190,14 @@ def test_a_shallow_clone_is_replayed_to_its_edge(past: Any, make_work: Callable[
     rows = replayed(copy).replayed.rows
     assert len(rows) == 3
     assert not any(row.fault for row in rows)
+
+
+def test_what_git_could_not_tell_is_asked_again(tmp_path: Path) -> None:
+    """A row with a fault that may pass is not kept; one of a task that cannot be measured is."""
+    faults = {"t0": "", "t1": "git stopped", "t2": NOTHING}
+    tasks, log = _tasks(3), RowLog(tmp_path, {})
+    found = replay_tasks(
+        lambda task: failed_row(task, faults[task.id]), tasks, row_keys(tasks, []), log, workers=1
+    )
+    assert [row.fault for row in found.rows] == list(faults.values())
+    assert sorted(row.id for row in log.read().values()) == ["t0", "t2"]

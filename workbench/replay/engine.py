@@ -38,6 +38,7 @@ from workbench.replay.timeline import FactsCache, Moment, PastReader
 
 Float32 = NDArray[np.float32]
 
+NOTHING = "nothing that was modified was indexed when it began"
 TOP = 20  # files of a ranking that are kept
 _LOOKED_AT = 10
 _FEATURES = 8  # contributions that are kept of a file
@@ -98,7 +99,7 @@ class Engine:
         intent = parse_intent(task.text[:_TEXT], project_id=self.project)
         truth, missing = relevant(task, moment.blobs)
         if not truth:
-            return _row(task, intent, (), missing, {}, "nothing that was modified was indexed when it began")
+            return _row(task, intent, (), missing, {}, NOTHING)
         heads = [known.head for known in moment.past]
         semantic = None if self.vectors is None else self.vectors.compared(heads, task.text[:_TEXT])
         situation = Situation(intent, moment, lambda: self._declared(moment), semantic)

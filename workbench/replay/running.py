@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from workbench.project.workers import spread
 from workbench.records.replay import TaskRow
-from workbench.replay.engine import failed_row
+from workbench.replay.engine import NOTHING, failed_row
 from workbench.replay.row_log import RowLog
 from workbench.replay.tasks import Task
 
@@ -42,8 +42,8 @@ def replay_tasks(
 ) -> Replayed:
     """Return a row for each task. `function` must be importable by name where there are several workers.
 
-    A task whose process ends has a row with a fault, which is not kept. After Ctrl-C the rows that were done
-    come back, and are in the log.
+    A task whose process ends, or for which git fails, has a row with a fault, which is not kept. After Ctrl-C
+    the rows that were done come back, and are in the log.
     """
     known = {} if log is None else log.read()
     found = {key: known[key] for key in keys if key in known}
@@ -64,7 +64,7 @@ def replay_tasks(
                 pairs = [(key, row) for (key, _), row in zip(waiting[done:], rows, strict=False)]
                 done += len(rows)
                 found.update(pairs)
-                note = note or _keep(log, [(key, row) for key, row in pairs if row.fault != _CRASHED])
+                note = note or _keep(log, [(key, row) for key, row in pairs if row.fault in ("", NOTHING)])
                 progress(reused + done, len(tasks), _eta(clock() - started, done, len(waiting)))
     except KeyboardInterrupt:
         complete = False
