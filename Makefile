@@ -1,4 +1,5 @@
-# `make run` sets everything up in .venv and shows the main job on this clone; `make test` checks everything.
+# `make run` sets everything up in .venv and shows the program on this clone and on a sample project; `make test`
+# checks everything.
 # Works with GNU make 3.81. Plain `python3 -m venv` and pip underneath; uv does the installing when present.
 
 VENV := .venv
@@ -8,6 +9,8 @@ UV := $(shell command -v uv 2>/dev/null)
 JOBS ?= 2
 TASK ?= workbench config show names the wrong source when an environment variable is set
 BUDGET ?= 3000
+SAMPLE := $(VENV)/sample
+SAMPLE_TASK := a customer cancelled an order that was paid with a gift card and the balance is not back
 SOURCES := workbench store screens
 
 PIP := $(PYTHON_) -m pip --disable-pip-version-check --quiet
@@ -15,6 +18,13 @@ ifneq ($(UV),)
 PIP := VIRTUAL_ENV=$(VENV) $(UV) --quiet pip
 endif
 install = $(PIP) install --no-deps --require-hashes -r $(1) && $(PIP) install --no-deps -e .
+
+# Say a command as a user would type it, and run it in the sample project.
+show = @echo '  $(1)' >&2
+define sample
+$(call show,workbench $(1))
+@cd $(SAMPLE)/roastery && "$(CURDIR)/$(WORKBENCH)" $(1)
+endef
 
 .PHONY: help run test check format bench docs lock clean
 .DEFAULT_GOAL := help
@@ -40,12 +50,23 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(PYTHON_)
 	@$(call install,requirements-dev.lock)
 	@touch $(VENV)/.run $@
 
-run: $(VENV)/.run ## set up, then plan a task in this very repository
+run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sample project
 	@echo "Making the embedding model ready (seconds, once for all projects):" >&2
 	@$(WORKBENCH) model prepare
 	@echo "Planning in this repository, from its files, its history and its rule files:" >&2
 	@echo "  workbench plan \"$(TASK)\" --budget $(BUDGET)" >&2
 	@$(WORKBENCH) plan "$(TASK)" --budget $(BUDGET)
+	@echo "Making a sample project, 122 commits and 39 sessions of agents, in $(SAMPLE):" >&2
+	$(call show,python -m sample_data.build $(SAMPLE); cd $(SAMPLE)/roastery)
+	@$(PYTHON_) -m sample_data.build $(SAMPLE) >/dev/null
+	@echo "Turning the sessions into past tasks that plans learn from:" >&2
+	$(call sample,import sessions ../sessions)
+	@echo "Looking for rules that repeat or contradict each other, in the files of four agents:" >&2
+	$(call sample,rules conflicts list)
+	@echo "Planning a task there:" >&2
+	$(call sample,plan "$(SAMPLE_TASK)" --budget 1500)
+	@echo "Replaying its past: what would each system have shown for a task, and which files were edited then?" >&2
+	$(call sample,--replay --report ../replay.html)
 	@echo "Now in your own repository:  $(CURDIR)/$(WORKBENCH) plan \"what you are about to do\"" >&2
 
 test: $(VENV)/.dev check ## lint, types, import contracts, tests

@@ -190,7 +190,7 @@ def write_repository(commits: tuple[Commit, ...], place: Path) -> dict[str, str]
     _git(place, "init", "--quiet", "--template=", ".")
     _git(place, "symbolic-ref", "HEAD", "refs/heads/main")
     _git(place, "config", "core.autocrlf", "false")
-    marks = place / ".git" / "marks"
+    marks = place.resolve() / ".git" / "marks"
     _git(place, "fast-import", "--quiet", f"--export-marks={marks}", given=_stream(commits))
     _git(place, "reset", "--quiet", "--hard", "main")
     numbers = dict(line.split() for line in marks.read_text(encoding="ascii").splitlines())

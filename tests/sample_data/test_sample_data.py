@@ -191,10 +191,12 @@ def test_lines_of_stream_json_have_its_form() -> None:
 
 
 def test_transcripts_are_those_of_the_place_the_project_is_built_in(
-    tmp_path: Path, sessions: tuple[Session, ...]
+    tmp_path: Path, sessions: tuple[Session, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The builder's transcripts name its directory and nothing else, and are as old as their sessions."""
-    repository, folder = build(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    repository, folder = build(Path("made"))
+    assert build(Path("made")) == (repository, folder)
     paths = list(folder.rglob("*.jsonl"))
     assert len(paths) == sum(len(transcripts_of(session)) for session in sessions)
     for path in paths:
