@@ -14,7 +14,7 @@ from workbench.plan.view import ProjectView, view_project
 from workbench.project.admission import content_refusal, refusal
 from workbench.project.facts import extract_facts
 from workbench.project.index import ProjectIndex
-from workbench.project.updating import build_index, update_index
+from workbench.project.updating import build_index, compact, update_index
 from workbench.records.episodes import Commit
 from workbench.records.plan import QueryType
 from workbench.records.project import FileFacts
@@ -28,7 +28,7 @@ from workbench.text.terms import count_terms
 
 MAX_BYTES = 1_000_000
 HISTORY = 2000
-_TAILS = 40  # updates after which an index is built anew: each of them costs every query a little
+_TAILS = 8  # segments at which an index is compacted: each of them costs every query a little
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,7 @@ class Timeline:
         self._cache = cache or FactsCache()
         self._admits = admits
         self._facts: dict[tuple[str, str], FileFacts | None] = {}
+        self._names: dict[str, bool] = {}
         self._read = 0
         self._index: ProjectIndex | None = None
         self._tree: dict[str, tuple[str, int]] = {}
@@ -147,10 +148,7 @@ class Timeline:
         tree = {
             path: (sha, size)
             for path, sha, size in self.reader.tree(revision)
-            if 0 <= size <= MAX_BYTES
-            and refusal(path) is None
-            and self._admits(path)
-            and self.facts(path, sha) is not None
+            if 0 <= size <= MAX_BYTES and self._admitted(path) and self.facts(path, sha) is not None
         }
         index = self._step(tree)
         self._facts = {(path, sha): self._facts[path, sha] for path, (sha, _) in tree.items()}
@@ -159,6 +157,11 @@ class Timeline:
         self._view = view_project(index, history, previous=self._view)
         reused = 1.0 - (self._read - before) / max(len(tree), 1)
         return Moment(self._view, {path: sha for path, (sha, _) in tree.items()}, past, max(reused, 0.0))
+
+    def _admitted(self, path: str) -> bool:
+        if path not in self._names:
+            self._names[path] = refusal(path) is None and self._admits(path)
+        return self._names[path]
 
     def past(self, revision: str, moment: int) -> tuple[Known, ...]:
         """Return what was done before: ancestors of a revision, and sessions that had ended, newest first."""
@@ -195,10 +198,10 @@ class Timeline:
     def _step(self, tree: dict[str, tuple[str, int]]) -> ProjectIndex:
         """Return the index of a tree.
 
-        It is built anew when paths came or went, so that ties break the same whatever was indexed before.
+        It is compacted when paths came or went, so that ties break the same whatever was indexed before.
         """
         index = self._index
-        if index is None or len(index.segments) > _TAILS or tree.keys() != self._tree.keys():
+        if index is None:
             paths = sorted(tree)
             every = [found for path in paths if (found := self.facts(path, tree[path][0])) is not None]
             index = build_index(paths, every, [tree[path][1] for path in paths])
@@ -206,10 +209,13 @@ class Timeline:
             changed = {
                 path: (facts, size)
                 for path, (sha, size) in tree.items()
-                if self._tree[path] != (sha, size) and (facts := self.facts(path, sha)) is not None
+                if self._tree.get(path) != (sha, size) and (facts := self.facts(path, sha)) is not None
             }
-            if changed:
-                index = update_index(index, changed)
+            removed = [path for path in self._tree if path not in tree]
+            if changed or removed:
+                index = update_index(index, changed, removed)
+            if tree.keys() != self._tree.keys() or len(index.segments) > _TAILS:
+                index = compact(index)
         self._index, self._tree = index, tree
         return index
 
