@@ -153,7 +153,7 @@ def _history(
     if not done.complete:
         here.out.warn(
             f"interrupted after {len(done.rows)} of {len(found.tasks)} tasks: "
-            "the same command goes on from there"
+            f"the same command{' without --fresh' if fresh else ''} goes on from there"
         )
     for note in found.notes:
         here.out.warn(note)
