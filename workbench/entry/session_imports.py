@@ -6,17 +6,20 @@ With `bootstrap`, `storage` and `places` the only modules that import `store`.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from store.archive import Archive, Source
+from store.git import head_state
 from store.git_process import run as run_git
 from store.git_repository import Repository
-from workbench.config import SessionsConfig
-from workbench.entry.bootstrap import Opened, OpenedWorkspace
+from workbench.config import Config, SessionsConfig
+from workbench.entry.bootstrap import Opened, OpenedWorkspace, open_workspace
+from workbench.entry.places import repository_at
 from workbench.errors import GitError, UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
@@ -94,6 +97,73 @@ def import_sessions(
         report.skipped["files that went away or cannot be read"] += len(missing)
         report.notes += missing
     return Imported(report, archive.dropped, archive.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptPast:
+    """A scratch project that knows the sessions of some transcripts; `told` says in a sentence whose."""
+
+    root: Path
+    told: str
+
+
+@contextmanager
+def transcript_past(
+    project: Path, given: Path, config: Config, *, progress: Progress | None = None
+) -> Iterator[TranscriptPast]:
+    """Give a scratch project with the sessions of transcripts, which goes with the context.
+
+    Where they are of the project at `project` it has that one's history; else they are those of the project
+    most of their edits are of, whose files are known from the sessions alone. Nothing is recorded elsewhere.
+    Raises: UsageError if there is no session with a prompt; GitError, StoreError.
+    """
+    with tempfile.TemporaryDirectory(prefix="workbench-replay-") as scratch:
+        repository = repository_at(project)[0]
+        ours = str(project if repository is None else repository.root)
+        root = Path(scratch) / (Path(ours).name or "project")
+        root.mkdir()
+        if repository is not None and not repository.bare:
+            _share_history(repository, root)
+        found = _taken(root, given, config, ours, progress)
+        if found.new:
+            yield TranscriptPast(root, f"{found.new} prompts of {found.sessions} sessions of this project")
+            return
+        if not found.elsewhere:
+            raise UsageError(
+                f"{given} holds no session with a prompt",
+                hint="`workbench import sessions --dry-run` says why.",
+            )
+        root = Path(scratch) / "elsewhere"
+        root.mkdir()
+        tried = {name: _taken(root, given, config, name, progress, dry_run=True) for name in found.elsewhere}
+        theirs = max(tried, key=lambda name: (min(tried[name].new, tried[name].edits), name))
+        root = root / (Path(theirs).name or "project")
+        root.mkdir()
+        done = _taken(root, given, config, theirs, progress)
+        left = f"; {len(tried) - 1} other projects are left out" if len(tried) > 1 else ""
+        yield TranscriptPast(root, f"{done.new} prompts of {done.sessions} sessions of {theirs}{left}")
+
+
+def _taken(
+    root: Path, given: Path, config: Config, place: str, progress: Progress | None, *, dry_run: bool = False
+) -> Report:
+    """Import the sessions that were held at a place into a scratch project."""
+    opened = open_workspace(root, config)
+    sessions = replace(config.sessions, archive=False)
+    wanted = Wanted(roots=(place,), dry_run=dry_run)
+    return import_sessions(opened, sessions, [given], wanted, progress=progress).report
+
+
+def _share_history(repository: Repository, root: Path) -> None:
+    """Make a repository that has another one's history without copying it, and no files. Raises: GitError."""
+    run_git(root, ["init", "-q"])
+    objects = run_git(repository.root, ["rev-parse", "--path-format=absolute", "--git-path", "objects"])
+    alternates = root / ".git" / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(parents=True, exist_ok=True)
+    alternates.write_bytes(objects)
+    head = head_state(repository).sha
+    if head is not None:
+        run_git(root, ["update-ref", "HEAD", head])
 
 
 def imported_sessions(opened: Opened | OpenedWorkspace) -> ImportedSessions:

@@ -14,6 +14,7 @@ from tests.sessions.importers.made import codex, codex_did, codex_said, did, edi
 from workbench.entry.cli import exits
 
 OLD = 1_767_300_000
+SHIPPED = Path(__file__).parents[3] / "sample_data" / "sessions" / "codex"
 
 
 def session(root: Path) -> list[Any]:
@@ -172,3 +173,23 @@ def test_mistakes_are_told(project: Any, run: Any) -> None:
     assert run("import", "sessions", "--since", "soon").code == exits.USAGE
     assert run("import", "sessions", "--archived", "x.jsonl").code == exits.USAGE
     assert "no transcripts were found" in run("import", "sessions").err
+
+
+def test_transcripts_are_replayed_without_being_imported(project: Any, run: Any) -> None:
+    """Sessions of this project have its history; nothing of them is recorded in it."""
+    told = run("--replay", str(SHIPPED), "--no-packs", "--systems", "baseline,bm25,hybrid", "--json")
+    assert told.code == exits.OK
+    assert "of /home/dev/roastery" in told.err
+    answer = told.json()
+    assert {row["source"] for row in answer["tasks"]} == {"session"}
+    assert [score["system"] for score in answer["systems"]] == ["baseline", "bm25", "hybrid"]
+    assert run("status", "--json").json()["imported"]["sessions"] == 0
+
+
+def test_a_transcript_without_prompts_is_told(project: Any, run: Any, tmp_path: Path) -> None:
+    """A file with nothing to replay is named, with what to ask next."""
+    empty = tmp_path / "nothing.jsonl"
+    empty.write_text("{}\n", encoding="utf-8")
+    done = run("--replay", str(empty))
+    assert done.code == exits.USAGE
+    assert "holds no session with a prompt" in done.err

@@ -33,6 +33,7 @@ _TASKS = 150
         "workbench --replay --tasks 500 --systems baseline,bm25,hybrid --no-packs",
         "workbench replay ../other-repository --without affinity,recency --json",
         "workbench --replay --gate --report replay.html --rows rows.parquet",
+        "workbench --replay ~/.claude/projects/-home-me-shop",
         "workbench --replay sample_data/rules_benchmark",
     )
 )
@@ -77,11 +78,14 @@ def replay(path: str | None, **options: Any) -> int:
     Every task is replayed as of when it began, for several systems side by side. PATH is a repository (also
     a bare one; default: this project), or the folder of a rules benchmark. Tasks are commits and prompts of
     imported sessions; a system sees the files, the history and the sessions of before the task and is
-    measured by the files that were then modified. Rows are kept: an interrupted replay goes on where it was
-    stopped. Finished ones are listed and compared by `workbench runs`.
+    measured by the files that were then modified. PATH may also be transcripts or exported sessions, a file
+    or a directory of them, which are replayed without being imported. Rows are kept: an interrupted replay
+    goes on where it was stopped. Finished ones are listed and compared by `workbench runs`.
     """
     here = current()
     folder = None if path is None else Path(path).expanduser()
+    if folder is not None and _is_transcripts(folder):
+        return _transcripts(here, folder, **options)
     if folder is not None and not _is_history(folder):
         source = click.get_current_context().get_parameter_source
         given = [name for name in options if source(name) is click.core.ParameterSource.COMMANDLINE]
@@ -106,6 +110,27 @@ def _is_history(folder: Path) -> bool:
     repository = repository_at(folder)[0]
     rooted = repository is not None and repository.root.resolve() == folder.resolve()
     return rooted or folder.resolve() == Path.cwd() or (folder / ".workbench").is_dir()
+
+
+def _is_transcripts(given: Path) -> bool:
+    """Whether a file or directory is to be read as transcripts of sessions."""
+    from workbench.sessions.importers.places import find_files
+
+    if given.is_file():
+        return given.name.endswith((".jsonl", ".jsonl.gz"))
+    if not given.is_dir() or holds_dataset(given) or _is_history(given):
+        return False
+    return bool(find_files([given]))
+
+
+def _transcripts(here: Invocation, given: Path, **options: Any) -> int:
+    """Replay the prompts of transcripts without importing them."""
+    from workbench.entry.session_imports import transcript_past
+
+    config = here.settings().config
+    with transcript_past(here.project, given, config) as past:
+        here.out.say(past.told)
+        return _history(here, past.root, **{**options, "source": "sessions"})
 
 
 def _history(
