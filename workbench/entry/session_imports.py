@@ -35,6 +35,8 @@ from workbench.sessions.importers.places import (
 )
 from workbench.sessions.remember import STREAM
 
+_OVER = 86_400.0  # seconds after which nobody expects a session to go on
+
 
 @dataclass(frozen=True, slots=True)
 class Imported:
@@ -61,13 +63,14 @@ def import_sessions(
     wanted: Wanted,
     *,
     archived: bool = False,
+    finished: bool = False,
     environment: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
 ) -> Imported:
     """Import the sessions of a project from files and directories; without any from where agents keep them.
 
-    With `archived` from the copies that earlier imports made. Raises: UsageError for a path that does not
-    exist, StoreError.
+    With `archived` from the copies that earlier imports made; with `finished` a session whose file was just
+    written is taken to be over. Raises: UsageError for a path that does not exist, StoreError.
     """
     places = project_places(opened.root, opened.repository)
     archive = Archive(opened.location.root, sessions.archive_mb << 20)
@@ -89,7 +92,7 @@ def import_sessions(
         publish=adapters.publish,
         lock=adapters.lock,
         understand=partial(parse_intent, project_id=adapters.project_id),
-        now=adapters.now,
+        now=(lambda: adapters.now() + _OVER) if finished else adapters.now,
         archive=partial(_archive, archive) if keeps else None,
     )
     report = Importer(store, wanted).run(files, progress)
@@ -151,7 +154,8 @@ def _taken(
     opened = open_workspace(root, config)
     sessions = replace(config.sessions, archive=False)
     wanted = Wanted(roots=(place,), dry_run=dry_run)
-    return import_sessions(opened, sessions, [given], wanted, progress=progress).report
+    done = import_sessions(opened, sessions, [given], wanted, finished=True, progress=progress)
+    return done.report
 
 
 def _share_history(repository: Repository, root: Path) -> None:

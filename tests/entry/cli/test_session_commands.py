@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,9 +176,11 @@ def test_mistakes_are_told(project: Any, run: Any) -> None:
     assert "no transcripts were found" in run("import", "sessions").err
 
 
-def test_transcripts_are_replayed_without_being_imported(project: Any, run: Any) -> None:
-    """Sessions of this project have its history; nothing of them is recorded in it."""
-    told = run("--replay", str(SHIPPED), "--no-packs", "--systems", "baseline,bm25,hybrid", "--json")
+def test_transcripts_are_replayed_without_being_imported(project: Any, run: Any, tmp_path: Path) -> None:
+    """Also those that were written a moment ago are replayed whole, and nothing of them is recorded."""
+    fresh = tmp_path / "codex"
+    shutil.copytree(SHIPPED, fresh, copy_function=shutil.copy)
+    told = run("--replay", str(fresh), "--no-packs", "--systems", "baseline,bm25,hybrid", "--json")
     assert told.code == exits.OK
     assert "of /home/dev/roastery" in told.err
     answer = told.json()
