@@ -24,4 +24,9 @@ TEST = (
     "EntityProcess+agentv",
 )
 PROMPTS_TRAIN = ("entireio+cli",)
-PROMPTS_TEST = ("PackmindHub+context-evaluator", "EntityProcess+agentv")
+PROMPTS_TEST = (
+    "PackmindHub+context-evaluator",
+    "EntityProcess+agentv",
+    "FSM1+cipher-box",
+    "dayhaysoos+nimbus",
+)
