@@ -170,7 +170,7 @@ def test_what_was_meant_is_suggested(write: Any) -> None:
 
 def test_a_folder_without_a_dataset_is_refused(tmp_path: Path) -> None:
     """No folder, an empty one and half a dataset are three errors, none of them a traceback."""
-    with pytest.raises(UsageError, match="is not a directory"):
+    with pytest.raises(UsageError, match="does not exist"):
         detect(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="holds no dataset"):
         detect(tmp_path)

@@ -75,8 +75,10 @@ def holds_dataset(folder: Path) -> bool:
 def detect(folder: Path) -> DatasetKind:
     """Return the kind of a folder's dataset. Raises: UsageError without one, ParseError for half of one."""
     if not folder.is_dir():
+        told = "is nothing that can be replayed" if folder.exists() else "does not exist"
         raise UsageError(
-            f"{folder} is not a directory", hint="--replay takes the folder of a dataset, not a file of it."
+            f"{folder} {told}",
+            hint="--replay takes a repository, the folder of a dataset, or transcripts (.jsonl).",
         )
     for kind, names in MARKS.items():
         missing = [name for name in names if not (folder / name).is_file()]

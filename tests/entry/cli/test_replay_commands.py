@@ -137,7 +137,7 @@ def test_faults_are_told_with_file_and_line(run: Any, folder: Path) -> None:
     assert "lacks messages.jsonl" in ran.err
     ran = run("--replay", str(folder / "nowhere"))
     assert (ran.code, ran.out) == (exits.USAGE, "")
-    assert "is not a directory" in ran.err
+    assert "does not exist" in ran.err
 
 
 def test_replay_stands_alone(run: Any, folder: Path) -> None:

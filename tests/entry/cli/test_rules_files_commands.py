@@ -71,7 +71,10 @@ def test_a_file_is_imported_by_name(project: Any, run: Any) -> None:
     assert "nothing new" in run("rules", "import", "docs/team.txt").err
     assert run("rules", "import").code == exits.USAGE
     assert run("rules", "import", "nope.md").code == exits.USAGE
-    assert run("rules", "import", "pyproject.toml").err.startswith("warning: ")
+    refused = run("rules", "import", "pyproject.toml")
+    assert (refused.code, "nothing was imported" in refused.err) == (exits.ERROR, True)
+    mixed = run("rules", "import", "docs/team.txt", "pyproject.toml")
+    assert (mixed.code, mixed.err.startswith("warning: ")) == (exits.OK, True)
 
 
 def test_drift_shows_all_three_sides(rule_files: Any, run: Any) -> None:

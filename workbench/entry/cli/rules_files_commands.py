@@ -11,7 +11,7 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.session import Session, session
-from workbench.errors import UsageError
+from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
 from workbench.rules.files.drift import FileDrift, Outcome, Written, look, settle, write_pending
 from workbench.rules.files.exporting import ExportedFile
@@ -60,6 +60,9 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
             found = import_named(store, named.sources, by="cli", dry_run=dry_run)
             changes, warnings = _incoming(found), found.warnings
             refused, left = named.refused, named.left
+    if refused and len(refused) == len(paths):
+        hint = "Name Markdown or text files with rules."
+        raise ParseError(f"nothing was imported: {'; '.join(refused)}", hint=hint)
     out = work.here.out
     if work.here.flags.json:
         files = [
