@@ -1,0 +1,1 @@
+"""What iterations of an agent leave behind: extraction, learnings, deduplication, prompts."""
