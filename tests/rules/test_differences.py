@@ -6,39 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Provenance, Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.differences import changed_fields, story, told_changes, word_pieces
+from workbench.rules.curation.differences import changed_fields, story, told_changes
 from workbench.rules.curation.ledger import AUTOMATIC
 from workbench.rules.curation.resolving import Decision
 from workbench.rules.curation.rulestore import RuleStore, record
 from workbench.rules.curation.steps import marks, put
 
-TEXTS = st.text(st.sampled_from("ab \n.,ü\u202e\udcff"), max_size=30)
-
 
 def make(text: str) -> Rule:
     """Return a rule to be added."""
     return Rule(id="", name="", rule=text, project_id="p")
-
-
-@given(before=TEXTS, after=TEXTS)
-def test_pieces_are_both_texts(before: str, after: str) -> None:
-    """Without what is new they are the old text, without what is old the new one; none is empty."""
-    pieces = word_pieces(before, after)
-    assert "".join(text for kind, text in pieces if kind != "new") == before
-    assert "".join(text for kind, text in pieces if kind != "old") == after
-    assert all(text for _, text in pieces)
-
-
-def test_huge_texts_are_told_as_replaced() -> None:
-    """What would take long to compare is not compared word by word."""
-    assert word_pieces("a " * 5000, "") == (("old", "a " * 5000),)
 
 
 def test_fields_that_follow_are_not_told(rule: Callable[..., Rule]) -> None:

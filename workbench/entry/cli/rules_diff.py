@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.entry.cli.output import Output
-from workbench.rules.curation.differences import FieldChange, Piece, Told
+from workbench.rules.curation.differences import FieldChange, Told
 from workbench.text.sanitize import visible, visible_line
+from workbench.text.word_diff import Piece
 
 _NAMES = {"rule": "text", "tool_targets": "tools", "condition_text": "condition", "conditions": "when"}
 _KEPT = 60  # characters on either side of a change; more of what both have says nothing

@@ -6,10 +6,8 @@ the same differences. Pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from difflib import SequenceMatcher
 from typing import Any, Final
 
 from workbench.records.rules import Rule
@@ -17,6 +15,7 @@ from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.curator import lineage
 from workbench.rules.curation.ledger import Change, Ledger
 from workbench.rules.curation.versions import past_ids
+from workbench.text.word_diff import Piece, word_pieces
 
 UNTOLD: Final = frozenset(
     {
@@ -34,11 +33,6 @@ UNTOLD: Final = frozenset(
 """Fields that follow from a change or count; they are not part of what somebody decided."""
 
 _PROSE: Final = frozenset({"rule", "action_text", "condition_text", "name"})
-_WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_MOST_WORDS = 4000  # beyond, a comparison word by word takes seconds: all is told as replaced
-
-Piece = tuple[str, str]
-"""(`same`, `old` or `new`; text): what both have, what only the old text has, what only the new one has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +58,6 @@ class Told:
     before: Rule | None
     after: Rule | None
     fields: tuple[FieldChange, ...]
-
-
-def word_pieces(before: str, after: str) -> tuple[Piece, ...]:
-    """Return two texts as pieces, the old one before the new one at each place, none of them empty."""
-    old, new = _WORD.findall(before), _WORD.findall(after)
-    if max(len(old), len(new)) > _MOST_WORDS:
-        return tuple(piece for piece in (("old", before), ("new", after)) if piece[1])
-    pieces: list[Piece] = []
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            pieces.append(("same", "".join(old[a:b])))
-            continue
-        pieces += [piece for piece in (("old", "".join(old[a:b])), ("new", "".join(new[c:d]))) if piece[1]]
-    return tuple(pieces)
 
 
 def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
