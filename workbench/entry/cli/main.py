@@ -63,6 +63,10 @@ COMMANDS = {
         f"{_PLACE}.episode_commands:feedback",
         "Judge a session, recorded or imported, whenever its result is seen.",
     ),
+    "memory": Lazy(
+        f"{_PLACE}.memory_commands:memory",
+        "Keep what iterations of an agent did, and what was learned from them.",
+    ),
     "rebuild": Lazy(
         f"{_PLACE}.index_commands:rebuild",
         "Make everything anew that can be: tables and indexes, from the journals and the files.",
