@@ -1,0 +1,1 @@
+"""What screens are built of: the virtual table, the filter bar."""
