@@ -131,7 +131,7 @@ class PrivacyConfig:
 
 @dataclass(frozen=True, slots=True)
 class ClipboardConfig:
-    """How `--copy` delivers; `file` is where mode `file` writes (empty: the user's cache)."""
+    """How text is copied; `file` is where it goes when no clipboard takes it (empty: the state directory)."""
 
     mode: Literal["auto", "native", "osc52", "file"] = "auto"
     file: str = ""
@@ -181,6 +181,18 @@ class GatesConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class AppConfig:
+    """How the app looks and which keys it has. `keys` holds `command=key,key` for commands to remap.
+
+    `theme` is a name that the app's list of themes shows. An empty one is the workbench's own dark one.
+    """
+
+    theme: str = ""
+    keys: tuple[str, ...] = ()
+    mouse: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings, by section."""
 
@@ -194,6 +206,7 @@ class Config:
     store: StoreConfig = field(default_factory=StoreConfig)
     cache: CacheConfig = field(default_factory=CacheConfig)
     gates: GatesConfig = field(default_factory=GatesConfig)
+    app: AppConfig = field(default_factory=AppConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +237,9 @@ class Given:
 
 USER_ONLY = frozenset(
     {
+        "app.theme",
+        "app.keys",
+        "app.mouse",
         "models.embedding_path",
         "models.download",
         "models.llm",

@@ -1,120 +1,406 @@
-"""Copying says what was done, and does it only where it can work."""
+"""Copying does what works where it runs, and says what was done and no more."""
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import shlex
+import shutil
 import stat
+import subprocess
+import sys
+import threading
+import tty
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from workbench.entry.clipboard import OSC52_CAP, Surroundings, copy, osc52, surroundings
-from workbench.errors import UsageError, WorkbenchError
+from workbench.config import ClipboardConfig
+from workbench.entry.clipboard import (
+    OSC52_CAP,
+    Copied,
+    copy,
+    describe_size,
+    native_tools,
+    osc52,
+    terminal_writer,
+)
+from workbench.errors import StoreError
+
+AUTO = ClipboardConfig()
+LARGEST = OSC52_CAP // 4 * 3  # bytes that still go through a terminal
+WORKS = '/bin/cat > "$OUT"'
+UNKNOWN = "whether it took it is not known."
 
 
-class Desk:
-    """A machine with some tools, perhaps a terminal, that records what it was given."""
+class Machine:
+    """Fake tools on a PATH of their own, and a terminal that keeps what it is sent."""
 
-    def __init__(self, *, tools: Sequence[str] = (), terminal: bool = False, works: bool = True) -> None:
-        self.ran: list[tuple[str, bytes]] = []
-        self.sent = b""
-        self.tools = tools
-        self.terminal = terminal
-        self.works = works
+    def __init__(self, directory: Path) -> None:
+        self.bin = directory / "bin"
+        self.bin.mkdir()
+        self.out = directory / "clipboard"
+        self.state = directory / "state"
+        self.sent: list[str] = []
 
-    def run(self, tool: Sequence[str], data: bytes) -> bool:
-        """Record a run."""
-        self.ran.append((tool[0], data))
-        return self.works
+    def tool(self, name: str, script: str = WORKS) -> None:
+        """Put a tool on the PATH; unless told otherwise it keeps its stdin."""
+        path = self.bin / name
+        path.write_text(f'#!/bin/sh\necho "$@" > "$OUT.arguments"\n{script}\n', encoding="utf-8")
+        path.chmod(0o755)
 
-    def send(self, data: bytes) -> None:
-        """Record what the terminal got."""
-        self.sent += data
+    def environment(self, **variables: str) -> dict[str, str]:
+        """Return the variables of a process here."""
+        return {"PATH": str(self.bin), "OUT": str(self.out), "TERM": "xterm-256color", **variables}
 
-    def at(self, platform: str = "linux", **env: str) -> Surroundings:
-        """Return the surroundings of this machine."""
-        return Surroundings(
-            env=env,
+    def copy(
+        self,
+        text: str,
+        config: ClipboardConfig = AUTO,
+        *,
+        terminal: bool = False,
+        platform: str = "linux",
+        seconds: float = 30.0,
+        **variables: str,
+    ) -> Copied:
+        """Copy here."""
+        return copy(
+            text,
+            config,
+            self.environment(**variables),
+            self.sent.append if terminal else None,
+            directory=self.state,
             platform=platform,
-            which=lambda name: name if name in self.tools else None,
-            run=self.run,
-            terminal=self.send if self.terminal else None,
+            tool_seconds=seconds,
         )
 
 
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine without any tool."""
+    return Machine(tmp_path)
+
+
 @pytest.mark.parametrize(
-    ("platform", "env", "tool"),
+    ("platform", "variables", "tool", "encoding"),
     [
-        ("darwin", {}, "pbcopy"),
-        ("linux", {"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}, "wl-copy"),
-        ("linux", {"DISPLAY": ":0"}, "xclip"),
-        ("linux", {"WSL_DISTRO_NAME": "Debian"}, "clip.exe"),
+        ("darwin", {}, "pbcopy", "utf-8"),
+        ("linux", {"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}, "wl-copy", "utf-8"),
+        ("linux", {"DISPLAY": ":0"}, "xclip", "utf-8"),
+        ("linux", {"WSL_DISTRO_NAME": "Debian", "WAYLAND_DISPLAY": "w"}, "clip.exe", "utf-16"),
+        ("linux", {"TERMUX_VERSION": "0.118"}, "termux-clipboard-set", "utf-8"),
     ],
 )
-def test_the_native_tool_of_the_platform(
-    tmp_path: Path, platform: str, env: Mapping[str, str], tool: str
+def test_the_tool_of_the_platform_gets_the_text(
+    machine: Machine, platform: str, variables: Mapping[str, Any], tool: str, encoding: str
 ) -> None:
-    """The first tool that fits the display server gets the text, clip.exe in UTF-16."""
-    desk = Desk(tools=("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe"), terminal=True)
-    done = copy("é", "auto", tmp_path / "f", desk.at(platform, **env))
-    assert done.sentence == f"Copied 2 bytes to the clipboard with {tool}."
-    assert desk.ran == [(tool, "é".encode("utf-16" if tool == "clip.exe" else "utf-8"))]
+    """The first tool that fits the environment gets exactly the text, in the encoding it takes."""
+    for name in ("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe", "powershell.exe", "termux-clipboard-set"):
+        machine.tool(name)
+    done = machine.copy("é\n\0x", terminal=True, platform=platform, **variables)
+    assert native_tools(machine.environment(**variables), platform)[0][0] == tool
+    assert machine.out.read_bytes() == "é\n\0x".encode(encoding)
+    assert done == Copied("native", 5, True, None, "Copied to the clipboard (5 bytes).")
+    assert machine.sent == []
 
 
-def test_over_ssh_the_terminal_comes_first(tmp_path: Path) -> None:
-    """A native tool would fill the remote machine's clipboard."""
-    desk = Desk(tools=("xclip",), terminal=True)
-    done = copy("hi", "auto", tmp_path / "f", desk.at(SSH_TTY="/dev/pts/1", DISPLAY=":10"))
-    assert done.how == "osc52"
-    assert "do not say" in done.sentence
-    assert desk.ran == []
+def test_each_failing_tool_gives_way_to_the_next_and_is_told(machine: Machine) -> None:
+    """A tool that fails or hangs is told with its reason, made safe to show; the next one is used."""
+    machine.tool("wl-copy", "printf 'no \\033[31mcompositor\\nmore' >&2; exit 1")
+    machine.tool("xclip", "exec /bin/sleep 600")
+    done = machine.copy("text", seconds=0.3, terminal=True, DISPLAY=":0", WAYLAND_DISPLAY="w")
+    assert done.means == "osc52"
+    assert done.message == (
+        "wl-copy failed (no \u241b[31mcompositor); xclip did not answer for 0.3 s. "
+        f"Sent to the terminal by OSC 52 (4 bytes); {UNKNOWN}"
+    )
+    machine.tool("xclip", "exit 3")
+    machine.tool("xsel")
+    assert machine.copy("text", DISPLAY=":0").message == "Copied to the clipboard (4 bytes)."
 
 
-def test_auto_falls_back_to_a_private_file(tmp_path: Path) -> None:
-    """A failing tool, no terminal: the text lands in a file only its owner reads, and that is said."""
-    desk = Desk(tools=("xclip", "xsel"), works=False)
-    file = tmp_path / "deep" / "pack.txt"
-    done = copy("text\udcff", "auto", file, desk.at(DISPLAY=":0"))
-    assert [tool for tool, _ in desk.ran] == ["xclip", "xsel"]
-    assert done.sentence == f"Wrote 10 bytes to {file}; nothing was put on a clipboard."
+def test_a_tool_that_cannot_be_started_is_told(machine: Machine) -> None:
+    """A broken installation is one more reason, not a crash."""
+    (machine.bin / "xclip").write_text("#!/nowhere/interpreter\n", encoding="utf-8")
+    (machine.bin / "xclip").chmod(0o755)
+    done = machine.copy("text", DISPLAY=":0")
+    assert done.means == "file"
+    assert done.message.startswith("xclip could not be started (No such file or directory). ")
+
+
+def test_over_ssh_and_in_a_browser_the_terminal_comes_first(machine: Machine) -> None:
+    """A native tool would fill the clipboard of the wrong machine; without a terminal it is still tried."""
+    machine.tool("xclip")
+    browser = "textual.drivers.web_driver:WebDriver"
+    places: list[dict[str, Any]] = [{"SSH_TTY": "/dev/pts/1"}, {"SSH_CONNECTION": "a b"}]
+    for remote in [*places, {"TEXTUAL_DRIVER": browser}]:
+        done = machine.copy("hi", terminal=True, DISPLAY=":10", **remote)
+        assert (done.means, done.confirmed) == ("osc52", False)
+        assert done.message == f"Sent to the terminal by OSC 52 (2 bytes); {UNKNOWN}"
+        assert not machine.out.exists()
+    assert machine.copy("hi", DISPLAY=":10", SSH_TTY="/dev/pts/1").means == "native"
+
+
+def test_without_tool_and_terminal_a_private_file_is_written(machine: Machine) -> None:
+    """Only its owner can read it, its place and the reasons are told, and nothing else is left there."""
+    done = machine.copy("text\udcff")
+    file = machine.state / "clipboard.txt"
+    assert (done.means, done.path, done.bytes, done.confirmed) == ("file", file, 10, False)
+    assert done.message == (
+        "No clipboard tool for this environment is in the PATH. There is no terminal to send it through. "
+        f"Wrote 10 bytes to {file}; the clipboard is unchanged."
+    )
     assert file.read_bytes() == b"text\\udcff"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert [path.name for path in file.parent.iterdir()] == ["pack.txt"]
+    assert stat.S_IMODE(machine.state.stat().st_mode) == 0o700
+    assert [path.name for path in machine.state.iterdir()] == ["clipboard.txt"]
 
 
-def test_the_cap_is_kept(tmp_path: Path) -> None:
-    """What is too large for OSC 52 is not cut but written to a file, or refused when osc52 was asked for."""
-    desk = Desk(terminal=True)
-    assert copy("x" * OSC52_CAP, "auto", tmp_path / "f", desk.at()).how == "osc52"
-    assert len(desk.sent) <= 100_000
-    assert copy("x" * (OSC52_CAP + 1), "auto", tmp_path / "f", desk.at()).how == "file"
-    with pytest.raises(WorkbenchError, match="cannot be sent"):
-        copy("x" * (OSC52_CAP + 1), "osc52", tmp_path / "f", desk.at())
+def test_where_the_file_goes(machine: Machine, tmp_path: Path) -> None:
+    """The configured file, else the directory given, else the user's cache; none is an error with a hint."""
+    asked = tmp_path / "deep" / "pack.txt"
+    assert machine.copy("x", ClipboardConfig(mode="file", file=str(asked))).path == asked
+    machine.state.write_text("no directory", encoding="utf-8")
+    cache = tmp_path / "cache"
+    done = machine.copy("x", WORKBENCH_CACHE=str(cache))
+    assert done.path == cache / "clipboard.txt"
+    with pytest.raises(StoreError, match="could not be copied") as caught:
+        machine.copy("x", ClipboardConfig(mode="file", file=str(machine.state / "pack.txt")))
+    assert "clipboard.file" in caught.value.hint
 
 
-def test_modes_that_cannot_work_are_refused(tmp_path: Path) -> None:
-    """Native without a tool, osc52 without a terminal and an unknown mode are errors with a hint."""
-    for mode, kind in [("native", WorkbenchError), ("osc52", WorkbenchError), ("magic", UsageError)]:
-        with pytest.raises(kind) as caught:
-            copy("x", mode, tmp_path / "f", Desk().at())
-        assert caught.value.hint
-    assert copy("x", "file", tmp_path / "f", Desk(tools=("xclip",)).at(DISPLAY=":0")).how == "file"
+def test_what_is_too_large_for_a_terminal_goes_to_a_file(machine: Machine) -> None:
+    """Nothing is cut: one byte more than the cap takes, and the file has all of it."""
+    assert machine.copy("x" * LARGEST, terminal=True).means == "osc52"
+    assert len(machine.sent[0]) <= OSC52_CAP + len("\x1b]52;c;\x07")
+    done = machine.copy("x" * (LARGEST + 1), terminal=True)
+    assert done.means == "file"
+    assert "56 KB is more than goes through a terminal (56 KB). " in done.message
+    assert done.path is not None
+    assert done.path.read_text(encoding="utf-8") == "x" * (LARGEST + 1)
+    assert len(machine.sent) == 1
 
 
-def test_wrapping_for_multiplexers() -> None:
-    """tmux gets one DCS with escapes doubled, screen short DCS chunks; both unwrap to the plain sequence."""
-    text = b"x" * 500
-    plain = osc52(text, {})
-    assert b64decode(plain.removeprefix(b"\x1b]52;c;").removesuffix(b"\x07")) == text
-    tmux = osc52(text, {"TMUX": "1", "TERM": "screen-256color"})
-    assert tmux.removeprefix(b"\x1bPtmux;").removesuffix(b"\x1b\\").replace(b"\x1b\x1b", b"\x1b") == plain
-    screen = osc52(text, {"TERM": "screen"})
-    pieces = screen.split(b"\x1b\\")
-    assert b"".join(piece.removeprefix(b"\x1bP") for piece in pieces) == plain
-    assert max(map(len, pieces)) < 128
+def test_a_mode_uses_its_means_alone(machine: Machine) -> None:
+    """With native, osc52 and file no other clipboard is touched; what fails ends in the file."""
+    machine.tool("xclip")
+    display: dict[str, Any] = {"DISPLAY": ":0"}
+    assert machine.copy("x", ClipboardConfig(mode="native"), terminal=True, **display).means == "native"
+    assert machine.copy("x", ClipboardConfig(mode="native"), terminal=True).means == "file"
+    machine.out.unlink()
+    assert machine.copy("x", ClipboardConfig(mode="osc52"), terminal=True, **display).means == "osc52"
+    assert machine.copy("x", ClipboardConfig(mode="osc52"), **display).means == "file"
+    assert machine.copy("x", ClipboardConfig(mode="file"), terminal=True, **display).means == "file"
+    assert not machine.out.exists()
+    assert len(machine.sent) == 1
 
 
-def test_this_process_has_no_terminal_under_pytest() -> None:
-    """The real surroundings see no terminal when output is captured."""
-    assert surroundings().terminal is None
+@pytest.mark.parametrize("terminal", ["dumb", "linux"])
+def test_terminals_that_know_no_osc52_are_sent_none(machine: Machine, terminal: str) -> None:
+    """They would show the sequence."""
+    done = machine.copy("x", terminal=True, TERM=terminal)
+    assert (done.means, machine.sent) == ("file", [])
+    assert f"TERM={terminal}" in done.message
+
+
+def test_inside_tmux_its_own_buffer_is_filled(machine: Machine) -> None:
+    """tmux passes it on even where it passes no sequences through; an old one gives way to the sequence."""
+    machine.tool("tmux")
+    done = machine.copy("text", terminal=True, TMUX="/tmp/s,1,0")
+    assert (done.means, done.confirmed) == ("tmux", False)
+    assert done.message.endswith("whether the terminal took it is not known.")
+    assert machine.out.read_text(encoding="utf-8") == "text"
+    assert (machine.out.with_name("clipboard.arguments")).read_text() == "load-buffer -w -\n"
+    machine.tool("tmux", "echo 'unknown flag -w' >&2; exit 1")
+    done = machine.copy("text", terminal=True, TMUX="/tmp/s,1,0")
+    assert done.means == "osc52"
+    assert "tmux failed (unknown flag -w). " in done.message
+
+
+def unwrapped(sequence: str) -> str:
+    """Take off what one multiplexer takes off, as screen and tmux do: tmux's copy for itself aside."""
+    for_tmux = re.search(r"\x1bPtmux;((?:[^\x1b]|\x1b\x1b)*)\x1b\\", sequence)
+    if for_tmux is not None and "\x1bP" not in sequence[: for_tmux.start()]:
+        return for_tmux[1].replace("\x1b\x1b", "\x1b")
+    return re.sub(r"\x1bP|\x1b\\", "", sequence)
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=400),
+    st.sampled_from(
+        [
+            {"TERM": "xterm"},
+            {"TERM": "screen-256color", "TMUX": "x"},
+            {"TERM": "tmux-256color"},
+            {"TERM": "screen"},
+            {"TERM": "screen.xterm-256color", "STY": "1"},
+        ]
+    ),
+)
+def test_the_sequence_decodes_to_the_text(text: str, environment: Mapping[str, str]) -> None:
+    """Whatever the text and the multiplexer, what comes out of it is OSC 52 with exactly the text."""
+    sequence = osc52(text, environment)
+    plain = sequence if environment["TERM"] == "xterm" else unwrapped(sequence)
+    found = re.fullmatch(r"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", plain)
+    assert found is not None
+    assert b64decode(found[1]).decode() == text
+
+
+def test_screen_gets_short_strings_without_an_end_inside() -> None:
+    """Longer ones screen would show; tmux in screen and screen in tmux are wrapped from the inside out."""
+    both = {"TMUX": "x", "STY": "1"}
+    for environment in ({"TERM": "screen"}, {"TERM": "screen", **both}):
+        sequence = osc52("x" * 5000, environment)
+        assert re.fullmatch(r"(\x1bP(?:(?!\x1b\\).){1,76}\x1b\\)+", sequence, re.DOTALL)
+    tmux_inside = osc52("x" * 5000, {"TERM": "tmux-256color", **both})
+    assert tmux_inside.startswith("\x1b]52;c;")
+    assert tmux_inside.count("\x1bPtmux;") == osc52("x" * 5000, {"TERM": "screen"}).count("\x1bP")
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (12_345, "12 KB"),
+        (999_499, "999 KB"),
+        (2e6, "2.0 MB"),
+    ],
+)
+def test_sizes_are_for_people(count: int, words: str) -> None:
+    """Sizes have the unit people use."""
+    assert describe_size(int(count)) == words
+
+
+def test_a_worker_thread_touches_no_terminal(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a callable nothing is written to any stream, also from a thread."""
+    done: list[Copied] = []
+    thread = threading.Thread(target=lambda: done.append(machine.copy("x")))
+    thread.start()
+    thread.join()
+    assert done[0].means == "file"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_terminal_is_stderr_or_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a real terminal the sequence arrives there byte for byte; captured streams are none."""
+    assert terminal_writer() is None
+    leader, follower = pty.openpty()
+    tty.setraw(follower)
+    try:
+        with os.fdopen(follower, "w", encoding="ascii") as stream:
+            monkeypatch.setattr(sys, "stderr", stream)
+            write = terminal_writer()
+            assert write is not None
+            write(osc52("hello", {}))
+            monkeypatch.undo()
+            assert os.read(leader, 1000) == b"\x1b]52;c;aGVsbG8=\x07"
+    finally:
+        os.close(leader)
+
+
+PROGRAM = """
+import os, sys, termios, tty
+from workbench.config import ClipboardConfig
+from workbench.entry.clipboard import copy, terminal_writer
+
+tty.setraw(0, termios.TCSANOW)
+done = copy(sys.argv[1], ClipboardConfig(mode=sys.argv[2]), terminal_write=terminal_writer())
+open(sys.argv[3], "w").write(done.message)
+# The terminal answers in order: once it has answered, it has read what was sent before.
+os.write(1, b"\\x1b[5n")
+answer = b""
+while not answer.endswith(b"n"):
+    answer += os.read(0, 1)
+os.system(sys.argv[4])
+"""
+
+
+def program(text: str, mode: str, message: Path, after: str = "") -> list[str]:
+    """Return a command that copies, writes what was said to a file and then runs a command."""
+    clean = [part for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_TTY") for part in ("-u", name)]
+    path = f"PYTHONPATH={Path.cwd()}"
+    return ["env", *clean, path, sys.executable, "-c", PROGRAM, text, mode, str(message), after]
+
+
+Tmux = Callable[..., str]
+
+
+@pytest.fixture
+def tmux(tmp_path: Path) -> Iterator[Tmux]:
+    """A private tmux server without settings."""
+    if shutil.which("tmux") is None:
+        pytest.skip("there is no tmux in the PATH")
+    base = ["tmux", "-f", os.devnull, "-S", str(tmp_path / "s")]
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([*base, *arguments], capture_output=True, text=True, check=True, timeout=60)
+        return done.stdout
+
+    run("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh")
+    yield run
+    run("kill-server")
+
+
+@pytest.mark.parametrize(("mode", "setting"), [("osc52", "on"), ("auto", "external")])
+def test_a_real_tmux_takes_it(tmux: Tmux, tmp_path: Path, mode: str, setting: str) -> None:
+    """Its paste buffer holds the text: by the sequence if it takes those, by its own command as it comes."""
+    tmux("set-option", "-g", "set-clipboard", setting)
+    message = tmp_path / "message"
+    told = f"tmux -S {tmp_path / 's'} wait-for -S copied"
+    tmux("respawn-pane", "-k", shlex.join(program("a text\nof two lines", mode, message, told)))
+    tmux("wait-for", "copied")
+    assert tmux("show-buffer") == "a text\nof two lines"
+    assert message.read_text(encoding="utf-8").endswith("not known.")
+
+
+def test_a_real_tmux_passes_it_on_to_an_outer_one(tmux: Tmux, tmp_path: Path) -> None:
+    """In a tmux inside a tmux the sequence reaches the outer one, which stands for the terminal."""
+    tmux("set-option", "-g", "set-clipboard", "on")
+    tmux("set-hook", "-g", "pane-set-clipboard", "wait-for -S taken")
+    inner, message = tmp_path / "i", tmp_path / "message"
+    settings = tmp_path / "settings"
+    settings.write_text("set -g allow-passthrough on\nset -g set-clipboard off\n", encoding="utf-8")
+    nested = ["env", "-u", "TMUX", "tmux", "-f", str(settings), "-S", str(inner), "new-session"]
+    copying = shlex.join(program("through two", "osc52", message))
+    tmux("respawn-pane", "-k", shlex.join([*nested, copying]))
+    tmux("wait-for", "taken")
+    assert tmux("show-buffer") == "through two"
+
+
+def test_a_real_screen_passes_it_on(tmp_path: Path) -> None:
+    """The terminal around screen gets the sequence whole, though it is longer than screen's strings."""
+    if shutil.which("screen") is None:
+        pytest.skip("there is no screen in the PATH")
+    text = "a long text " * 100
+    directory = tmp_path / "screens"
+    directory.mkdir(mode=0o700)
+    environment = {**os.environ, "SCREENDIR": str(directory), "TERM": "xterm", "SHELL": "/bin/sh"}
+    environment.pop("TMUX", None)
+    leader, follower = pty.openpty()
+    command = ["screen", "-c", os.devnull, *program(text, "osc52", tmp_path / "message")]
+    with subprocess.Popen(
+        command, stdin=follower, stdout=follower, stderr=follower, env=environment, start_new_session=True
+    ) as screen:
+        os.close(follower)
+        shown = read_all(leader)
+        assert screen.wait(60) == 0
+    os.close(leader)
+    assert osc52(text, {}).encode() in shown
+
+
+def read_all(leader: int) -> bytes:
+    """Read a terminal until no program has it open."""
+    shown = b""
+    while True:
+        try:
+            shown += os.read(leader, 65536)
+        except OSError:  # what Linux says when the last one closed it
+            return shown

@@ -202,13 +202,12 @@ def _tail(path: str) -> str:
 def _clipboard(config: Config) -> Iterator[Finding]:
     from workbench.entry import clipboard
 
-    here = clipboard.surroundings()
-    tools = clipboard.native_tools(here)
+    tools = clipboard.native_tools(os.environ)
     if config.clipboard.mode == "file":
         return _ok("clipboard", "a file, as configured")
     if tools and config.clipboard.mode != "osc52":
         return _ok("clipboard", tools[0][0])
-    if here.terminal is not None:
+    if clipboard.terminal_writer() is not None:
         return _ok("clipboard", "through the terminal (OSC 52), which never says whether it obeyed")
     step = "Install wl-clipboard, xclip or xsel."
     return iter([Finding("clipboard", State.NOTE, "no tool and no terminal: --copy writes a file", step)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,11 @@ from workbench.plan.reasons import top_reasons
 from workbench.plan.response import rank_response, why_text
 from workbench.records.plan import Detail, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from workbench.config import ClipboardConfig
 
 MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
 QUERY_TYPES = [str(kind) for kind in QueryType if kind is not QueryType.UNKNOWN]
@@ -125,8 +130,7 @@ def plan(
             here.out.data(context)
         tell_why(here, why_text(response), why)
     if copy:
-        config = work.opened.config.clipboard
-        here.out.say(copy_text(context, config.mode, config.file))
+        here.out.say(copy_text(context, work.opened.config.clipboard, work.opened.location.root))
 
 
 @command(
@@ -205,15 +209,13 @@ def tell_why(here: Invocation, reasons: str, wanted: bool | None) -> None:
         here.out.say(reasons.rstrip("\n"))
 
 
-def copy_text(text: str, mode: str, file: str) -> str:
-    """Put text on the clipboard and return the sentence that says how."""
-    from pathlib import Path
-
-    from workbench.config import user_cache
+def copy_text(text: str, config: ClipboardConfig, directory: Path) -> str:
+    """Put text on the clipboard, or in a file in a directory, and return the sentences that say how."""
     from workbench.entry import clipboard
 
-    target = Path(file).expanduser() if file else user_cache() / "clipboard.txt"
-    return clipboard.copy(text, mode, target, clipboard.surroundings()).sentence
+    return clipboard.copy(
+        text, config, terminal_write=clipboard.terminal_writer(), directory=directory
+    ).message
 
 
 def ranking_lines(files: Sequence[RankedFile]) -> list[str]:
