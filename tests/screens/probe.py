@@ -1,0 +1,55 @@
+"""How long the event loop is held up by what runs in it: `async with probe() as gaps: …; gaps.longest`.
+
+A gap is the time from one tick of the loop to the next, all callbacks in between together: so long does a
+key wait. It is counted in processor time of the loop's thread, so that a busy machine, which stops all
+threads now and then, makes no gap of its own and tests can assert the figures. What a callback spends
+waiting (for a lock, a file, another thread that holds the interpreter) takes no processor time and is not in
+it: tests of code that waits assert on what it calls instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+
+@dataclass(slots=True)
+class Gaps:
+    """Processor seconds between one tick of the loop and the next, in order."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def longest(self) -> float:
+        """Return the longest gap in seconds, 0 if the loop did not turn."""
+        return max(self.seconds, default=0.0)
+
+    @property
+    def p99(self) -> float:
+        """Return the 99th percentile of the gaps in seconds (nearest rank), 0 if the loop did not turn."""
+        ranked = sorted(self.seconds)
+        return ranked[-(-99 * len(ranked) // 100) - 1] if ranked else 0.0
+
+
+@asynccontextmanager
+async def probe() -> AsyncIterator[Gaps]:
+    """Measure the ticks of the running loop while the block runs, from the one after this on."""
+    loop: Any = asyncio.get_running_loop()
+    gaps = Gaps()
+    turn = loop._run_once
+
+    def timed() -> None:
+        start = time.thread_time()
+        turn()
+        gaps.seconds.append(time.thread_time() - start)
+
+    with patch.object(loop, "_run_once", timed):
+        await asyncio.sleep(0)
+        yield gaps
+        # The tick that is going on counts once it ends.
+        await asyncio.sleep(0)
