@@ -7,7 +7,7 @@ as `Content`, which is literal. A test goes through the source of `screens` for 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from textual.app import App
 from textual.content import Content, Span
@@ -57,7 +57,7 @@ def joined(*parts: Content | tuple[str, Style | str], between: str = "") -> Cont
 
 
 def toast(
-    app: App[object],
+    app: App[Any],
     text: str,
     *,
     title: str = "",

@@ -9,6 +9,7 @@
     ├── StoreError            the store on disk cannot be read or written
     │   ├── JournalError      a journal cannot be appended to
     │   └── StoreBusy         another process held a lock for too long
+    ├── ProcessError          a program that was started did not do its work
     ├── ModelError            an embedding or ranking model cannot be loaded
     └── ParseError            a file is malformed; names file and line
 
@@ -63,6 +64,10 @@ class JournalError(StoreError):
 
 class StoreBusy(StoreError):
     """Another process kept a lock longer than the wait allowed."""
+
+
+class ProcessError(WorkbenchError):
+    """A program that was started failed or answered what cannot be read."""
 
 
 class ModelError(WorkbenchError):

@@ -17,8 +17,16 @@ from workbench.errors import ParseError, WorkbenchError
 
 _YOUNG_OBJECTS = 70_000
 _PLACE = "workbench.entry.cli"
+_COMMAND_FLAGS = frozenset({"--replay", "--serve-web"})
 
 COMMANDS = {
+    "app": Lazy(
+        f"{_PLACE}.app_commands:app", "Open the terminal app (also `workbench` alone in a terminal)."
+    ),
+    "serve-web": Lazy(
+        f"{_PLACE}.serve_commands:serve_web",
+        "Serve the app to browsers of this machine (also `--serve-web`).",
+    ),
     "plan": Lazy(
         f"{_PLACE}.plan_commands:plan", "Pack what an agent should read for a task into a token budget."
     ),
@@ -114,14 +122,27 @@ COMMANDS = {
     help="Measure the program on this project's own past, or on a dataset: `workbench --replay [PATH]`, "
     "with the options of `workbench replay`.",
 )
+@click.option(
+    "--serve-web",
+    is_flag=True,
+    expose_value=False,
+    help="Serve the app to browsers of this machine, with the options of `workbench serve-web`.",
+)
 @click.pass_context
-def cli(context: click.Context) -> None:
+def cli(context: click.Context) -> int | None:
     """Decide what a coding agent should read for a task, and show why.
 
-    Works in any git repository with no set-up. Data goes to stdout, narration to stderr.
+    Works in any git repository with no set-up. Alone in a terminal it opens the app. Data goes to stdout,
+    narration to stderr.
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+    if context.invoked_subcommand is not None:
+        return None
+    if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") != "dumb":
+        from workbench.entry.cli.app_commands import open_app
+
+        return open_app("")
+    click.echo(context.get_help())
+    return None
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -150,12 +171,13 @@ def run(arguments: list[str]) -> int:
 
 
 def as_command(arguments: list[str]) -> list[str]:
-    """Return the arguments with `--replay` before any command as the command `replay`."""
+    """Return the arguments with `--replay` or `--serve-web` before any command as the command of that name."""
     valued = False
     for place, argument in enumerate(arguments):
         name, given, value = argument.partition("=")
-        if name == "--replay":
-            return [*arguments[:place], "replay", *([value] if given else []), *arguments[place + 1 :]]
+        if name in _COMMAND_FLAGS:
+            rest = [*([value] if given else []), *arguments[place + 1 :]]
+            return [*arguments[:place], name.removeprefix("--"), *rest]
         if not valued and not argument.startswith("-"):
             break
         valued = argument == "--project"

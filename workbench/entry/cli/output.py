@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import IO, Any, TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+PROGRESS_VARIABLE = "WORKBENCH_PROGRESS"
+"""With the value `json` progress is told as lines `{"progress": [stage, done, total]}` on stderr."""
 _PROGRESS_AFTER = 1.0  # seconds; what ends sooner needs no bar
 _PROGRESS_EVERY = 0.1
 
@@ -66,14 +68,20 @@ class Output:
 
     def progress(self, label: str) -> Progress:
         """Return a progress line for one piece of work; a context manager."""
+        if os.environ.get(PROGRESS_VARIABLE) == "json":
+            return Progress(label, shown=True, lines=True)
         return Progress(label, shown=not self.quiet and sys.stderr.isatty())
 
 
 class Progress:
-    """One line on stderr that appears when work takes longer than a second, and goes when it ends."""
+    """One line on stderr that appears when work takes longer than a second, and goes when it ends.
 
-    def __init__(self, label: str, *, shown: bool) -> None:
+    With `lines` each is a line of JSON from the first moment on, for the program that started this one.
+    """
+
+    def __init__(self, label: str, *, shown: bool, lines: bool = False) -> None:
         self.label = label
+        self._lines = lines
         self._shown = shown
         self._started = time.monotonic()
         self._drawn = 0.0
@@ -82,16 +90,20 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._drawn:
+        if self._drawn and not self._lines:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
     def __call__(self, done: int, total: int = 0, label: str = "") -> None:
         """Say how far the work is; `total` 0 means unknown."""
         now = time.monotonic()
-        if not self._shown or now - self._started < _PROGRESS_AFTER or now - self._drawn < _PROGRESS_EVERY:
+        after = 0.0 if self._lines else _PROGRESS_AFTER
+        if not self._shown or now - self._started < after or now - self._drawn < _PROGRESS_EVERY:
             return
         self._drawn = now
+        if self._lines:
+            _write(sys.stderr, json.dumps({"progress": [label or self.label, done, total]}) + "\n")
+            return
         sys.stderr.write("\r" + progress_line(label or self.label, done, total, _columns()) + "\x1b[K")
         sys.stderr.flush()
 

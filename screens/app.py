@@ -1,0 +1,303 @@
+"""The terminal app: sections over one engine, jobs in the background, and one way to say and log things."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.command import Provider
+from textual.notifications import SeverityLevel
+from textual.screen import Screen
+from textual.widget import Widget
+
+from screens.action_log import ActionLog
+from screens.base import SectionScreen
+from screens.chrome.status_line import StatusLine, jobs_text
+from screens.chrome.top_bar import TopBar
+from screens.commands.everywhere import EVERYWHERE
+from screens.commands.model import bindings
+from screens.engine import Engine
+from screens.jobs import Failure, Job, Jobs
+from screens.keys import keymap, shown_key
+from screens.resume import read_place, write_place
+from screens.safe_text import toast
+from screens.sections import SECTIONS, find_section
+from screens.themes import COLORLESS, DARK, THEMES, readable_variables
+from screens.watching import StoreChanged, Watcher
+from workbench.errors import ConfigError, WorkbenchError
+
+
+def _palette() -> type[Provider]:
+    from screens.palette import CommandProvider
+
+    return CommandProvider
+
+
+class WorkbenchApp(App[int]):
+    """The app on one project. `keep` reads and writes the place it was left at; None keeps nothing."""
+
+    TITLE = "workbench"
+    CSS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(EVERYWHERE)]
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        section.id: section.load for section in SECTIONS
+    }
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        flags: dict[str, object] | None = None,
+        place_file: Path | None = None,
+        watch: bool = True,
+        section: str = "",
+    ) -> None:
+        colorless = bool(os.environ.get("NO_COLOR"))
+        super().__init__(ansi_color=True if colorless else None)
+        self.colorless = colorless
+        self.engine = Engine(root, flags or {})
+        self.jobs = Jobs(self, self.show_failure)
+        self.log_of_actions = ActionLog()
+        self.place_file = place_file
+        self.place = read_place(_read(place_file))
+        self._first = section
+        self._watcher = Watcher(self, self.engine) if watch else None
+        for theme in THEMES:
+            self.register_theme(theme)
+
+    # Start and end.
+
+    def on_mount(self) -> None:
+        """Show the section that was left, in the theme that was chosen."""
+        try:
+            settings = self.engine.config.app
+            self.set_keymap(keymap(settings.keys))
+            wanted = settings.theme or self.place.theme or DARK
+        except ConfigError as error:
+            wanted = DARK
+            self.tell(f"{error.message}\n{error.hint}", severity="error")
+        self.theme = COLORLESS if self.colorless else wanted if wanted in self.available_themes else DARK
+        first = find_section(self._first) or find_section(self.place.section) or SECTIONS[0]
+        self.switch_mode(first.id)
+        if self._watcher is not None:
+            self._watcher.start()
+
+    def on_unmount(self) -> None:
+        """Keep the place, and leave no thread that still writes to the screen."""
+        if self._watcher is not None:
+            self._watcher.stop()
+        self.jobs.cancel()
+        self._keep_place()
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the theme's variables with every text colour made readable."""
+        return readable_variables(super().get_css_variables(), dark=self.current_theme.dark)
+
+    def get_key_display(self, binding: Any) -> str:
+        """Return a key as the footer writes it."""
+        return shown_key(binding.key)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Return none: the registry has all commands."""
+        return ()
+
+    # What sections use.
+
+    def tell(self, text: str, *, severity: SeverityLevel = "information") -> None:
+        """Show a short note over the screen; the text is data."""
+        toast(self, text, severity=severity)
+
+    def copy(self, text: str, what: str) -> None:
+        """Put a text on the clipboard and say what was done with it, and no more than that."""
+        self._clipboard = text  # what ctrl+v pastes within the app
+
+        def then(sentence: str) -> None:
+            self.tell(f"{what}: {sentence}")
+
+        self.jobs.start(self.screen, "Copying", partial(self._copied, text), then, quiet=True)
+
+    def log_action(self, arguments: Sequence[str], outcome: str = "", *, failed: bool = False) -> None:
+        """Note what was done as the command line that does the same: `["rules", "undo"]`."""
+        self.log_of_actions.add(shlex.join(("workbench", *arguments)), outcome, failed=failed)
+
+    def show_failure(self, job: Job, failure: Failure) -> None:
+        """Show why a job did not end; the app goes on. The log has the details."""
+        hint = f"\n{failure.hint}" if failure.hint else ""
+        self.tell(f"{job.name}: {failure.message}{hint}", severity="error")
+        self.log_of_actions.add(f"# {job.name}", failure.details or failure.message, failed=True)
+
+    def undo_rule(self, job: Job) -> str:
+        """Take back the last step of curating rules; return its title."""
+        with self.engine.rules("undo", job.progress) as rules:
+            return rules.curator.undo()
+
+    def redo_rule(self, job: Job) -> str:
+        """Do the last undone step of curating rules again; return its title."""
+        with self.engine.rules("redo", job.progress) as rules:
+            return rules.curator.redo()
+
+    @property
+    def section(self) -> SectionScreen | None:
+        """The section that is shown, below any dialog."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, SectionScreen):
+                return screen
+        return None
+
+    # Commands.
+
+    def action_show_section(self, identifier: str) -> None:
+        """Go to a section; a dialog that is open stays where it is."""
+        if isinstance(self.screen, SectionScreen):
+            self.switch_mode(identifier)
+
+    def action_show_help(self) -> None:
+        """List the commands of this screen, and run the one that is chosen."""
+        from screens.help import HelpScreen
+
+        here = self.section
+        found = find_section(here.section) if here else None
+        if here is None or found is None or self.screen is not here:
+            return
+
+        def run(action: str | None) -> None:
+            if action:
+                self.run_worker(here.run_action(action), exit_on_error=True)
+
+        self.push_screen(HelpScreen(found.id, found.title), run)
+
+    def action_undo(self) -> None:
+        """Take back the last step of what is curated on this screen."""
+        self._step("undo", "undone")
+
+    def action_redo(self) -> None:
+        """Do the last undone step again."""
+        self._step("redo", "redone")
+
+    def action_zoom(self) -> None:
+        """Let the focused panel fill the screen, or put it back."""
+        screen = self.screen
+        if screen.maximized is not None:
+            screen.minimize()
+        elif screen.focused is not None:
+            screen.maximize(screen.focused)
+
+    def action_jump(self) -> None:
+        """Show letters on the panels and go to one."""
+        from screens.jump import JumpScreen, targets_of
+
+        targets = targets_of(list(self.screen.focus_chain))
+
+        def go(widget: Widget | None) -> None:
+            if widget is not None:
+                widget.focus()
+
+        if targets:
+            self.push_screen(JumpScreen(targets), go)
+
+    def action_refresh_section(self) -> None:
+        """Ask for everything on this screen anew."""
+        if self.section is not None:
+            self.section.mark_stale()
+
+    def action_cancel_jobs(self) -> None:
+        """Cancel what runs in the background."""
+        told = self.jobs.cancel()
+        self._show_jobs()
+        self.tell(f"cancelling {told} job{'s' if told != 1 else ''}" if told else "nothing is running")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Refuse undo and redo in a terminal that is too small to see what they do."""
+        return not (action in ("undo", "redo") and self.section is not None and self.section.too_small)
+
+    # Messages.
+
+    def on_jobs_progressed(self, message: Jobs.Progressed) -> None:
+        """Show how far the work is."""
+        self._show_jobs()
+
+    def on_jobs_ended(self, message: Jobs.Ended) -> None:
+        """Hand over what a job returned."""
+        self.jobs.ended(message)
+        self._show_jobs()
+
+    def on_store_changed(self, message: StoreChanged) -> None:
+        """Tell the sections whose journals changed."""
+        for screen in self._sections():
+            if any(name.startswith(mine) for name in message.streams for mine in screen.stores()):
+                screen.mark_stale()
+
+    def on_top_bar_chosen(self, message: TopBar.Chosen) -> None:
+        """Go to the section that was clicked."""
+        self.switch_mode(message.section)
+
+    def watch_theme(self, theme: str) -> None:
+        """Remember the theme."""
+        if not self.colorless:
+            self.place.theme = theme
+
+    # How it works.
+
+    def _copied(self, text: str, job: Job) -> str:
+        from workbench.entry.clipboard import copy
+
+        driver = self._driver
+        send = None if driver is None else partial(self.call_from_thread, driver.write)
+        return copy(text, self.engine.config.clipboard, terminal_write=send).message
+
+    def _step(self, verb: str, done: str) -> None:
+        here = self.section
+        if here is None or self.screen is not here:
+            return
+        undo, redo, group = here.undo_with()
+        work: Callable[[Job], str] = undo if verb == "undo" else redo
+
+        def then(title: str) -> None:
+            self.tell(f"{done}: {title}")
+            self.log_action((group, verb), title)
+            here.mark_stale()
+
+        here.ask(verb.capitalize(), work, then, failed=partial(self._refused, verb))
+
+    def _refused(self, verb: str, failure: Failure) -> None:
+        self.tell(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
+
+    def _show_jobs(self) -> None:
+        if self.section is not None:
+            self.section.query_one(StatusLine).jobs = jobs_text(self.jobs.running)
+
+    def _sections(self) -> list[SectionScreen]:
+        stacks: Iterable[list[Screen[Any]]] = self._screen_stacks.values()
+        return [screen for stack in stacks for screen in stack if isinstance(screen, SectionScreen)]
+
+    def _keep_place(self) -> None:
+        if self.place_file is None:
+            return
+        for screen in self._sections():
+            if screen.is_mounted:
+                self.place.sections[screen.section] = dict(screen.remember())
+        if self.section is not None:
+            self.place.section = self.section.section
+        from workbench.entry.resuming import keep
+
+        try:
+            keep(self.place_file, write_place(self.place))
+        except WorkbenchError as error:
+            self.log_of_actions.add("# keeping the place", error.message, failed=True)
+
+
+def _read(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    from workbench.entry.resuming import kept
+
+    return kept(path)

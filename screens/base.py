@@ -1,0 +1,164 @@
+"""What every section is: a body between the bar of sections and the footer, with its commands bound.
+
+A section declares its id, composes its body, says what it remembers and takes it back. Its commands come
+from the registry; commands that change something are refused where the terminal is too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.events import Resize
+from textual.screen import Screen
+
+from screens.chrome.footer import CommandFooter
+from screens.chrome.status_line import StatusLine
+from screens.chrome.too_small import MIN_HEIGHT, MIN_WIDTH, TooSmall
+from screens.chrome.top_bar import TopBar
+from screens.commands.registry import BY_SECTION
+from screens.jobs import Failure, Job
+
+if TYPE_CHECKING:
+    from screens.app import WorkbenchApp
+    from screens.engine import Engine
+
+Result = TypeVar("Result")
+
+
+class SectionScreen(Screen[None]):
+    """A section of the app. Subclasses set `section` and `BINDINGS` and override `compose_body`."""
+
+    section: ClassVar[str] = ""
+    CSS = ""
+    DEFAULT_CSS = """
+    SectionScreen { layers: default cover; layout: vertical; }
+    SectionScreen > .body { height: 1fr; width: 100%; }
+    """
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-narrow"),
+        (100, "-normal"),
+        (160, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (30, "-tall")]
+    ESCAPE_TO_MINIMIZE = True
+
+    def __init__(self) -> None:
+        super().__init__(id=self.section)
+        self.stale = True
+
+    @property
+    def bench(self) -> WorkbenchApp:
+        """The app."""
+        from screens.app import WorkbenchApp
+
+        assert isinstance(self.app, WorkbenchApp)
+        return self.app
+
+    @property
+    def engine(self) -> Engine:
+        """The engine; to be asked in jobs only."""
+        return self.bench.engine
+
+    def compose(self) -> ComposeResult:
+        """Put the body between the bars."""
+        yield TopBar(self.section)
+        yield from self.compose_body()
+        yield StatusLine()
+        yield CommandFooter()
+        yield TooSmall()
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the widgets of this section; its outermost one has the class `body`."""
+        yield from ()
+
+    # What a section may override.
+
+    def load(self) -> None:
+        """Ask for what is shown. Called when the section first shows, on refresh, and when it is stale."""
+
+    def remember(self) -> Mapping[str, Any]:
+        """Return what this section needs to look the same at the next start, as JSON values."""
+        return {}
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Take back what `remember` returned in an earlier run; anything may be missing or foreign."""
+
+    def stores(self) -> Iterable[str]:
+        """Return how the journals it shows begin (`rules`, `memory/`): a change there makes it stale."""
+        return ()
+
+    def available(self, command_id: str) -> bool | None:
+        """Whether a command can be given now: None shows it faint, False hides it."""
+        return True
+
+    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+        """Return (undo, redo, command group) of what is curated here; both run in a job, return a title."""
+        return self.bench.undo_rule, self.bench.redo_rule, "rules"
+
+    # What sections use.
+
+    def ask(
+        self,
+        name: str,
+        work: Callable[[Job], Result],
+        then: Callable[[Result], None],
+        *,
+        group: str = "",
+        failed: Callable[[Failure], None] | None = None,
+        quiet: bool = False,
+    ) -> Job:
+        """Run `work` in the background, hand its result to `then`: see `Jobs.start`."""
+        scope = f"{self.section}/{group or name}"
+        return self.bench.jobs.start(self, name, work, then, group=scope, failed=failed, quiet=quiet)
+
+    def say(self, text: str) -> None:
+        """Show a sentence in the status line."""
+        self.query_one(StatusLine).left = text
+
+    @property
+    def too_small(self) -> bool:
+        """Whether the terminal is too small to work in."""
+        width, height = self.app.size
+        return width < MIN_WIDTH or height < MIN_HEIGHT
+
+    # How it works.
+
+    def on_mount(self) -> None:
+        """Bind the commands, take back the place, and ask for what is shown."""
+        self.recall(self.bench.place.of(self.section))
+        self._fit()
+        self._reload()
+
+    def on_screen_resume(self) -> None:
+        """Bring a stale section in step when it shows again."""
+        if self.is_mounted:
+            self._reload()
+
+    def _reload(self) -> None:
+        if self.stale and self.is_current:
+            self.stale = False
+            self.load()
+
+    def mark_stale(self) -> None:
+        """Note that what is shown was overtaken; it is asked for anew now or when the section shows."""
+        self.stale = True
+        self._reload()
+
+    def on_resize(self, event: Resize) -> None:
+        """Cover everything where there is too little room."""
+        self._fit()
+
+    def _fit(self) -> None:
+        self.query_one(TooSmall).display = self.too_small
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Refuse what changes something in a terminal too small, and what the section says cannot be done."""
+        for command in BY_SECTION.get(self.section, ()):
+            if command.action.partition("(")[0] == action:
+                if command.changes and self.too_small:
+                    return False
+                return self.available(command.id)
+        return True

@@ -1,0 +1,154 @@
+"""The engine as screens ask it: one project, opened when first needed, one question at a time each.
+
+Every method here may take long and is called from a job's thread, never from the event loop. Planning and
+rules are opened separately, so that browsing rules does not wait for an index that is being built.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from workbench.config import Config, Settings, load
+
+if TYPE_CHECKING:
+    from workbench.entry.bootstrap import Opened, OpenedWorkspace
+    from workbench.entry.measuring import Measured
+    from workbench.plan.workspace import Progress
+    from workbench.rules.curation.curator import Curator
+    from workbench.rules.curation.rulestore import RuleStore
+    from workbench.rules.rulebook import Rulebook
+
+BY: Final = "tui"
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """A project opened for planning, and the measurement of what is done with it."""
+
+    opened: Opened
+    told: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules in force in step with their files, and the desk where they are changed."""
+
+    opened: OpenedWorkspace
+    store: RuleStore
+    book: Rulebook
+    notes: tuple[str, ...]
+    told: Measured
+
+    @property
+    def curator(self) -> Curator:
+        """The desk where rules are changed in the name of the app."""
+        from workbench.rules.curation.curator import Curator
+
+        return Curator(self.store, BY)
+
+
+@dataclass
+class Engine:
+    """A project as the app works with it. `flags` are settings given on the command line."""
+
+    root: Path
+    flags: Mapping[str, object] = field(default_factory=dict)
+    _plans: threading.Lock = field(default_factory=threading.Lock)
+    _rules: threading.Lock = field(default_factory=threading.Lock)
+    _opened: Opened | None = None
+    _workspace: OpenedWorkspace | None = None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings with the place each came from. Raises: ConfigError."""
+        return load(project=self.root, flags=self.flags)
+
+    @property
+    def config(self) -> Config:
+        """The settings. Raises: ConfigError."""
+        return self.settings.config
+
+    @contextmanager
+    def planning(self, operation: str, progress: Progress | None = None) -> Iterator[Planning]:
+        """Hold the project opened for planning, and record how long `operation` took.
+
+        Nothing is in step with the disk until the caller plans or syncs. `progress` is asked while another
+        question is waited for. Raises: WorkbenchError.
+        """
+        from workbench.entry.bootstrap import open_project
+        from workbench.entry.measuring import measured
+        from workbench.entry.storage import recorder
+
+        with _held(self._plans, progress):
+            if self._opened is None:
+                self._opened = open_project(self.root, self.config)
+            with measured(recorder(self._opened, BY), operation) as told:
+                yield Planning(self._opened, told)
+
+    @contextmanager
+    def rules(
+        self, operation: str, progress: Progress | None = None, *, rebuild: bool = False
+    ) -> Iterator[Rules]:
+        """Hold the rules in step with their files, and record how long `operation` took.
+
+        Raises: WorkbenchError.
+        """
+        from workbench.entry.measuring import measured
+        from workbench.entry.storage import journal_recorder
+
+        with _held(self._rules, progress):
+            opened = self._open_workspace()
+            with measured(journal_recorder(opened.journal, self.config, BY), operation) as told:
+                book, notes = opened.workspace.sync_rules(rebuild=rebuild)
+                told.candidates = len(book.rules)
+                yield Rules(opened, opened.workspace.rule_store(), book, notes, told)
+
+    @contextmanager
+    def workspace(self, progress: Progress | None = None) -> Iterator[OpenedWorkspace]:
+        """Hold the project with nothing brought in step: for what journals and tables alone answer."""
+        with _held(self._rules, progress):
+            yield self._open_workspace()
+
+    def revisions(self) -> Mapping[str, str]:
+        """Return {stream: revision} of all journals; it differs when another process wrote something.
+
+        Empty before the project was opened. Takes no lock, so that watching never waits.
+        """
+        opened = self._workspace or self._opened
+        if opened is None:
+            return {}
+        found = {f"project/{name}": opened.journal.revision(name) for name in opened.journal.streams()}
+        found |= {
+            f"home/{name}": opened.home_journal.revision(name) for name in opened.home_journal.streams()
+        }
+        return found
+
+    def _open_workspace(self) -> OpenedWorkspace:
+        from workbench.entry.bootstrap import open_workspace
+
+        if self._workspace is None:
+            self._workspace = open_workspace(self.root, self.config)
+        return self._workspace
+
+
+_WAIT_EVERY: Final = 0.05  # seconds between two looks whether the one who waits was cancelled
+
+
+@contextmanager
+def _held(lock: threading.Lock, progress: Callable[[str, int, int], None] | None) -> Iterator[None]:
+    """Hold a lock; whoever waits for it with a `progress` can be cancelled meanwhile."""
+    if progress is None:
+        lock.acquire()
+    else:
+        while not lock.acquire(timeout=_WAIT_EVERY):
+            progress("Waiting", 0, 0)
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,111 @@
+"""The help of a screen: its commands with keys, sentence and command line; type to filter, enter to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from screens.commands.model import GROUPS, Command
+from screens.commands.registry import commands_of
+from screens.keys import shown_keys
+
+
+class HelpScreen(ModalScreen[str]):
+    """Lists the commands of a section; returns the action of the one that was chosen, empty for none."""
+
+    DEFAULT_CSS = """
+    HelpScreen { align: center middle; }
+    HelpScreen > Vertical {
+        width: 90%; max-width: 110; height: 90%; background: $surface; border: round $primary; padding: 0 1;
+    }
+    HelpScreen OptionList { height: 1fr; border: none; background: $surface; }
+    HelpScreen Input, HelpScreen Input:focus { border: none; height: 1; padding: 0; background: $panel; }
+    HelpScreen Static { height: 1; color: $text-muted; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1", "leave", "Close", id="help.close"),
+        Binding("down", "move(1)", "Down", id="help.down", priority=True),
+        Binding("up", "move(-1)", "Up", id="help.up", priority=True),
+    ]
+
+    def __init__(self, section: str, title: str) -> None:
+        super().__init__()
+        self.section_id = section
+        self.heading = title
+
+    def compose(self) -> ComposeResult:
+        """Put the filter above the list."""
+        with Vertical():
+            yield Static(Content.styled(f"{self.heading}: keys and commands", "bold"))
+            yield Input(
+                placeholder="type to filter; enter runs; esc closes", id="help-filter", select_on_focus=False
+            )
+            yield OptionList(id="help-list", markup=False)
+
+    def on_mount(self) -> None:
+        """Show everything."""
+        self._show("")
+        self.query_one(Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter as one types."""
+        self._show(event.value)
+
+    def on_input_submitted(self) -> None:
+        """Run the highlighted command."""
+        self.query_one(OptionList).action_select()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return the chosen command's action."""
+        self.dismiss(event.option_id or "")
+
+    def action_move(self, by: int) -> None:
+        """Move in the list while the filter keeps the focus."""
+        options = self.query_one(OptionList)
+        if by > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
+
+    def action_leave(self) -> None:
+        """Close without choosing."""
+        self.dismiss("")
+
+    def _show(self, query: str) -> None:
+        options = self.query_one(OptionList)
+        options.clear_options()
+        found = [command for command in commands_of(self.section_id) if matches(command, query)]
+        width = max((len(shown_keys(command.keys)) for command in found), default=0)
+        for group in GROUPS:
+            members = [command for command in found if command.group == group]
+            if members:
+                options.add_option(Option(Content.styled(group, "bold"), disabled=True))
+                options.add_options(_options(members, width))
+        options.highlighted = 1 if found else None
+
+
+def matches(command: Command, query: str) -> bool:
+    """Whether every word of a query is somewhere in a command's texts."""
+    text = f"{command.id} {command.title} {command.help} {command.cli} {' '.join(command.keys)}".lower()
+    return all(word in text for word in query.lower().split())
+
+
+def _options(commands: Iterable[Command], width: int) -> list[Option]:
+    made = []
+    for command in commands:
+        keys = shown_keys(command.keys).ljust(width)
+        text = Content.assemble(
+            (f" {keys}  ", "$text-accent bold"), (command.title, "bold"), f"  {command.help}"
+        )
+        if command.cli:
+            text = Content.assemble(text, (f"\n {' ' * width}  $ {command.cli}", "$text-muted"))
+        made.append(Option(text, id=command.action if command.id else None))
+    return made

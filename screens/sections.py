@@ -1,0 +1,42 @@
+"""The screens of the app in the order of their keys: what each is called and where its code is.
+
+A screen's module is imported when it is first shown, so that the first paint pays for one screen alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from screens.base import SectionScreen
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A screen: its id, the key that opens it, its title, what it is for, and `module:Class`."""
+
+    id: str
+    key: str
+    title: str
+    summary: str
+    target: str
+
+    def load(self) -> SectionScreen:
+        """Import the screen and make it."""
+        module, _, name = self.target.partition(":")
+        screen: SectionScreen = getattr(import_module(module), name)()
+        return screen
+
+
+SECTIONS: Final = (
+    Section(
+        "log", "0", "Log", "every action as the command that does the same.", "screens.log.screen:LogScreen"
+    ),
+)
+
+
+def find_section(identifier: str) -> Section | None:
+    """Return the section with an id, None if there is none."""
+    return next((section for section in SECTIONS if section.id == identifier), None)
