@@ -1,7 +1,6 @@
 """Plots of a replay for a terminal: systems as bars, and the ranking by the age of the tasks.
 
-plotext draws into one figure of the whole process, so these are called from one thread only. It is imported
-when there is something to draw.
+plotext draws into one figure of the whole process, so these are called from one thread only.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Final
 
 from workbench.records.replay import BASELINE, ReplayRun, SystemScore
 from workbench.replay.pairs import counterpart
+from workbench.text.figures import drawn, new_figure
 from workbench.text.sanitize import visible_line
 
 LEAST_COLUMNS: Final = 60
@@ -61,23 +61,17 @@ def periods(run: ReplayRun, systems: Sequence[str]) -> list[tuple[int, tuple[flo
 
 
 def _bars(title: str, measure: str, scores: Sequence[SystemScore], width: int, color: bool) -> str:
-    import plotext
-
     values = [float(getattr(score, measure)) for score in scores]
     names = [visible_line(score.system)[: width // 3] for score in scores]
     longest = max(map(len, names))
     labels = [f"{name:<{longest}} {value:.3f} " for name, value in zip(names, values, strict=True)]
-    figure = plotext.figure
-    figure.clear()
-    plotext.terminal.limit(False, False)
-    figure.plot_size(width, len(scores) + 1)
-    figure.theme("simple" if color else "colorless")
+    figure = new_figure(width, len(scores) + 1, color=color)
     bars = figure.bar(labels[::-1], values[::-1], orientation="h", width=0.4)
     figure.draw(bars)
     figure.axes(False)
     figure.ruler("x").lim(0, 1)
     figure.ruler("y").lim(0.5, len(scores) + 0.5)
-    return f"{title}\n{_drawn(color)}"
+    return f"{title}\n{drawn(figure, color=color)}"
 
 
 def _by_age(run: ReplayRun, width: int, color: bool) -> str:
@@ -85,13 +79,7 @@ def _by_age(run: ReplayRun, width: int, color: bool) -> str:
     found = periods(run, systems)
     if len(found) < 2 or found[0][0] == found[-1][0] or len(systems) < 2:
         return ""
-    import plotext
-
-    figure = plotext.figure
-    figure.clear()
-    plotext.terminal.limit(False, False)
-    figure.plot_size(width, _LINE_ROWS)
-    figure.theme("simple" if color else "colorless")
+    figure = new_figure(width, _LINE_ROWS, color=color)
     places = list(range(1, len(found) + 1))
     for number, mark in enumerate(_MARKS):
         line = figure.signal(places, [means[number] for _, means in found], marker=mark)
@@ -101,14 +89,7 @@ def _by_age(run: ReplayRun, width: int, color: bool) -> str:
     figure.ruler("x").ticks(places, [_date(at, pattern) for at, _ in found])
     figure.ruler("y").lim(0, 1)
     names = ", ".join(f"{mark} {visible_line(name)}" for mark, name in zip(_MARKS, systems, strict=True))
-    return f"nDCG@10 by age of the tasks ({names})\n{_drawn(color)}"
-
-
-def _drawn(color: bool) -> str:
-    import plotext
-
-    lines: str = plotext.figure.build().string(colorless=not color)
-    return "\n".join(line.rstrip() for line in lines.rstrip("\n").splitlines())
+    return f"nDCG@10 by age of the tasks ({names})\n{drawn(figure, color=color)}"
 
 
 def _date(second: int, pattern: str) -> str:

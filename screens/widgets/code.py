@@ -1,0 +1,244 @@
+"""A file or a snippet to read: line numbers, highlighting, marked ranges, a cursor line.
+
+Only the lines on screen are ever drawn, and highlighting is done for stretches of lines when they come into
+view, so a file of a hundred thousand lines opens as fast as one of ten. What begins in one stretch and ends
+in another, a long comment say, may lose its colour there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import ClassVar, Final
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style
+
+from screens.safe_text import MAX_LINE, shown
+from workbench.text.sanitize import safe_lines
+
+MOST_CHARACTERS: Final = 4_000_000
+"""Characters of a text that are read; the number of those left out is told in a last line."""
+
+_STRETCH: Final = 100
+_STRETCH_CHARACTERS: Final = 40_000  # stretches with more are minified or data: highlighting them takes long
+_BINARY_HEAD: Final = 8_192
+_TAB: Final = 4
+
+
+def text_lines(text: str | bytes) -> list[str]:
+    """Return the lines of a file that are safe to show, one line that says so for a binary file."""
+    if isinstance(text, bytes):
+        if b"\0" in text[:_BINARY_HEAD]:
+            return [f"binary file, {len(text):,} bytes"]
+        text = text.decode("utf-8", "replace")
+    rest = len(text) - MOST_CHARACTERS
+    lines = safe_lines(text[:MOST_CHARACTERS])
+    return [*lines, f"…(+{rest:,} characters)"] if rest > 0 else lines
+
+
+def language_of(path: str) -> str:
+    """Return the name pygments has for the language of a file by its name, '' if it has none."""
+    from pygments.lexers import find_lexer_class_for_filename  # type: ignore[import-untyped]
+
+    lexer = find_lexer_class_for_filename(PurePath(path).name) if path else None
+    return lexer.aliases[0] if lexer is not None and lexer.aliases else ""
+
+
+class CodeView(ScrollView, can_focus=True):
+    """A text with line numbers; moves by arrows and vim's keys, and jumps to any line."""
+
+    DEFAULT_CSS = """
+    CodeView {
+        height: 1fr;
+        width: 1fr;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False, id="code.up", tooltip="A line up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="code.down", tooltip="A line down"),
+        Binding("left,h", "shift(-8)", "Left", show=False, id="code.left", tooltip="Scroll left"),
+        Binding("right,l", "shift(8)", "Right", show=False, id="code.right", tooltip="Scroll right"),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False, id="code.page_up", tooltip="A page up"),
+        Binding(
+            "pagedown,ctrl+d", "page(1)", "Page down", show=False, id="code.page_down", tooltip="A page down"
+        ),
+        Binding("home,g", "first", "First line", show=False, id="code.first", tooltip="The first line"),
+        Binding("end,G", "last", "Last line", show=False, id="code.last", tooltip="The last line"),
+        Binding(
+            "n", "next_mark(1)", "Next mark", show=False, id="code.next_mark", tooltip="The next marked range"
+        ),
+        Binding(
+            "N",
+            "next_mark(-1)",
+            "Previous mark",
+            show=False,
+            id="code.previous_mark",
+            tooltip="The marked range before",
+        ),
+    ]
+
+    def __init__(
+        self,
+        text: str | bytes = "",
+        *,
+        path: str = "",
+        first_line: int = 1,
+        marks: Sequence[tuple[int, int]] = (),
+        empty: str = "Nothing to show.",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._empty = empty
+        self._stretches: LRUCache[int, list[Content]] = LRUCache(32)
+        self._set(text, path, first_line, marks)
+
+    @property
+    def cursor_line(self) -> int:
+        """The number of the line with the cursor."""
+        return self._first + self._cursor
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
+
+    def show(
+        self,
+        text: str | bytes,
+        *,
+        path: str = "",
+        first_line: int = 1,
+        marks: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Show another text from its beginning; `marks` are ranges of line numbers, both ends included."""
+        self._set(text, path, first_line, marks)
+        self.virtual_size = self._extent()
+        self.scroll_to(0, 0, animate=False)
+        self.refresh()
+
+    def on_mount(self) -> None:
+        """Take the size of the text."""
+        self.virtual_size = self._extent()
+
+    def goto(self, line: int) -> None:
+        """Put the cursor on a line, the nearest if there is none of that number, and bring it into view."""
+        self._cursor = min(max(line - self._first, 0), max(len(self._lines) - 1, 0))
+        height = self.scrollable_content_region.height
+        if not self.scroll_offset.y <= self._cursor < self.scroll_offset.y + height:
+            self.scroll_to(y=max(self._cursor - height // 3, 0), animate=False)
+        self.refresh()
+
+    def action_move(self, lines: int) -> None:
+        """Move the cursor, and the view with it at its edges."""
+        self._cursor = min(max(self._cursor + lines, 0), max(len(self._lines) - 1, 0))
+        self.scroll_to_region(
+            Region(self.scroll_offset.x, self._cursor, 1, 1), animate=False, force=True, x_axis=False
+        )
+        self.refresh()
+
+    def action_shift(self, columns: int) -> None:
+        """Scroll sideways."""
+        self.scroll_relative(x=columns, animate=False)
+
+    def action_page(self, pages: int) -> None:
+        """Move by what is in view."""
+        self.action_move(pages * max(self.scrollable_content_region.height - 1, 1))
+
+    def action_first(self) -> None:
+        """Go to the first line."""
+        self.action_move(-len(self._lines))
+
+    def action_last(self) -> None:
+        """Go to the last line."""
+        self.action_move(len(self._lines))
+
+    def action_next_mark(self, step: int) -> None:
+        """Go to the beginning of the next marked range or the one before; stops at the last and the first."""
+        starts = sorted({start for start, _ in self._marks})
+        if step > 0:
+            found = [start for start in starts if start > self.cursor_line][:1]
+        else:
+            found = [start for start in starts if start < self.cursor_line][-1:]
+        if found:
+            self.goto(found[0])
+
+    def render_line(self, y: int) -> Strip:
+        """Return one line of the view: number, mark, text."""
+        width = self.size.width
+        base = self.visual_style.rich_style
+        place = y + self.scroll_offset.y
+        if not self._lines and y == 0:
+            empty = _strip(shown(self._empty, "$text-muted italic"), self.visual_style)
+            return empty.extend_cell_length(width, base)
+        if place >= len(self._lines):
+            return Strip.blank(width, base)
+        number = self._first + place
+        at_cursor = place == self._cursor
+        marked = any(start <= number <= end for start, end in self._marks)
+        gutter = Content.assemble(
+            (f"{number:>{self._digits}}", "bold" if at_cursor else "$text-muted"),
+            ("▌" if marked else " ", "bold $text-warning"),
+            (">" if at_cursor and self.has_focus else " ", "bold"),
+        )
+        style = self.visual_style + Style(bold=True) if marked else self.visual_style
+        text = _strip(self._line(place), style)
+        room = max(width - gutter.cell_length, 0)
+        left = self.scroll_offset.x
+        body = text.crop_extend(left, left + room, base)
+        line = Strip.join([_strip(gutter, self.visual_style), body])
+        return line.crop_extend(0, width, base)
+
+    def _set(self, text: str | bytes, path: str, first_line: int, marks: Sequence[tuple[int, int]]) -> None:
+        self._lines = text_lines(text)
+        self._language = language_of(path)
+        self._first = first_line
+        self._marks = tuple(marks)
+        self._cursor = 0
+        self._digits = max(len(str(first_line + len(self._lines))), 2)
+        self._stretches.clear()
+
+    def _extent(self) -> Size:
+        longest = max(map(_cells, self._lines), default=0)
+        return Size(longest + self._digits + 2, len(self._lines))
+
+    def _line(self, place: int) -> Content:
+        number, offset = divmod(place, _STRETCH)
+        found = self._stretches.get(number)
+        if found is None:
+            found = self._stretch(number)
+            self._stretches[number] = found
+        return found[offset]
+
+    def _stretch(self, number: int) -> list[Content]:
+        lines = [
+            shown(line.replace("\t", " " * _TAB))
+            for line in self._lines[number * _STRETCH : (number + 1) * _STRETCH]
+        ]
+        text = "\n".join(line.plain for line in lines)
+        if not self._language or len(text) > _STRETCH_CHARACTERS:
+            return lines
+        from textual.highlight import highlight
+
+        colored = highlight(text, language=self._language).split("\n", allow_blank=True)
+        # A lexer that adds or takes lines would shift the numbers.
+        same = [line.plain for line in colored[: len(lines)]] == [line.plain for line in lines]
+        return colored[: len(lines)] if same else lines
+
+
+def _cells(line: str) -> int:
+    """Return how wide a line is drawn."""
+    wide = len(line) if line.isascii() else cell_len(line[:MAX_LINE])
+    return min(wide, 2 * MAX_LINE) + line.count("\t", 0, MAX_LINE) * (_TAB - 1)
+
+
+def _strip(content: Content, style: Style) -> Strip:
+    return Strip([Segment(text, one, control) for text, one, control in content.render_segments(style)])

@@ -1,0 +1,64 @@
+"""A long text over a screen: an error with its details, a value that does not fit its place.
+
+It asks for copies by a message that the app answers, because only the app knows which clipboard there is.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.safe_text import shown
+from screens.widgets.code import CodeView
+from screens.widgets.confirm import DIALOG_CSS
+
+
+class CopyRequested(Message):
+    """Somebody wants a text in the clipboard; `what` says in a word or two what it is."""
+
+    def __init__(self, text: str, what: str) -> None:
+        super().__init__()
+        self.text = text
+        self.what = what
+
+
+class Details(ModalScreen[None]):
+    """A text to scroll through; `c` or `y` copies the whole of it as it is, not as it is shown."""
+
+    DEFAULT_CSS = f"""Details {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 96; height: 80%; }}
+        & CodeView {{ height: 1fr; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "close", "Close", id="details.close", tooltip="Back to the screen"),
+        Binding("c,y", "copy", "Copy", id="details.copy", tooltip="Copy the whole text"),
+    ]
+
+    def __init__(self, title: str, text: str, *, path: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._path = path
+
+    def compose(self) -> ComposeResult:
+        """Lay out the text above the keys."""
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown(self._title)
+        with dialog:
+            yield CodeView(self._text, path=self._path)
+            yield Static(shown("c copies, escape closes"), classes="dialog-hint")
+
+    def action_close(self) -> None:
+        """Go back to the screen."""
+        self.dismiss(None)
+
+    def action_copy(self) -> None:
+        """Ask the app for a copy."""
+        self.post_message(CopyRequested(self._text, self._title))

@@ -1,0 +1,199 @@
+"""Two texts side by side with the differing words marked, and versions as lines that came and went.
+
+Words that differ are bold and underlined besides their colour; lines have `+` and `-` in a gutter. Texts are
+made safe before they are compared, so that what is marked is what is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content, Span
+from textual.events import Resize
+from textual.widget import Widget
+from textual.widgets import Static
+
+from screens.safe_text import MAX_LINE, shown, shown_lines
+from workbench.text.sanitize import safe_lines
+from workbench.text.word_diff import line_pieces, word_spans
+
+LineKind: TypeAlias = Literal["same", "old", "new", "gap"]
+
+LEFT_STYLE: Final = "bold underline $text-error"
+RIGHT_STYLE: Final = "bold underline $text-success"
+
+_CONTEXT: Final = 3
+_MOST_LINES: Final = 2_000
+_GLYPHS: Final = {"same": " ", "old": "-", "new": "+", "gap": "⋯"}
+_STYLES: Final = {"same": "", "old": "$text-error", "new": "$text-success", "gap": "$text-muted"}
+_SIDE_BY_SIDE: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A line of a unified diff; `old` and `new` are its numbers in both texts, from 1, or 0."""
+
+    kind: LineKind
+    text: str
+    old: int = 0
+    new: int = 0
+
+
+def marked(left: str, right: str) -> tuple[Content, Content]:
+    """Return two texts, safe to show, with the words marked that the other one lacks."""
+    one, other = shown_lines(left), shown_lines(right)
+    spans, others = word_spans(one.plain, other.plain)
+    return (
+        one.add_spans([Span(start, end, LEFT_STYLE) for start, end in spans]),
+        other.add_spans([Span(start, end, RIGHT_STYLE) for start, end in others]),
+    )
+
+
+def unified(before: str, after: str, *, context: int = _CONTEXT) -> tuple[DiffLine, ...]:
+    """Return the lines that came and went with `context` lines around them, a gap for what lies between.
+
+    Texts without a difference give no lines. The end of a last line does not count.
+    """
+    lines: list[DiffLine] = []
+    old = new = 0
+    for kind, text in line_pieces("\n".join([*safe_lines(before), ""]), "\n".join([*safe_lines(after), ""])):
+        for line in text.split("\n")[:-1]:
+            old += kind != "new"
+            new += kind != "old"
+            if kind == "same":
+                lines.append(DiffLine("same", line, old, new))
+            else:
+                lines.append(DiffLine("old", line, old) if kind == "old" else DiffLine("new", line, 0, new))
+    return _near_changes(lines, context)
+
+
+def unified_content(lines: Sequence[DiffLine]) -> Content:
+    """Return a unified diff with numbers and `+` and `-` in its gutter."""
+    digits = len(str(max((max(line.old, line.new) for line in lines), default=0)))
+    shown_part = [_gutter_line(line, digits) for line in lines[:_MOST_LINES]]
+    if len(lines) > _MOST_LINES:
+        shown_part.append(shown(f"…(+{len(lines) - _MOST_LINES:,} lines)", "$text-muted"))
+    return Content("\n").join(shown_part)
+
+
+class WordDiff(Widget):
+    """Two texts with their titles, side by side or, where it is narrow, one below the other."""
+
+    DEFAULT_CSS = """
+    WordDiff {
+        layout: horizontal;
+        height: 1fr;
+        & > VerticalScroll {
+            width: 1fr;
+            height: 1fr;
+            border: round $panel;
+            padding: 0 1;
+            &:focus { border: heavy $primary; }
+        }
+        & Static { height: auto; }
+        &.-stacked { layout: vertical; }
+    }
+    """
+
+    def __init__(
+        self,
+        left: str = "",
+        right: str = "",
+        *,
+        left_title: str = "left",
+        right_title: str = "right",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._texts = left, right
+        self._titles = left_title, right_title
+
+    def compose(self) -> ComposeResult:
+        """Lay out the two sides."""
+        for side in ("left", "right"):
+            with VerticalScroll(id=f"diff-{side}"):
+                yield Static()
+
+    def on_mount(self) -> None:
+        """Fill both sides."""
+        self._fill()
+
+    def on_resize(self, event: Resize) -> None:
+        """Put the sides below each other where they would be too narrow."""
+        self.set_class(event.size.width < _SIDE_BY_SIDE, "-stacked")
+
+    def show(self, left: str, right: str, *, left_title: str = "left", right_title: str = "right") -> None:
+        """Show another pair, from its beginning."""
+        self._texts, self._titles = (left, right), (left_title, right_title)
+        if self.is_mounted:
+            self._fill()
+
+    def _fill(self) -> None:
+        for side, content, title in zip(("left", "right"), marked(*self._texts), self._titles, strict=True):
+            pane = self.query_one(f"#diff-{side}", VerticalScroll)
+            pane.border_title = shown(title)
+            pane.query_one(Static).update(content)
+            pane.scroll_home(animate=False)
+
+
+class VersionDiff(VerticalScroll):
+    """What changed between two versions, line by line; says so if nothing did."""
+
+    DEFAULT_CSS = """
+    VersionDiff {
+        height: 1fr;
+        & > Static { height: auto; }
+    }
+    """
+
+    def __init__(
+        self, before: str = "", after: str = "", *, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._texts = before, after
+
+    def compose(self) -> ComposeResult:
+        """Lay out the lines."""
+        yield Static(self._content())
+
+    def show(self, before: str, after: str) -> None:
+        """Show another pair of versions, from the first change."""
+        self._texts = before, after
+        if self.is_mounted:
+            self.query_one(Static).update(self._content())
+            self.scroll_home(animate=False)
+
+    def _content(self) -> Content:
+        lines = unified(*self._texts)
+        return unified_content(lines) if lines else shown("No differences.", "$text-muted italic")
+
+
+def _near_changes(lines: Sequence[DiffLine], context: int) -> tuple[DiffLine, ...]:
+    changes = [place for place, line in enumerate(lines) if line.kind != "same"]
+    near = sorted({at for place in changes for at in range(place - context, place + context + 1)})
+    kept: list[DiffLine] = []
+    last = -1
+    for place in near:
+        if not 0 <= place < len(lines):
+            continue
+        if place > last + 1:
+            kept.append(DiffLine("gap", f"{place - last - 1:,} unchanged"))
+        kept.append(lines[place])
+        last = place
+    rest = len(lines) - last - 1
+    if kept and rest:
+        kept.append(DiffLine("gap", f"{rest:,} unchanged"))
+    return tuple(kept)
+
+
+def _gutter_line(line: DiffLine, digits: int) -> Content:
+    numbers = " ".join(f"{number or '':>{digits}}" for number in (line.old, line.new))
+    text = shown(line.text.replace("\t", "    "), _STYLES[line.kind], limit=MAX_LINE)
+    bold = "bold " if line.kind in ("old", "new") else ""
+    glyph = (f" {_GLYPHS[line.kind]} ", f"{bold}{_STYLES[line.kind]}".strip())
+    return Content.assemble((numbers, "$text-muted"), glyph, text)

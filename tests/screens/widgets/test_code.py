@@ -1,0 +1,92 @@
+"""Reading code: lines keep their numbers, and neither size nor content stops the view."""
+
+from __future__ import annotations
+
+import pytest
+
+from screens.widgets.code import MOST_CHARACTERS, CodeView, language_of, text_lines
+from tests.screens.widgets.staging import HOSTILE, Stage, seen
+
+PROGRAM = "def main() -> None:\n\treturn x[0]\n\n\nclass A:\n    pass\n"
+
+
+def test_binary_files_are_told_not_shown() -> None:
+    """Bytes with a NUL are a binary file; others are read as UTF-8, come what may."""
+    assert text_lines(b"a\0bc") == ["binary file, 4 bytes"]
+    assert text_lines(b"a\xff\nb") == ["a\ufffd", "b"]
+
+
+def test_huge_texts_are_cut_and_say_so() -> None:
+    """Beyond the limit only the number of characters is told."""
+    assert text_lines("x\n" * (MOST_CHARACTERS // 2) + "abcde")[-1] == "…(+5 characters)"
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [("a/b.py", "python"), ("x.rs", "rust"), ("Makefile", "make"), ("x.qqq", ""), ("", "")],
+)
+def test_languages_are_known_by_name(path: str, language: str) -> None:
+    """A file's name says its language; an unknown one has none."""
+    assert language == language_of(path)
+
+
+async def test_lines_have_numbers_marks_and_a_cursor() -> None:
+    """Numbers begin where they are told to, marks have a glyph, both kinds of keys move the cursor."""
+    app = Stage(lambda: CodeView(PROGRAM, path="a.py", first_line=10, marks=[(14, 15)]))
+    async with app.run_test(size=(60, 20)) as pilot:
+        view = app.screen.query_one(CodeView)
+        view.focus()
+        await pilot.press("j", "down", "k")
+        lines = [line.rstrip() for line in seen(app).splitlines()]
+        assert lines[:6] == [
+            "10  def main() -> None:",
+            "11 >    return x[0]",
+            "12",
+            "13",
+            "14▌ class A:",
+            "15▌     pass",
+        ]
+        await pilot.press("n")
+        assert view.cursor_line == 14
+        await pilot.press("n", "G")
+        assert view.cursor_line == 15
+        await pilot.press("g", "N")
+        assert view.cursor_line == 10
+
+
+async def test_a_line_far_away_comes_into_view() -> None:
+    """A jump shows the line it goes to; beyond the end it goes to the last one."""
+    app = Stage(lambda: CodeView("\n".join(f"line {n}" for n in range(1, 100_001)), path="a.txt"))
+    async with app.run_test(size=(60, 20)) as pilot:
+        view = app.screen.query_one(CodeView)
+        view.goto(54_321)
+        await pilot.pause()
+        assert "line 54321" in seen(app)
+        view.goto(10**9)
+        await pilot.pause()
+        assert view.cursor_line == 100_000
+        assert "line 100000" in seen(app)
+        view.show("", path="b.py")
+        await pilot.pause()
+        assert "Nothing to show." in seen(app)
+
+
+async def test_long_lines_scroll_sideways_by_cells() -> None:
+    """What is right of the view comes into it, the numbers stay."""
+    app = Stage(lambda: CodeView("日本" * 30 + "end"))
+    async with app.run_test(size=(60, 20)) as pilot:
+        view = app.screen.query_one(CodeView)
+        view.focus()
+        await pilot.press(*["l"] * 10)
+        line = seen(app).splitlines()[0]
+        assert line.startswith(" 1 >")
+        assert line.rstrip().endswith("end")
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.html"])
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_texts_are_literal(text: str, path: str) -> None:
+    """No text is obeyed, whatever language it is said to be."""
+    app = Stage(lambda: CodeView(f"first\n{text}", path=path))
+    async with app.run_test(size=(60, 20)):
+        assert " 1 >first" in seen(app)

@@ -1,0 +1,108 @@
+"""Plots: what is drawn is what was given, gaps stay gaps, and no value breaks the axes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from screens.widgets.plot import Plot, Series, glyphs, number_text, plot_lines, runs, thinned, time_labels
+from tests.screens.widgets.staging import HOSTILE, Stage, seen
+
+POINTS = st.lists(st.tuples(st.floats(), st.floats()), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(points=POINTS, kind=st.sampled_from(["line", "bar", "scatter"]), times=st.booleans())
+def test_any_numbers_can_be_plotted(points: list[tuple[float, float]], kind: str, times: bool) -> None:
+    """Numbers of any size, and none, give a plot of the right size or nothing."""
+    series = Series("a", [x for x, _ in points], [y for _, y in points], kind)  # type: ignore[arg-type]
+    lines = plot_lines([series], 40, 10, times=times).splitlines()
+    assert len(lines) in (0, 10)
+    assert all(len(line) <= 40 for line in lines)
+    assert bool(lines) == bool(runs(series.x, series.y))
+
+
+def test_gaps_interrupt_a_line() -> None:
+    """A value that is no finite number ends one run and begins another."""
+    x = [1.0, 2.0, 3.0, 4.0, 5.0]
+    y = [1.0, 2.0, math.nan, math.inf, 3.0]
+    assert runs(x, y) == [[(1.0, 1.0), (2.0, 2.0)], [(5.0, 3.0)]]
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=400), st.integers(4, 40))
+def test_thinning_keeps_the_extremes(values: list[float], most: int) -> None:
+    """Fewer points have the same least and largest value and the same ends, in order."""
+    points = [(float(place), value) for place, value in enumerate(values)]
+    found = thinned(points, most)
+    assert len(found) <= max(most, 4)
+    assert sorted(found) == found
+    assert points[0] == found[0]
+    assert points[-1] == found[-1]
+    assert (min(values), max(values)) == (min(y for _, y in found), max(y for _, y in found))
+
+
+def test_series_differ_by_glyph() -> None:
+    """Each series has a glyph of its own; one that was given is not given to another."""
+    series = [Series("a", [], []), Series("b", [], [], glyph="●"), Series("c", [], [], "bar")]
+    assert glyphs(series) == ["▲", "●", "█"]
+
+
+@pytest.mark.parametrize(
+    ("high", "labels"),
+    [
+        (60.0, ["00:00:00", "00:01:00"]),
+        (7200.0, ["00:00", "02:00"]),
+        (86_400.0 * 2, ["01-01 00:00", "01-03 00:00"]),
+        (86_400.0 * 30, ["01-01", "01-31"]),
+        (86_400.0 * 365, ["1970-01", "1971-01"]),
+        (0.0, ["00:00:00"]),
+    ],
+)
+def test_times_are_told_as_finely_as_they_differ(high: float, labels: list[str]) -> None:
+    """Seconds within minutes, days within months."""
+    assert labels == time_labels(0.0, high, 2)[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.25, "0.25"), (1234.5, "1234"), (25_000.0, "25k"), (3.2e6, "3.2M"), (1e-6, "1.0e-06")],
+)
+def test_numbers_are_short(value: float, text: str) -> None:
+    """Axes tell sizes, not digits."""
+    assert text == number_text(value)
+
+
+async def test_a_plot_follows_its_size_and_its_series() -> None:
+    """Title, unit and legend are told; another size draws another plot, no room says so."""
+    app = Stage(
+        lambda: Plot(
+            [Series("p50", [1, 2, 3], [1, 2, 1]), Series("p95", [1, 2, 3], [3, 4, 3])],
+            title="latency",
+            y_unit="ms",
+            x_label="calls",
+        )
+    )
+    async with app.run_test(size=(60, 20)) as pilot:
+        text = seen(app)
+        assert "latency (ms)  ● p50  ▲ p95" in text
+        assert "calls" in text
+        assert "●" in text.split("p95")[1]
+        await pilot.resize_terminal(20, 8)
+        assert "no room" in seen(app)
+        await pilot.resize_terminal(60, 20)
+        app.screen.query_one(Plot).show([], title="hits")
+        await pilot.pause()
+        assert "hits" in seen(app)
+        assert "Nothing to plot yet." in seen(app)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_names_are_literal(text: str) -> None:
+    """Titles, labels and names are shown, not obeyed."""
+    series = [Series(text, [1, 2], [1, 2]), Series("b", [1, 2], [2, 1])]
+    app = Stage(lambda: Plot(series, title=text, x_label=text, y_label=text, y_unit=text))
+    async with app.run_test(size=(80, 24)):
+        assert "└" in seen(app)

@@ -1,0 +1,27 @@
+"""The one plotext figure of the process, emptied and sized for the next plot.
+
+plotext draws into a figure that all share, so plots are made from one thread only, one after the other. It is
+imported when there is something to draw.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def new_figure(width: int, height: int, *, color: bool) -> Any:
+    """Return the figure, empty, `width` x `height` cells whatever the terminal has."""
+    import plotext
+
+    figure = plotext.figure
+    figure.clear()
+    plotext.terminal.limit(False, False)
+    figure.plot_size(width, height)
+    figure.theme("simple" if color else "colorless")
+    return figure
+
+
+def drawn(figure: Any, *, color: bool) -> str:
+    """Return the lines of a figure without blanks at their ends."""
+    lines: str = figure.build().string(colorless=not color)
+    return "\n".join(line.rstrip() for line in lines.rstrip("\n").splitlines())
