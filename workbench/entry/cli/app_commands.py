@@ -22,8 +22,9 @@ from workbench.errors import UsageError
 def app(section: str | None) -> int:
     """Open the terminal app (also `workbench` alone in a terminal).
 
-    It works on the project of the current directory. SECTION is the screen to begin with: plan, rules, conflicts, sessions and so on; by default the one that
-    was left. `?` lists the keys of a screen, ctrl+p searches all commands.
+    It works on the project of the current directory. SECTION is the screen to begin with: plan, rules,
+    conflicts, sessions and so on; by default the one that was left. `?` lists the keys of a screen, ctrl+p
+    searches all commands.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
