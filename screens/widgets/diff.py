@@ -134,6 +134,7 @@ class WordDiff(Widget):
             self._fill()
 
     def _fill(self) -> None:
+        content: Content
         for side, content, title in zip(("left", "right"), marked(*self._texts), self._titles, strict=True):
             pane = self.query_one(f"#diff-{side}", VerticalScroll)
             pane.border_title = shown(title)
