@@ -1,0 +1,59 @@
+"""A file in the person's own editor: `$VISUAL`, `$EDITOR` or the usual ones, with whatever arguments it has.
+
+The command line and the screens wait for the same editor and read what it leaves in the same way.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workbench.errors import ProcessError, UsageError
+
+
+def edited(draft: Path) -> str:
+    """Wait until the editor is closed and return the file's text without blanks around it.
+
+    Raises: ProcessError if the editor is missing or fails; UsageError for bytes that are no UTF-8.
+    """
+    import click
+
+    try:
+        with _interrupts_are_the_editors():
+            click.edit(filename=str(draft), require_save=False)
+    except click.ClickException as error:
+        raise ProcessError(error.message, hint="Set $EDITOR to an editor that works.") from error
+    except ValueError as error:
+        raise ProcessError(f"$EDITOR is no command: {error}", hint="Close its quotes.") from error
+    return _read(draft)
+
+
+def draft_bytes(text: str) -> bytes:
+    """Return a text as it is put into a file to be edited."""
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _read(draft: Path) -> str:
+    try:
+        data = draft.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        return data.decode("utf-8", "surrogatepass").replace("\r\n", "\n").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"what was saved is not UTF-8: {error}", hint="Save it as UTF-8.") from error
+    except OSError as error:
+        raise ProcessError(f"what was saved cannot be read: {error}", hint="Save it where it was.") from error
+
+
+@contextmanager
+def _interrupts_are_the_editors() -> Iterator[None]:
+    """Leave Ctrl-C to the editor, which has the terminal; it inherits SIG_IGN, but no handler."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
