@@ -15,7 +15,7 @@ from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
 from workbench.entry.cli.output import Output
 from workbench.errors import ParseError, WorkbenchError
 
-_YOUNG_OBJECTS = 70_000
+YOUNG_OBJECTS = 70_000
 _PLACE = "workbench.entry.cli"
 _COMMAND_FLAGS = frozenset({"--replay", "--serve-web"})
 
@@ -148,7 +148,7 @@ def cli(context: click.Context) -> int | None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the program and exit with its code."""
     # A command lives for moments: looking for cycles a hundred times less often saves a tenth of a plan.
-    gc.set_threshold(_YOUNG_OBJECTS)
+    gc.set_threshold(YOUNG_OBJECTS)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

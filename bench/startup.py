@@ -1,0 +1,81 @@
+"""How long the app takes to its first paint, against a Textual app that shows one word, in CPU time.
+
+    python -m bench.startup [PROJECT] [--times 9]
+
+Both run headless in processes of their own, turn by turn; the figure is the CPU time, user and system, from
+the start of the interpreter until the first screen has been drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+_TRIVIAL = """
+from textual.app import App
+from textual.widgets import Static
+class Probed(App):
+    def compose(self):
+        yield Static("hello")
+def drawn(app):
+    return app.screen.is_mounted and bool(app.screen.query(Static))
+app = Probed()
+"""
+_OURS = """
+import gc, sys
+from pathlib import Path
+from workbench.entry.cli import main
+from screens.app import WorkbenchApp
+gc.set_threshold(main.YOUNG_OBJECTS)
+class Probed(WorkbenchApp):
+    pass
+def drawn(app):
+    return app.section is not None and app.section.is_mounted
+app = Probed(Path(sys.argv[1]))
+"""
+_RUN = """
+import asyncio, os, time
+shown = Probed._display
+def display(self, screen, renderable):
+    shown(self, screen, renderable)
+    if drawn(self):
+        print(time.process_time(), flush=True)
+        os._exit(0)
+Probed._display = display
+async def main():
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause(30)
+asyncio.run(main())
+"""
+
+
+def cpu_seconds(script: str, project: Path) -> float:
+    """Return the CPU seconds one run takes to its first paint. Raises: CalledProcessError."""
+    done = subprocess.run(
+        [sys.executable, "-c", script + _RUN, str(project)], capture_output=True, check=True, text=True
+    )
+    return float(done.stdout.splitlines()[-1])
+
+
+def main(arguments: list[str]) -> int:
+    """Print both medians and their ratio."""
+    parser = argparse.ArgumentParser(description="CPU time to the first paint")
+    parser.add_argument("project", nargs="?", type=Path, default=Path())
+    parser.add_argument("--times", type=int, default=9)
+    given = parser.parse_args(arguments)
+    pairs = [
+        (cpu_seconds(_TRIVIAL, given.project), cpu_seconds(_OURS, given.project)) for _ in range(given.times)
+    ]
+    trivial, ours = (statistics.median(column) for column in zip(*pairs, strict=True))
+    ratio = statistics.median(mine / theirs for theirs, mine in pairs)
+    print(f"trivial app  {trivial:.2f} s CPU to the first paint (median of {given.times})")
+    print(f"workbench    {ours:.2f} s")
+    print(f"ratio        {ratio:.2f} (median of pairs; the aim is at most 1.5)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
