@@ -7,90 +7,30 @@ and marks belong to rows by their keys, so they survive sorting, filtering and r
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from typing import ClassVar, Final, Protocol, runtime_checkable
+from collections.abc import Container, Iterable
+from typing import ClassVar, Final
 
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
-from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
-from textual.style import Style
 
-from screens.safe_text import shown_lines
 from screens.widgets.table_cells import (
-    CURSOR,
-    CURSOR_BLURRED,
     GUTTER,
-    MARK,
-    RANGE,
-    ParseStyle,
-    cell,
-    header_strip,
-    line_strip,
-    row_strip,
-    without_colours,
 )
-from screens.widgets.table_columns import Column, Placed, column_at, place
-from screens.widgets.table_marks import Marks
+from screens.widgets.table_columns import Column, column_at
+from screens.widgets.table_drawing import DrawnTable
+from screens.widgets.table_rows import FindableRows, ListRows, NoRows, Rows, find_row
 
-__all__ = ["Column", "FindableRows", "NoRows", "Rows", "VirtualTable"]
+__all__ = ["Column", "FindableRows", "ListRows", "NoRows", "Rows", "VirtualTable"]
 
 PAN: Final = 8
 """Cells that one step to the side moves."""
 
-_KEPT: Final = 1_024
 
-
-class Rows(Protocol):
-    """Rows in the order they are shown. A table calls `cells` for rows it draws and for no others."""
-
-    def __len__(self) -> int:
-        """Return how many rows there are, at once."""
-        ...
-
-    def cells(self, index: int) -> Sequence[Content | str]:
-        """Return a row's cells, one for each column; strings are data."""
-        ...
-
-    def key(self, index: int) -> str:
-        """Return what the row is known by wherever it moves; no two rows share it."""
-        ...
-
-
-@runtime_checkable
-class FindableRows(Protocol):
-    """Rows that know where a key is, so that a table need not look through all of them."""
-
-    def find(self, key: str) -> int | None:
-        """Return the index of the row with this key."""
-        ...
-
-
-class NoRows:
-    """No rows at all."""
-
-    def __len__(self) -> int:
-        return 0
-
-    def cells(self, index: int) -> Sequence[Content | str]:
-        """Raise IndexError."""
-        raise IndexError(index)
-
-    def key(self, index: int) -> str:
-        """Raise IndexError."""
-        raise IndexError(index)
-
-
-class VirtualTable(ScrollView, can_focus=True):
+class VirtualTable(DrawnTable, can_focus=True):
     """A table with a fixed header, a cursor row, marks, sort indicator, empty text and a busy note."""
-
-    ALLOW_SELECT = False
 
     HELP = """
     Move with the arrows or `j` `k`, by half pages with `ctrl+d` `ctrl+u`, to the ends with `g` `G`.
@@ -99,18 +39,6 @@ class VirtualTable(ScrollView, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "cursor_down", "Down", id="table.down", show=False, tooltip="Go to the next row"),
-        Binding("up,k", "cursor_up", "Up", id="table.up", show=False, tooltip="Go to the row before"),
-        Binding(
-            "pagedown", "page_down", "Page down", id="table.page-down", show=False, tooltip="Go a page down"
-        ),
-        Binding("pageup", "page_up", "Page up", id="table.page-up", show=False, tooltip="Go a page up"),
-        Binding(
-            "ctrl+d", "half_down", "Half down", id="table.half-down", show=False, tooltip="Half a page down"
-        ),
-        Binding("ctrl+u", "half_up", "Half up", id="table.half-up", show=False, tooltip="Half a page up"),
-        Binding("home,g", "first", "First", id="table.first", show=False, tooltip="Go to the first row"),
-        Binding("end,G", "last", "Last", id="table.last", show=False, tooltip="Go to the last row"),
         Binding("left,h", "pan_left", "Left", id="table.left", show=False, tooltip="Move long text back"),
         Binding("right,l", "pan_right", "Right", id="table.right", show=False, tooltip="Move long text on"),
         Binding("enter", "open", "Open", id="table.open", show=False, tooltip="Open the row"),
@@ -121,13 +49,6 @@ class VirtualTable(ScrollView, can_focus=True):
         ),
         Binding("escape", "clear", "Clear marks", id="table.clear", show=False, tooltip="Take marks off"),
     ]
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "virtual-table--header",
-        "virtual-table--cursor",
-        "virtual-table--marked",
-        "virtual-table--empty",
-    }
 
     DEFAULT_CSS = """
     VirtualTable {
@@ -149,15 +70,6 @@ class VirtualTable(ScrollView, can_focus=True):
         &:ansi:focus > .virtual-table--cursor { text-style: reverse; }
     }
     """
-
-    cursor: reactive[int] = reactive(0, repaint=False, init=False)
-    """Index of the row under the cursor; 0 without rows."""
-    sort: reactive[tuple[str, bool] | None] = reactive(None)
-    """Column the rows are sorted by and whether descending: shown only, rows come sorted."""
-    busy: reactive[str] = reactive("")
-    """What is going on, shown in the header, or in the body while there are no rows; "" if nothing is."""
-    pan: reactive[int] = reactive(0)
-    """Cells that the text of columns without a width is moved to the left by."""
 
     class Highlighted(Message):
         """The cursor is on another row: its index and key, or -1 and None where there are no rows."""
@@ -212,42 +124,7 @@ class VirtualTable(ScrollView, can_focus=True):
             """Return the table, for `@on` with a selector."""
             return self.table
 
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        rows: Rows | None = None,
-        *,
-        empty: Content | str = "Nothing here",
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(id=id, classes=classes)
-        self._columns = tuple(columns)
-        self._rows: Rows = NoRows() if rows is None else rows
-        self._empty = empty
-        self._marks = Marks()
-        self._placed: tuple[int, tuple[Placed, ...]] = (-1, ())
-        self._cells: LRUCache[int, tuple[Content, ...]] = LRUCache(_KEPT)
-        self._strips: LRUCache[tuple[int, bool, bool, bool], Strip] = LRUCache(_KEPT)
-        self._told: tuple[int, str | None] | None = None
-        self.virtual_size = Size(0, len(self._rows) + 1)
-
     # -- what a screen asks and sets
-
-    @property
-    def rows(self) -> Rows:
-        """Return the rows that are shown."""
-        return self._rows
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return all columns, those that do not fit included."""
-        return self._columns
-
-    @property
-    def visible_columns(self) -> tuple[str, ...]:
-        """Return the ids of the columns that fit, from left to right."""
-        return tuple(each.column.id for each in self._layout())
 
     @property
     def cursor_key(self) -> str | None:
@@ -277,16 +154,6 @@ class VirtualTable(ScrollView, can_focus=True):
         key = self.cursor_key
         return () if key is None else (key,)
 
-    def set_columns(self, columns: Sequence[Column]) -> None:
-        """Show other columns of the same rows."""
-        self._columns = tuple(columns)
-        self.refresh_rows()
-
-    def set_empty(self, empty: Content | str) -> None:
-        """Set what is shown where there are no rows, one line or several."""
-        self._empty = empty
-        self.refresh()
-
     def set_rows(self, rows: Rows, keep: str | None = None) -> None:
         """Show other rows. The cursor goes to the row with the key `keep`, which stays where it is in view.
 
@@ -297,20 +164,16 @@ class VirtualTable(ScrollView, can_focus=True):
         offset = before - self.scroll_offset.y
         self._marks.stop(keep=True)
         self._rows = rows
-        self._forget()
+        self.forget()
         self.pan = 0
         self.virtual_size = Size(0, len(rows) + 1)
-        index = 0 if keep is None else self._find(keep, before)
+        found = None if keep is None else find_row(rows, keep, before)
+        index = 0 if keep is None else self.validate_cursor(before if found is None else found)
         self.set_reactive(VirtualTable.cursor, index)
         if self.is_mounted:
             self.scroll_to(y=index - offset if keep is not None else 0, animate=False, force=True)
-            self._show_cursor()
+            self.show_cursor()
             self._tell()
-        self.refresh()
-
-    def refresh_rows(self) -> None:
-        """Ask again for the rows in view: their cells have changed, their number and keys have not."""
-        self._forget()
         self.refresh()
 
     def set_marks(self, keys: Iterable[str]) -> None:
@@ -326,140 +189,25 @@ class VirtualTable(ScrollView, can_focus=True):
 
     def select_key(self, key: str) -> bool:
         """Move the cursor to the row with this key; return whether there is one."""
-        index = self._find(key, -1)
-        if index < 0:
-            return False
-        self.cursor = index
-        return True
-
-    # -- drawing
-
-    def render_line(self, y: int) -> Strip:
-        """Return line `y` of the widget: the header, a row, or what is shown in place of rows."""
-        width = self.scrollable_content_region.width
-        if y == 0:
-            style = self.get_visual_style("virtual-table--header")
-            gutter = f" {RANGE}" if self._marks.drawing else ""
-            note = f"… {self.busy}" if self.busy and len(self._rows) else ""
-            return header_strip(self._layout(), self.sort, gutter=gutter, note=note, width=width, style=style)
-        if not len(self._rows):
-            return self._instead(y - 1, width)
-        index = self.scroll_offset.y + y - 1
-        if index >= len(self._rows):
-            return Strip.blank(width, self.visual_style.rich_style)
-        return self._row(index, width)
-
-    def _row(self, index: int, width: int) -> Strip:
-        placed = self._layout()
-        key = self._rows.key(index)
-        under, marked, focused = index == self.cursor, key in self._marks.keys, self.has_focus
-        state = (index, under, marked, focused)
-        if (strip := self._strips.get(state)) is not None:
-            return strip
-        names = [f"virtual-table--{name}" for name, on in (("marked", marked), ("cursor", under)) if on]
-        style = self.get_visual_style(*names)
-        parse: ParseStyle = self.app.stylesheet.parse_style
-        strip = row_strip(
-            self._contents(index),
-            placed,
-            gutter=((CURSOR if focused else CURSOR_BLURRED) if under else " ") + (MARK if marked else " "),
-            width=width,
-            pan=self.pan,
-            styles=(style + Style(bold=True), style),
-            parse=without_colours(parse) if under and focused else parse,
-        )
-        self._strips[state] = strip
-        return strip
-
-    def _contents(self, index: int) -> tuple[Content, ...]:
-        contents = self._cells.get(index)
-        if contents is None:
-            contents = tuple(cell(each) for each in self._rows.cells(index))
-            self._cells[index] = contents
-        return contents
-
-    def _instead(self, line: int, width: int) -> Strip:
-        """Return a line of what is shown in place of rows: a blank one first, then the text, indented."""
-        style = self.get_visual_style("virtual-table--empty")
-        given = f"… {self.busy}" if self.busy else self._empty
-        content = shown_lines(given) if isinstance(given, str) else given
-        lines = [
-            Content(""),
-            *(part for each in content.split("\n") for part in each.wrap(max(width - 4, 1))),
-        ]
-        text = Content("  ") + lines[line] if line < len(lines) else Content("")
-        return line_strip(text, width, style, self.app.stylesheet.parse_style)
-
-    def _layout(self) -> tuple[Placed, ...]:
-        width = self.scrollable_content_region.width - GUTTER
-        if self._placed[0] != width:
-            self._placed = (width, tuple(place(self._columns, width)))
-            self._strips.clear()
-        return self._placed[1]
-
-    def _forget(self) -> None:
-        self._placed = (-1, ())
-        self._cells.clear()
-        self._strips.clear()
-
-    def notify_style_update(self) -> None:
-        """Draw all anew after the theme or the style changed."""
-        self._strips.clear()
-        super().notify_style_update()
+        index = find_row(self._rows, key, self.cursor)
+        if index is not None:
+            self.cursor = index
+        return index is not None
 
     # -- the cursor
 
-    def validate_cursor(self, cursor: int) -> int:
-        """Keep the cursor on a row."""
-        return max(min(cursor, len(self._rows) - 1), 0)
-
     def watch_cursor(self, before: int, after: int) -> None:
-        """Draw the two rows concerned, bring the cursor into view, tell of it."""
+        """Draw a range up to the cursor and tell where it is."""
         if self._marks.stretch(after, self._rows.key):
             self._marks_changed()
-        if not self.is_mounted:
-            return
-        self._show_cursor()
-        for index in (before, after):
-            self._refresh_row(index)
-        self._tell()
-
-    def watch_pan(self) -> None:
-        """Draw the rows anew after their text moved."""
-        self._strips.clear()
+        super().watch_cursor(before, after)
+        if self.is_mounted:
+            self._tell()
 
     def on_mount(self) -> None:
         """Tell which row is under the cursor first."""
-        self._show_cursor()
+        self.show_cursor()
         self._tell()
-
-    def on_resize(self) -> None:
-        """Keep the cursor in view when the table becomes smaller."""
-        self._show_cursor()
-
-    def on_focus(self) -> None:
-        """Draw the cursor as that of the focused table."""
-        self._refresh_row(self.cursor)
-
-    def on_blur(self) -> None:
-        """Draw the cursor as that of a table that has no focus."""
-        self._refresh_row(self.cursor)
-
-    @property
-    def page(self) -> int:
-        """Return how many rows are in view, at least 1."""
-        return max(self.scrollable_content_region.height - 1, 1)
-
-    def _show_cursor(self) -> None:
-        top = self.scroll_offset.y
-        wanted = min(max(top, self.cursor - self.page + 1), self.cursor)
-        if wanted != top:
-            self.scroll_to(y=wanted, animate=False, force=True)
-
-    def _refresh_row(self, index: int) -> None:
-        y = index - self.scroll_offset.y + 1
-        if 1 <= y <= self.page:
-            self.refresh(Region(0, y, self.size.width, 1))
 
     def _tell(self) -> None:
         now = (self.cursor, self.cursor_key) if len(self._rows) else (-1, None)
@@ -467,54 +215,11 @@ class VirtualTable(ScrollView, can_focus=True):
             self._told = now
             self.post_message(self.Highlighted(self, *now))
 
-    def _find(self, key: str, otherwise: int) -> int:
-        rows = self._rows
-        if 0 <= otherwise < len(rows) and rows.key(otherwise) == key:
-            return otherwise
-        found: int | None
-        if isinstance(rows, FindableRows):
-            found = rows.find(key)
-        else:
-            found = next((index for index in range(len(rows)) if rows.key(index) == key), None)
-        return min(otherwise, max(len(rows) - 1, 0)) if found is None else found
-
     def _marks_changed(self) -> None:
         self.post_message(self.MarksChanged(self, len(self._marks.keys)))
         self.refresh()
 
     # -- actions
-
-    def action_cursor_down(self) -> None:
-        """Go to the next row."""
-        self.cursor += 1
-
-    def action_cursor_up(self) -> None:
-        """Go to the row before."""
-        self.cursor -= 1
-
-    def action_page_down(self) -> None:
-        """Go a page down."""
-        self.cursor += self.page
-
-    def action_page_up(self) -> None:
-        """Go a page up."""
-        self.cursor -= self.page
-
-    def action_half_down(self) -> None:
-        """Go half a page down."""
-        self.cursor += max(self.page // 2, 1)
-
-    def action_half_up(self) -> None:
-        """Go half a page up."""
-        self.cursor -= max(self.page // 2, 1)
-
-    def action_first(self) -> None:
-        """Go to the first row."""
-        self.cursor = 0
-
-    def action_last(self) -> None:
-        """Go to the last row."""
-        self.cursor = len(self._rows) - 1
 
     def action_pan_left(self) -> None:
         """Move long text back; without any moved the key is left to the screen."""
@@ -524,24 +229,9 @@ class VirtualTable(ScrollView, can_focus=True):
 
     def action_pan_right(self) -> None:
         """Move long text on; where nothing is cut off the key is left to the screen."""
-        if self.pan >= self._overhang():
+        if self.pan >= self.overhang():
             raise SkipAction
         self.pan += PAN
-
-    def _overhang(self) -> int:
-        """Return the cells by which the longest text in view exceeds its column."""
-        first = self.scroll_offset.y
-        shared = [each for each in self._layout() if each.column.width is None]
-        contents = [self._contents(index) for index in range(first, min(first + self.page, len(self._rows)))]
-        return max(
-            (
-                row[each.number].cell_length - each.width
-                for row in contents
-                for each in shared
-                if each.number < len(row)
-            ),
-            default=0,
-        )
 
     def action_open(self) -> None:
         """Tell that the row under the cursor is opened."""
@@ -593,7 +283,7 @@ class VirtualTable(ScrollView, can_focus=True):
             return
         event.stop()
         if offset.y == 0:
-            column = column_at(self._layout(), offset.x - GUTTER)
+            column = column_at(self.placed(), offset.x - GUTTER)
             if column is not None and offset.x >= GUTTER:
                 self.post_message(self.SortRequested(self, column.id))
             return
