@@ -22,7 +22,7 @@ from workbench.entry.terminal import MINIMUM, can_show_app, too_small
 def test_the_app_is_for_terminals_and_browsers(
     environment: dict[str, str], stdin: bool, stdout: bool, reason: str
 ) -> None:
-    """Pipes and terminals without a cursor get a reason; a browser needs no terminal; colours do not matter."""
+    """Pipes and terminals without a cursor get a reason; a browser needs no terminal."""
     assert can_show_app(environment, stdin, stdout) == reason
 
 
