@@ -1,0 +1,264 @@
+"""Two texts merged into one: left, result, right, and keys that take one side of each difference.
+
+The result can be edited freely at any time; what a key replaces comes back with ctrl+z, because it is an edit
+of the result like any other. Panes stand side by side from a hundred columns on and below each other under
+that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, TypeAlias
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Resize
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from screens.safe_text import shown, shown_lines
+from screens.widgets.confirm import Validate
+from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
+from workbench.text.sanitize import visible
+from workbench.text.word_diff import line_pieces, word_pieces
+
+Side: TypeAlias = Literal["left", "right", "both"]
+
+_HERE: Final = "reverse"
+_SIDE_BY_SIDE: Final = 100
+_MOST_WRAPPED: Final = 20_000
+_KEYS: Final = "←/→ take  = both  n/p move  L/R all  e edit  f2 save  esc leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of both texts; the same in both where `differs` is false."""
+
+    left: str
+    right: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is something to choose."""
+        return self.left != self.right
+
+
+def parts_of(left: str, right: str) -> tuple[Part, ...]:
+    """Return two texts as parts, by lines where both have several, by words otherwise.
+
+    All `left` of them are the left text, all `right` the right one.
+    """
+    compare = line_pieces if "\n" in left.strip() and "\n" in right.strip() else word_pieces
+    parts: list[Part] = []
+    for kind, text in compare(left, right):
+        if kind == "same":
+            parts.append(Part(text, text))
+        elif kind == "new" and parts and parts[-1].differs and not parts[-1].right:
+            parts[-1] = Part(parts[-1].left, text)
+        else:
+            parts.append(Part(text, "") if kind == "old" else Part("", text))
+    return tuple(parts)
+
+
+def merged(parts: Sequence[Part], choices: Sequence[Side]) -> str:
+    """Return the text with a side chosen for each part that differs, in their order."""
+    remaining = iter(choices)
+    return "".join(_chosen(part, next(remaining)) if part.differs else part.left for part in parts)
+
+
+class MergeEditor(ModalScreen[str | None]):
+    """Merges two texts; gives the result when it is saved and valid, None when it is left."""
+
+    DEFAULT_CSS = """
+    MergeEditor {
+        & #merge-panes { layout: horizontal; height: 1fr; }
+        & .merge-side { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; }
+        & .merge-side Static { height: auto; }
+        & .merge-side:focus { border: heavy $primary; }
+        & #merge-result { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; }
+        & #merge-result:focus { border: heavy $primary; }
+        & #merge-error { height: auto; max-height: 3; color: $text-error; text-style: bold; }
+        & .merge-line { height: 1; color: $text-muted; }
+        &.-stacked #merge-panes { layout: vertical; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2", "save", "Save", id="merge.save", tooltip="Give the result, if it is valid"),
+        Binding("escape", "leave", "Leave", id="merge.leave", tooltip="From the result to the sides, or out"),
+        Binding("left,h,f3", "take('left')", "Left", id="merge.left", tooltip="Take the left one here"),
+        Binding("right,l,f4", "take('right')", "Right", id="merge.right", tooltip="Take the right one here"),
+        Binding("equals_sign,f5", "take('both')", "Both", id="merge.both", tooltip="Take left, then right"),
+        Binding("n,f8", "move(1)", "Next", id="merge.next", tooltip="The next difference"),
+        Binding("p,f9", "move(-1)", "Previous", id="merge.previous", tooltip="The difference before"),
+        Binding("L", "take_all('left')", "All left", id="merge.all_left", tooltip="Take the left of all"),
+        Binding("R", "take_all('right')", "All right", id="merge.all_right", tooltip="Take the right of all"),
+        Binding("e", "edit", "Edit", id="merge.edit", tooltip="Write in the result"),
+    ]
+
+    def __init__(
+        self,
+        left: str,
+        right: str,
+        *,
+        title: str = "Merge",
+        left_title: str = "left",
+        right_title: str = "right",
+        result: str | None = None,
+        validate: Validate = lambda text: "",
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._titles = left_title, right_title
+        # What is shown is what is merged: hidden characters are visible in the result, not taken over unseen.
+        self._parts = parts_of(visible(left), visible(right))
+        self._choices: list[Side] = ["left"] * sum(part.differs for part in self._parts)
+        self._start = None if result is None else visible(result)
+        self._check = validate
+        self._here = 0
+
+    def compose(self) -> ComposeResult:
+        """Lay out the panes above what is wrong and the keys."""
+        text = merged(self._parts, self._choices) if self._start is None else self._start
+        # Wrapping a line of a million characters takes seconds.
+        wrap = max(map(len, text.split("\n"))) <= _MOST_WRAPPED
+        with Vertical(id="merge-panes"):
+            with MergeSide(id="merge-left", classes="merge-side"):
+                yield Static()
+            yield TextArea(text, id="merge-result", soft_wrap=wrap)
+            with MergeSide(id="merge-right", classes="merge-side"):
+                yield Static()
+        yield Static(id="merge-error")
+        yield Static(classes="merge-line", id="merge-state")
+        yield Static(shown(_KEYS), classes="merge-line")
+
+    def on_mount(self) -> None:
+        """Begin at the first difference."""
+        for side, title in zip(("left", "right"), self._titles, strict=True):
+            self.query_one(f"#merge-{side}").border_title = shown(title)
+        self.query_one("#merge-result").border_title = shown(f"{self._heading}: result")
+        self._mark()
+        self.query_one("#merge-left").focus()
+
+    def on_resize(self, event: Resize) -> None:
+        """Put the panes below each other where they would be too narrow."""
+        self.set_class(event.size.width < _SIDE_BY_SIDE, "-stacked")
+
+    @property
+    def result(self) -> str:
+        """The merged text as it is now."""
+        return self._area.text
+
+    @property
+    def here(self) -> int:
+        """Which difference the keys are about, from 0."""
+        return self._here
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self.query_one("#merge-error", Static).update(shown(""))
+
+    def action_take(self, side: Side) -> None:
+        """Take a side of the current difference and go on to the next one."""
+        if self._choices:
+            self._choices[self._here] = side
+            self._compose_result()
+            self.action_move(1)
+
+    def action_take_all(self, side: Side) -> None:
+        """Take a side of every difference."""
+        self._choices = [side] * len(self._choices)
+        self._compose_result()
+        self._mark()
+
+    def action_move(self, step: int) -> None:
+        """Go to another difference; stops at the first and the last."""
+        self._here = min(max(self._here + step, 0), max(len(self._choices) - 1, 0))
+        self._mark()
+
+    def action_edit(self) -> None:
+        """Write in the result."""
+        self._area.focus()
+
+    def action_leave(self) -> None:
+        """Go from the result back to the sides, from there out without a result."""
+        if self._area.has_focus:
+            self.query_one("#merge-left").focus()
+        else:
+            self.dismiss(None)
+
+    def action_save(self) -> None:
+        """Give the result, or say what is wrong with it."""
+        wrong = self._check(self.result)
+        if wrong:
+            self.query_one("#merge-error", Static).update(shown(f"! {wrong}"))
+        else:
+            self.dismiss(self.result)
+
+    @property
+    def _area(self) -> TextArea:
+        return self.query_one("#merge-result", TextArea)
+
+    def _compose_result(self) -> None:
+        """Put the chosen sides into the result, as an edit that can be undone there."""
+        area = self._area
+        text = merged(self._parts, self._choices)
+        if text != area.text:
+            area.history.checkpoint()
+            area.replace(text, (0, 0), area.document.end)
+            area.history.checkpoint()
+
+    def _mark(self) -> None:
+        for side in ("left", "right"):
+            pane = self.query_one(f"#merge-{side}", VerticalScroll)
+            content, line = self._side(side)
+            pane.query_one(Static).update(content)
+            pane.scroll_to(y=max(line - 2, 0), animate=False)
+        count = len(self._choices)
+        state = "no differences"
+        if count:
+            state = f"difference {self._here + 1} of {count}: {self._choices[self._here]}"
+        self.query_one("#merge-state", Static).update(shown(state))
+
+    def _side(self, side: str) -> tuple[Content, int]:
+        """Return a side with its differences marked, and the line of the current one."""
+        style = LEFT_STYLE if side == "left" else RIGHT_STYLE
+        pieces: list[Content] = []
+        number, line, lines = -1, 0, 0
+        for part in self._parts:
+            text = part.left if side == "left" else part.right
+            number += part.differs
+            here = part.differs and number == self._here
+            if here:
+                line = lines
+            lines += text.count("\n")
+            if not part.differs:
+                pieces.append(shown_lines(text))
+            elif text:
+                pieces.append(shown_lines(text, f"{style} {_HERE}" if here else style))
+            elif here:
+                pieces.append(shown("▏", f"{style} {_HERE}"))
+        return Content("").join(pieces), line
+
+
+class MergeSide(VerticalScroll, inherit_bindings=False):
+    """One of the texts that are merged; scrolls by lines and pages, sideways keys are for choosing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "scroll_down", "Down", show=False, id="merge.scroll_down", tooltip="A line down"),
+        Binding("up,k", "scroll_up", "Up", show=False, id="merge.scroll_up", tooltip="A line up"),
+        Binding("pagedown", "page_down", "Page down", show=False, id="merge.page_down", tooltip="Page down"),
+        Binding("pageup", "page_up", "Page up", show=False, id="merge.page_up", tooltip="Page up"),
+    ]
+
+
+def _chosen(part: Part, side: Side) -> str:
+    if side != "both":
+        return part.left if side == "left" else part.right
+    edges = part.left[-1:], part.right[:1]
+    apart = not all(edges) or any(edge.isspace() for edge in edges)
+    return f"{part.left}{'' if apart else ' '}{part.right}"
