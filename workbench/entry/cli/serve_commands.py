@@ -28,13 +28,13 @@ from workbench.errors import UsageError
 @click.option(
     "--allow-remote",
     is_flag=True,
-    help="Let other machines in, with a --host they reach. There is no login: who reaches it is you.",
+    help="Let other machines in, with a --host they reach. There is no login: who reaches it uses the app as you.",
 )
 def serve_web(port: int, host: str, allow_remote: bool) -> int:
-    """Serve the app to browsers of this machine (also `--serve-web`); Ctrl-C ends it.
+    """Serve the app to browsers of this machine (also `--serve-web`).
 
-    The URL goes to stdout once it can be visited. Every visit is an app of its own, which ends with the page.
-    Nothing is loaded from other servers, and requests of other pages are refused.
+    Ctrl-C ends it. The URL goes to stdout once it can be visited. Every visit is an app of its own, which
+    ends with the page. Nothing is loaded from other servers, and requests of other pages are refused.
     """
     from workbench.entry.web.access import is_loopback, url_of
     from workbench.entry.web.serving import Serving, app_command, serve
@@ -46,9 +46,7 @@ def serve_web(port: int, host: str, allow_remote: bool) -> int:
             hint="Leave --host out and use a tunnel (ssh -L 8000:localhost:8000), or say --allow-remote.",
         )
     if not is_loopback(host):
-        here.out.warn(
-            f"whoever reaches {url_of(host, port)} uses the app as you: there is no login"
-        )
+        here.out.warn(f"whoever reaches {url_of(host, port)} uses the app as you: there is no login")
 
     def ready(url: str) -> None:
         if here.flags.json:
