@@ -37,13 +37,25 @@ _SPAN = re.compile(r"(`+[^`\n]*`+)")
 def normal_text(text: str) -> str:
     """Return a text without what makes no difference: case outside of code, Markdown marks, white space,
     punctuation at the end. Two texts with one normal form say the same."""
+    pieces = _unmarked(text)
+    pieces[::2] = [piece.replace("’", "'").casefold() for piece in pieces[::2]]
+    pieces[1::2] = [piece.strip("`") for piece in pieces[1::2]]
+    return " ".join("".join(pieces).split()).rstrip(" .,;:!")
+
+
+def without_marks(text: str) -> str:
+    """Return a text without list marks, links and emphasis; case and code spans stay."""
+    return "".join(_unmarked(text))
+
+
+def _unmarked(text: str) -> list[str]:
+    """Return a text's pieces without marks: prose and code spans in turn."""
     text = _MARK.sub("", text)
     if "[" in text:
         text = _LINK.sub(lambda match: match[1] or "", text)
     pieces = _SPAN.split(text)
-    pieces[::2] = [_plain(piece).replace("’", "'").casefold() for piece in pieces[::2]]
-    pieces[1::2] = [piece.strip("`") for piece in pieces[1::2]]
-    return " ".join("".join(pieces).split()).rstrip(" .,;:!")
+    pieces[::2] = map(_plain, pieces[::2])
+    return pieces
 
 
 def _plain(piece: str) -> str:

@@ -37,13 +37,14 @@ def _pairs() -> frozenset[tuple[str, str]]:
 
 
 @lru_cache(maxsize=1)
-def _antonyms() -> frozenset[tuple[str, str]]:
+def antonym_pairs() -> frozenset[tuple[str, str]]:
+    """Return the pairs of stems that oppose each other, each in both orders."""
     return _pairs()
 
 
 def antonyms(first: str, second: str) -> bool:
     """Whether two stems oppose each other."""
-    return (first, second) in _antonyms()
+    return (first, second) in antonym_pairs()
 
 
 @lru_cache(maxsize=1)
@@ -51,7 +52,7 @@ def antonym_groups() -> dict[str, str]:
     """Return {stem: name of its group}, groups being words connected by opposition."""
     groups: dict[str, str] = {}
     linked: dict[str, set[str]] = {}
-    for first, second in sorted(_antonyms()):
+    for first, second in sorted(antonym_pairs()):
         linked.setdefault(first, set()).add(second)
     for word in sorted(linked):
         if word in groups:

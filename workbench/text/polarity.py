@@ -15,6 +15,7 @@ _CONTRACTED = re.compile(
     r"\b(ca|wo|sha|do|does|did|is|are|was|were|should|must|could|would|has|have|had|need)n't\b"
 )
 _SPELLED = {"ca": "can", "wo": "will", "sha": "shall"}
+_VALUE = re.compile(r"(?<=[a-z,] )None\b(?! of\b)")  # the value, inside a sentence
 _CANNOT = re.compile(r"\bcannot\b")
 _AUX = r"(?:(?:do|must|should|shall|may|can|does|will|to|is|are) not|never|not|don't)"
 _AT_MOST = re.compile(
@@ -80,7 +81,7 @@ _LEADING = frozenset(
 def spell_out(clause: str) -> str:
     """Return a clause in lower case with contractions written out, and bounds and names that only look like
     denials reworded: "mustn't exceed" as "at most"."""
-    text = clause.lower().replace("’", "'")
+    text = _VALUE.sub("`none`", clause).lower().replace("’", "'")
     if not _MAY_DENY.search(text):
         return text
     text = _CONTRACTED.sub(lambda match: f"{_SPELLED.get(match[1], match[1])} not", text)

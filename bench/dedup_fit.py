@@ -1,0 +1,162 @@
+"""Fit the weights of deduplication and write them as a module: `python -m bench.dedup_fit DATA --sick F --mrpc F`.
+
+Four logistic regressions with an L2 penalty, solved by Newton's method: denials and antonyms (on SICK's
+training split, the fit half of the inference pairs and of the hand-written ones), repetitions with and
+without the cosine of embeddings (on MRPC's training split and the same others). Deterministic.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.conflicts import embedder
+from bench.dedup_data import (
+    CONFLICT,
+    DUPLICATE,
+    INFERENCE,
+    ROOT,
+    RULES,
+    UNDECIDED,
+    Labelled,
+    inference,
+    mrpc,
+    sick,
+    written,
+)
+from workbench.memory.deduplication.features import (
+    Overlay,
+    conflict_features,
+    duplicate_features,
+    obstacle,
+    overlay,
+)
+from workbench.memory.deduplication.verdicts import strongest_contrast, words_of
+
+Values = NDArray[np.float64]
+
+HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT = 6.0, 4.0, 0.3
+UNALIKE = 4.2
+"""Relatedness below which a neutral pair of SICK is surely no paraphrase."""
+
+TARGET = ROOT / "workbench" / "memory" / "deduplication" / "weights.py"
+_HEAD = '''"""Weights of the logistic models of deduplication, in log-odds a unit of each feature.
+
+Written by `python -m bench.dedup_fit`; the features are those of `features`. No hand touches them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BIAS: Final = "bias"
+CONTRAST: Final = "contrast"
+MEANING: Final = "meaning"
+'''
+
+
+def main() -> None:
+    """Fit all four models and write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="folder with pairs/negation_nli.jsonl")
+    parser.add_argument("--sick", type=Path, required=True, help="SICK's training split")
+    parser.add_argument("--mrpc", type=Path, required=True, help="MRPC's training split")
+    parser.add_argument("--cache", type=Path, default=Path(".bench"), help="where vectors are kept")
+    options = parser.parse_args()
+    hand = [pair for pair in (*written(), *written(RULES)) if not pair.held and pair.gold != UNDECIDED]
+    natural = [
+        pair for pair in inference(options.data / INFERENCE) if not pair.held and pair.gold != UNDECIDED
+    ]
+    scenes, news = sick(options.sick), mrpc(options.mrpc)
+    embed = embedder(options.cache)
+    models = {
+        "DENIAL": conflicts(scenes, natural, hand, lambda found: bool(found.denials), INFERENCE_WEIGHT),
+        "ANTONYM": conflicts(
+            scenes, natural, hand, lambda found: bool(found.antonyms) and not found.denials, 1.0
+        ),
+        "REPETITION": repetitions(news, scenes, hand, None),
+        "REPETITION_BY_MEANING": repetitions(news, scenes, hand, embed),
+    }
+    TARGET.write_text(_HEAD + "".join(map(_source, models, models.values())), encoding="utf-8")
+
+
+def conflicts(
+    scenes: Sequence[Labelled],
+    natural: Sequence[Labelled],
+    hand: Sequence[Labelled],
+    speaks: Callable[[Overlay], bool],
+    natural_weight: float,
+) -> dict[str, float]:
+    """Return the weights by feature for pairs with one kind of opposition."""
+    rows, gold, weights = [], [], []
+    for pairs, weight in ((scenes, 1.0), (natural, natural_weight), (hand, HAND_WEIGHT)):
+        for pair in pairs:
+            found = overlay(words_of(pair.left), words_of(pair.right))
+            if speaks(found):
+                contrast = strongest_contrast(pair.left, pair.right) is not None
+                rows.append({**conflict_features(found), "contrast": float(contrast)})
+                gold.append(pair.gold == CONFLICT)
+                weights.append(weight)
+    return fitted(rows, gold, weights)
+
+
+def repetitions(
+    news: Sequence[Labelled],
+    scenes: Sequence[Labelled],
+    hand: Sequence[Labelled],
+    embed: Callable[[Sequence[str]], Values] | None,
+) -> dict[str, float]:
+    """Return the weights by feature for pairs that nothing rules out as repetitions."""
+    told = [
+        pair
+        for pair in scenes
+        if pair.gold in (DUPLICATE, CONFLICT) or (pair.gold != UNDECIDED and pair.grade < UNALIKE)
+    ]
+    rows, gold, weights, kept = [], [], [], []
+    for pairs, weight in ((news, 1.0), (told, SICK_WEIGHT), (hand, HAND_WEIGHT)):
+        for pair in pairs:
+            mine, theirs = words_of(pair.left), words_of(pair.right)
+            found = overlay(mine, theirs)
+            if not obstacle(found, mine, theirs):
+                rows.append(duplicate_features(found))
+                gold.append(pair.gold == DUPLICATE)
+                weights.append(weight)
+                kept.append(pair)
+    if embed is not None:
+        left, right = (np.asarray(embed([getattr(p, side) for p in kept])) for side in ("left", "right"))
+        for row, cosine in zip(rows, (left * right).sum(axis=1), strict=True):
+            row["meaning"] = max(float(cosine), 0.0)
+    return fitted(rows, gold, weights)
+
+
+def fitted(
+    rows: Sequence[dict[str, float]], gold: Iterable[bool], weights: Iterable[float]
+) -> dict[str, float]:
+    """Return the weights {feature: log-odds a unit} of an L2-penalised logistic regression, with the bias."""
+    x = np.array([[*row.values(), 1.0] for row in rows])
+    y, w = np.array(list(gold), float), np.array(list(weights))
+    penalty = np.eye(x.shape[1])
+    penalty[-1, -1] = 1e-6
+    beta = np.zeros(x.shape[1])
+    for _ in range(60):
+        p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
+        step = np.linalg.solve(
+            (x * (w * p * (1 - p))[:, None]).T @ x + penalty, x.T @ (w * (p - y)) + penalty @ beta
+        )
+        beta -= step
+        if np.abs(step).max() < 1e-9:
+            break
+    return {name: round(float(value), 3) for name, value in zip([*rows[0], "bias"], beta, strict=True)}
+
+
+def _source(name: str, weights: dict[str, float]) -> str:
+    lines = "".join(f'    "{feature}": {value},\n' for feature, value in weights.items())
+    return f"\n{name}: Final = {{\n{lines}}}\n"
+
+
+if __name__ == "__main__":
+    main()
