@@ -8,6 +8,7 @@ import sys
 import click
 
 from workbench.entry.cli.frame import command, current
+from workbench.entry.terminal import can_show_app
 from workbench.errors import UsageError
 
 
@@ -26,9 +27,10 @@ def app(section: str | None) -> int:
     conflicts, sessions and so on; by default the one that was left. `?` lists the keys of a screen, ctrl+p
     searches all commands.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if reason := can_show_app(os.environ, sys.stdin.isatty(), sys.stdout.isatty()):
         raise UsageError(
-            "the app needs a terminal", hint="`workbench --help` lists the commands that work in pipes."
+            f"the app needs a terminal: {reason}",
+            hint="`workbench --help` lists the commands that work in pipes.",
         )
     return open_app(section or "")
 

@@ -13,6 +13,7 @@ from workbench import __version__
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
 from workbench.entry.cli.output import Output
+from workbench.entry.terminal import can_show_app
 from workbench.errors import ParseError, WorkbenchError
 
 YOUNG_OBJECTS = 70_000
@@ -137,7 +138,7 @@ def cli(context: click.Context) -> int | None:
     """
     if context.invoked_subcommand is not None:
         return None
-    if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") != "dumb":
+    if not can_show_app(os.environ, sys.stdin.isatty(), sys.stdout.isatty()):
         from workbench.entry.cli.app_commands import open_app
 
         return open_app("")
@@ -171,7 +172,7 @@ def run(arguments: list[str]) -> int:
 
 
 def as_command(arguments: list[str]) -> list[str]:
-    """Return the arguments with `--replay` or `--serve-web` before any command as the command of that name."""
+    """Return the arguments with `--replay` or `--serve-web` before any command as that command."""
     valued = False
     for place, argument in enumerate(arguments):
         name, given, value = argument.partition("=")

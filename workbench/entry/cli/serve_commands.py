@@ -28,7 +28,8 @@ from workbench.errors import UsageError
 @click.option(
     "--allow-remote",
     is_flag=True,
-    help="Let other machines in, with a --host they reach. There is no login: who reaches it uses the app as you.",
+    help="Let other machines in, with a --host they reach. There is no login: "
+    "who reaches it uses the app as you.",
 )
 def serve_web(port: int, host: str, allow_remote: bool) -> int:
     """Serve the app to browsers of this machine (also `--serve-web`).
