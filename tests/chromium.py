@@ -18,10 +18,10 @@ PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 REASON = "there is no chromium in the PATH"
 _SECONDS = 90.0
 _UNTIL = """
-new Promise(done => {
-  const look = () => (%s) ? done(true) : requestAnimationFrame(look);
-  look();
-})
+(async () => {
+  while (!(%s)) await new Promise(requestAnimationFrame);
+  return true;
+})()
 """
 
 
@@ -78,6 +78,10 @@ class Page:
         """Wait until an expression is true in the page."""
         answer = await self.call("Runtime.evaluate", expression=_UNTIL % condition, awaitPromise=True)
         assert answer["result"].get("value") is True, answer
+
+    async def grant(self, *permissions: str) -> None:
+        """Let pages do what a person would be asked about."""
+        await self.call("Browser.grantPermissions", permissions=list(permissions))
 
     async def type(self, text: str) -> None:
         """Type letters and digits, as a person does."""

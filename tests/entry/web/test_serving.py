@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -24,10 +26,12 @@ APP = """
 import os
 from textual.app import App
 from textual.widgets import Static
+from workbench.config import ClipboardConfig
+from workbench.entry.clipboard import copy
 
 class Small(App):
     CSS = "Static { background: #225588; color: white; width: 100%; height: 100%; }"
-    BINDINGS = [("x", "exit", "Leave")]
+    BINDINGS = [("x", "exit", "Leave"), ("c", "copy", "Copy")]
     def compose(self):
         yield Static(f"hello {os.environ.get('TMUX', 'browser')} pid={os.getpid()}.", id="greeting")
     def on_key(self, event):
@@ -35,6 +39,9 @@ class Small(App):
     def on_resize(self, event):
         if event.size.width == 100:
             self.query_one("#greeting", Static).update("resized 100")
+    def action_copy(self):
+        copied = copy("copied in é", ClipboardConfig(), os.environ, self._driver.write)
+        self.query_one("#greeting", Static).update(copied.message)
     def action_exit(self):
         self.exit()
 
@@ -232,12 +239,42 @@ def test_the_app_is_started_on_the_project(tmp_path: Path) -> None:
     assert command[4:] == ("--project", str(tmp_path), "app")
 
 
+async def test_the_program_serves_its_own_app(work: Any, tmp_path: Path) -> None:
+    """`workbench --serve-web` tells its URL as JSON, the project's app answers there, Ctrl-C ends both."""
+    work.write("pkg/auth.py", "def login(): pass\n")
+    work.commit("Add login")
+    command = [sys.executable, "-P", "-m", "workbench", "--project", str(work.root), "--serve-web"]
+    process = subprocess.Popen(
+        [*command, "--port", "0", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+    )
+    try:
+        assert process.stdout is not None
+        running = Running(process, json.loads("".join(process.stdout.readline() for _ in range(3)))["url"])
+        async with aiohttp.ClientSession() as session:
+            async with session.get(running.url) as answer:
+                assert answer.status == 200
+                assert work.root.name in await answer.text()
+            async with session.ws_connect(running.websocket) as visit:
+                await seen(visit, "Commands")
+        assert running.stop() == (0, "", "open it in a browser; Ctrl-C ends it\nstopped serving\n")
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @pytest.mark.skipif(PROGRAM is None, reason=REASON)
 async def test_a_browser_shows_the_app(start: Start, tmp_path: Path) -> None:
     """Chromium loads nothing from elsewhere, draws the app, passes on keys, and says when it ended."""
     running = start()
     async with page_of(running.url, tmp_path / "profile") as page:
         await page.until("document.body.classList.contains('-first-byte')")
+        await page.grant("clipboardReadWrite", "clipboardSanitizedWrite")
+        await page.type("c")
+        await page.until("await navigator.clipboard.readText() === 'copied in é'")
         await page.type("x")
         await page.until("document.body.classList.contains('-closed')")
         await page.until("document.querySelector('.ended').checkVisibility()")
