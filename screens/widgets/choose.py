@@ -22,6 +22,7 @@ from textual.widgets.option_list import Option
 
 from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.fields import SafeInput
 from workbench.text.sanitize import visible_line
 
 T = TypeVar("T")
@@ -96,7 +97,7 @@ class Choose(ModalScreen[T | None], Generic[T]):
         dialog = Vertical(classes="dialog")
         dialog.border_title = shown(self._title)
         with dialog:
-            yield Input(placeholder="type to filter", compact=True)
+            yield SafeInput(placeholder="type to filter", compact=True)
             yield ChoiceList(compact=True)
             yield Static(classes="dialog-hint")
 

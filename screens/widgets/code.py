@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import ClassVar, Final
 
-from rich.cells import cell_len
-from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.content import Content
@@ -236,9 +234,9 @@ class CodeView(ScrollView, can_focus=True):
 
 def _cells(line: str) -> int:
     """Return how wide a line is drawn."""
-    wide = len(line) if line.isascii() else cell_len(line[:MAX_LINE])
-    return min(wide, 2 * MAX_LINE) + line.count("\t", 0, MAX_LINE) * (_TAB - 1)
+    wide = min(len(line), MAX_LINE) if line.isascii() else Content(line[:MAX_LINE]).cell_length
+    return wide + line.count("\t", 0, MAX_LINE) * (_TAB - 1)
 
 
 def _strip(content: Content, style: Style) -> Strip:
-    return Strip([Segment(text, one, control) for text, one, control in content.render_segments(style)])
+    return Strip(content.render_segments(style))

@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from screens.safe_text import shown, shown_lines
+from screens.widgets.fields import SafeInput
 from workbench.text.sanitize import visible_line
 
 Validate: TypeAlias = Callable[[str], str]
@@ -140,7 +141,7 @@ class Ask(ModalScreen[str | None]):
             if self._body:
                 with VerticalScroll(classes="dialog-body", can_focus=False):
                     yield Static(shown_lines(self._body))
-            yield Input(
+            yield SafeInput(
                 visible_line(self._value),
                 placeholder=visible_line(self._placeholder),
                 select_on_focus=False,

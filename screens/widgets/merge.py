@@ -23,12 +23,14 @@ from textual.widgets import Static, TextArea
 from screens.safe_text import shown, shown_lines
 from screens.widgets.confirm import Validate
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
+from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible
 from workbench.text.word_diff import line_pieces, word_pieces
 
 Side: TypeAlias = Literal["left", "right", "both"]
 
 _HERE: Final = "reverse"
+_NOTHING: Final = "▏"
 _SIDE_BY_SIDE: Final = 100
 _MOST_WRAPPED: Final = 20_000
 _KEYS: Final = "←/→ take  = both  n/p move  L/R all  e edit  f2 save  esc leave"
@@ -128,7 +130,7 @@ class MergeEditor(ModalScreen[str | None]):
         with Vertical(id="merge-panes"):
             with MergeSide(id="merge-left", classes="merge-side"):
                 yield Static()
-            yield TextArea(text, id="merge-result", soft_wrap=wrap)
+            yield SafeArea(text, id="merge-result", soft_wrap=wrap)
             with MergeSide(id="merge-right", classes="merge-side"):
                 yield Static()
         yield Static(id="merge-error")
@@ -215,34 +217,13 @@ class MergeEditor(ModalScreen[str | None]):
     def _mark(self) -> None:
         for side in ("left", "right"):
             pane = self.query_one(f"#merge-{side}", VerticalScroll)
-            content, line = self._side(side)
-            pane.query_one(Static).update(content)
-            pane.scroll_to(y=max(line - 2, 0), animate=False)
+            pane.query_one(Static).update(_marked(self._parts, side, self._here))
+            pane.scroll_to(y=max(_line(self._parts, side, self._here) - 2, 0), animate=False)
         count = len(self._choices)
         state = "no differences"
         if count:
             state = f"difference {self._here + 1} of {count}: {self._choices[self._here]}"
         self.query_one("#merge-state", Static).update(shown(state))
-
-    def _side(self, side: str) -> tuple[Content, int]:
-        """Return a side with its differences marked, and the line of the current one."""
-        style = LEFT_STYLE if side == "left" else RIGHT_STYLE
-        pieces: list[Content] = []
-        number, line, lines = -1, 0, 0
-        for part in self._parts:
-            text = part.left if side == "left" else part.right
-            number += part.differs
-            here = part.differs and number == self._here
-            if here:
-                line = lines
-            lines += text.count("\n")
-            if not part.differs:
-                pieces.append(shown_lines(text))
-            elif text:
-                pieces.append(shown_lines(text, f"{style} {_HERE}" if here else style))
-            elif here:
-                pieces.append(shown("▏", f"{style} {_HERE}"))
-        return Content("").join(pieces), line
 
 
 class MergeSide(VerticalScroll, inherit_bindings=False):
@@ -262,3 +243,31 @@ def _chosen(part: Part, side: Side) -> str:
     edges = part.left[-1:], part.right[:1]
     apart = not all(edges) or any(edge.isspace() for edge in edges)
     return f"{part.left}{'' if apart else ' '}{part.right}"
+
+
+def _marked(parts: Sequence[Part], side: str, here: int) -> Content:
+    """Return a side with its differences marked, the one of number `here` more than the others."""
+    style = LEFT_STYLE if side == "left" else RIGHT_STYLE
+    pieces: list[Content] = []
+    number = -1
+    for part in parts:
+        text = part.left if side == "left" else part.right
+        number += part.differs
+        if not part.differs:
+            pieces.append(shown_lines(text))
+        elif number == here:
+            pieces.append(shown_lines(text or _NOTHING, f"{style} {_HERE}"))
+        else:
+            pieces.append(shown_lines(text, style))
+    return Content("").join(pieces)
+
+
+def _line(parts: Sequence[Part], side: str, here: int) -> int:
+    """Return the line of a side that a difference begins in, from 0."""
+    number, lines = -1, 0
+    for part in parts:
+        number += part.differs
+        if part.differs and number == here:
+            break
+        lines += (part.left if side == "left" else part.right).count("\n")
+    return lines

@@ -1,0 +1,240 @@
+"""A record edited in place: a row for each field, what was changed, and what is wrong with it.
+
+A field that was changed has a dot before its label, one that is wrong a line below it. What nobody touched
+comes back exactly as it was, even where it could not be shown exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypeAlias
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Select, Static, TextArea
+
+from screens.safe_text import shown
+from screens.widgets.fields import Flag, SafeArea, SafeInput
+from screens.widgets.record_fields import MOST_IN_PLACE, Field, Raw, in_place, parsed, problem, raw_of
+
+ValidateAll: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, str]]
+"""Takes all values, returns what is wrong by field name; asked only when every field alone is right."""
+
+DIRTY: Final = "●"
+WRONG: Final = "!"
+
+
+class FieldForm(VerticalScroll):
+    """Fields one below the other; arrows and tab move between them."""
+
+    DEFAULT_CSS = """
+    FieldForm {
+        height: 1fr;
+        & .field { height: auto; }
+        & .field-row { height: auto; }
+        & .field-label { width: 18; height: 1; }
+        & .field-problem { height: auto; padding-left: 18; display: none; }
+        & .field-problem { color: $text-error; text-style: bold; }
+        & .field.-wrong .field-problem { display: block; }
+        & .field.-wrong .field-label { color: $text-error; text-style: bold; }
+        & .field.-dirty .field-label { text-style: bold; }
+        & .field-help { height: auto; padding-left: 18; color: $text-muted; }
+        & Input, & Select { width: 1fr; }
+        & TextArea { width: 1fr; height: 5; border: none; padding: 0; }
+        & TextArea:focus { border: none; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "app.focus_next", "Next field", show=False, id="form.next", tooltip="The next field"),
+        Binding(
+            "up",
+            "app.focus_previous",
+            "Previous field",
+            show=False,
+            id="form.previous",
+            tooltip="The field before",
+        ),
+    ]
+
+    class Changed(Message):
+        """A field was changed; `dirty` says whether any differs from the record now."""
+
+        def __init__(self, form: FieldForm, name: str, dirty: bool) -> None:
+            super().__init__()
+            self.form = form
+            self.name = name
+            self.dirty = dirty
+
+        @property
+        def control(self) -> FieldForm:
+            """The form."""
+            return self.form
+
+    def __init__(
+        self,
+        fields: Sequence[Field] = (),
+        *,
+        validate: ValidateAll = lambda values: {},
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes, can_focus=False)
+        self._record = tuple(fields)
+        self._check = validate
+
+    def compose(self) -> ComposeResult:
+        """Lay out a row for each field."""
+        for place, field in enumerate(self._record):
+            yield _row(place, field)
+
+    async def load(self, fields: Sequence[Field]) -> None:
+        """Show another record; what was changed in the one before is gone."""
+        self._record = tuple(fields)
+        await self.recompose()
+
+    @property
+    def dirty(self) -> bool:
+        """Whether any value differs from the record's."""
+        return any(self._raw(place) != raw_of(field) for place, field in enumerate(self._record))
+
+    def values(self) -> dict[str, Any]:
+        """Return every field's value by name.
+
+        Raises: ValueError with what is wrong, by field, as it is shown after `validate_all`.
+        """
+        return {field.name: parsed(field, self._raw(place)) for place, field in enumerate(self._record)}
+
+    def changes(self) -> dict[str, Any]:
+        """Return the values that differ from the record's. Raises: ValueError as `values` does."""
+        values = self.values()
+        return {field.name: values[field.name] for field in self._record if values[field.name] != field.value}
+
+    def validate_all(self) -> dict[str, str]:
+        """Show what is wrong with every field and return it by name; focus the first wrong one."""
+        problems = self._problems()
+        if not problems:
+            problems = {name: text for name, text in self._check(self.values()).items() if text}
+        self.show_problems(problems)
+        first = next((place for place, one in enumerate(self._record) if one.name in problems), None)
+        if first is not None:
+            self.query_one(f"#field-{first}").focus()
+        return problems
+
+    def show_problems(self, problems: Mapping[str, str]) -> None:
+        """Show what is wrong by field name, nothing for the others."""
+        for place, field in enumerate(self._record):
+            self._show_problem(place, problems.get(field.name, ""))
+
+    def reset(self) -> None:
+        """Go back to the record's values."""
+        for place, field in enumerate(self._record):
+            _put(self.query_one(f"#field-{place}"), raw_of(field))
+        self.show_problems({})
+
+    def focus_field(self, name: str) -> None:
+        """Focus a field by its name."""
+        place = next(place for place, field in enumerate(self._record) if field.name == name)
+        self.query_one(f"#field-{place}").focus()
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    @on(Select.Changed)
+    @on(Flag.Changed)
+    def _changed(self, event: Input.Changed | TextArea.Changed | Select.Changed | Flag.Changed) -> None:
+        event.stop()
+        widget = event.control
+        if widget is None or widget.id is None:
+            return
+        place = int(widget.id.removeprefix("field-"))
+        field = self._record[place]
+        raw = self._raw(place)
+        dirty = raw != raw_of(field)
+        row = self.query_one(f"#row-{place}")
+        row.set_class(dirty, "-dirty")
+        row.query_one(".field-label", Static).update(_label(field, dirty=dirty))
+        self._show_problem(place, problem(field, raw))
+        self.post_message(self.Changed(self, field.name, self.dirty))
+
+    def _problems(self) -> dict[str, str]:
+        found = {field.name: problem(field, self._raw(place)) for place, field in enumerate(self._record)}
+        return {name: text for name, text in found.items() if text}
+
+    def _show_problem(self, place: int, text: str) -> None:
+        row = self.query_one(f"#row-{place}")
+        row.set_class(bool(text), "-wrong")
+        row.query_one(".field-problem", Static).update(shown(f"{WRONG} {text}" if text else ""))
+
+    def _raw(self, place: int) -> Raw:
+        field = self._record[place]
+        return _held(self.query_one(f"#field-{place}")) if in_place(field) else raw_of(field)
+
+
+def _row(place: int, field: Field) -> Widget:
+    parts: list[Widget] = [
+        Horizontal(
+            Static(_label(field, dirty=False), classes="field-label"),
+            _widget(place, field),
+            classes="field-row",
+        ),
+        Static(classes="field-problem"),
+    ]
+    if field.help:
+        parts.append(Static(shown(field.help), classes="field-help"))
+    return Vertical(*parts, id=f"row-{place}", classes="field")
+
+
+def _widget(place: int, field: Field) -> Widget:
+    name = f"field-{place}"
+    raw = raw_of(field)
+    if not in_place(field):
+        told = f"too long to edit here ({len(str(raw)):,} of {MOST_IN_PLACE:,} characters): use $EDITOR"
+        return Static(shown(told, "italic $text-muted"), id=name)
+    if field.kind == "flag":
+        return Flag(bool(raw), id=name)
+    if field.kind == "long":
+        return SafeArea(str(raw), id=name)
+    if field.kind == "choice":
+        # A value that is no choice any more can be kept.
+        options = list(dict.fromkeys([*field.choices, *([str(field.value)] if field.value else [])]))
+        select: Select[str] = Select(
+            [(shown(option), option) for option in options],
+            value=str(field.value) if field.value else Select.NULL,
+            allow_blank=not field.required,
+            compact=True,
+            id=name,
+        )
+        return select
+    return SafeInput(str(raw), select_on_focus=False, compact=True, id=name)
+
+
+def _held(widget: Widget) -> Raw:
+    if isinstance(widget, Flag):
+        return widget.value
+    if isinstance(widget, Select):
+        return "" if widget.value is Select.NULL else str(widget.value)
+    if isinstance(widget, TextArea):
+        return widget.text
+    assert isinstance(widget, Input)
+    return widget.value
+
+
+def _put(widget: Widget, raw: Raw) -> None:
+    if isinstance(widget, Flag):
+        widget.value = bool(raw)
+    elif isinstance(widget, Select):
+        widget.value = raw or Select.NULL
+    elif isinstance(widget, TextArea):
+        widget.load_text(str(raw))
+    elif isinstance(widget, Input):
+        widget.value = str(raw)
+
+
+def _label(field: Field, *, dirty: bool) -> Content:
+    return shown(f"{DIRTY if dirty else ' '} {field.label}{'*' if field.required else ''}").truncate(
+        17, ellipsis=True
+    )
