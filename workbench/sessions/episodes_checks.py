@@ -42,7 +42,7 @@ def session_id(given: str) -> str:
 
 def task_text(given: str) -> str:
     """Return a task without secrets, cut to what is weighed. Raises UsageError for an empty one."""
-    text = redact(_storable(given)[:MAX_TASK]).strip()
+    text = redact(_storable(given)[:MAX_TASK]).text.strip()
     if not text:
         raise UsageError("the task is empty", hint='Say what is to be done: episode start "fix the login".')
     return text
@@ -50,7 +50,7 @@ def task_text(given: str) -> str:
 
 def remark(given: str) -> str:
     """Return why somebody judges as they do, without secrets."""
-    return redact(_storable(given)[:MAX_TEXT]).strip()
+    return redact(_storable(given)[:MAX_TEXT]).text.strip()
 
 
 def one_of(kind: type[V], given: str, what: str) -> V:
@@ -129,7 +129,7 @@ def _clean(value: Any, room: list[int], depth: int) -> Any:
             hint="Record what matters of it: an event says what happened, not what was read.",
         )
     if isinstance(value, str):
-        return redact(_storable(value))
+        return redact(_storable(value)).text
     if isinstance(value, Mapping):
         return _clean_object(value, room, depth)
     if isinstance(value, list | tuple):

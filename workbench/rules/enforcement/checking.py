@@ -185,7 +185,7 @@ def _short(text: str) -> str:
     """Return a text as one line of an excerpt's length, without secrets."""
     from workbench.text.redact import redact  # most calls break no rule
 
-    line = redact(" ".join(text[:_SHOWN].replace("\0", "…").split()))
+    line = redact(" ".join(text[:_SHOWN].replace("\0", "…").split())).text
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
 
 

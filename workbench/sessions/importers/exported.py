@@ -56,7 +56,7 @@ def exported_lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
 
 def episode(record: Mapping[str, Any], project_id: str) -> dict[str, Any] | str:
     """Return the journal body of an exported episode, or why it is none."""
-    session, task = text(record.get("session_id")), redact(clean_task(text(record.get("task_text"))))
+    session, task = text(record.get("session_id")), redact(clean_task(text(record.get("task_text")))).text
     started = record.get("started_at")
     if not session or len(session) > _MAX_ID or session_commit(session) or not task:
         return "an episode without a session or a task"
@@ -77,7 +77,7 @@ def episode(record: Mapping[str, Any], project_id: str) -> dict[str, Any] | str:
         "reads": [path for name in _list(record.get("reads")) if (path := _path(name))][:_MAX_FILES],
     }
     for name in _NAMES:
-        body[name] = redact(text(record.get(name)))[:500] or None
+        body[name] = redact(text(record.get(name))).text[:500] or None
     for name in _COUNTS:
         value = record.get(name)
         body[name] = value if type(value) is int and 0 <= value < 1 << 53 else None
@@ -110,7 +110,7 @@ def _one_of(value: object, kinds: type[Outcome] | type[QueryType], other: str) -
 
 def _path(value: object) -> str:
     path = relative(f"{_ROOT}/{value}", (_ROOT,)) if isinstance(value, str) else None
-    return path if path is not None and redact(path) == path else ""
+    return path if path is not None and redact(path).text == path else ""
 
 
 def _change(row: object) -> list[Any] | None:

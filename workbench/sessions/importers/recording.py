@@ -59,7 +59,7 @@ def recorded(
     elsewhere = outside = empty = 0
     context = ""
     for task in tasks:
-        text = redact(clean_task(task.text))[:MAX_TEXT].strip()
+        text = redact(clean_task(task.text)).text[:MAX_TEXT].strip()
         bare = _BARE.fullmatch(text) is not None
         shown = f"{text}\n\n{context}" if bare and context else text
         if text and not bare:
@@ -103,7 +103,7 @@ def _body(
         "reads": reads,
         "token_used": task.tokens or None,
         "source": source,
-        "parent_session": redact(_printable(task.session))[:_SESSION] or None,
+        "parent_session": redact(_printable(task.session)).text[:_SESSION] or None,
         "prompt_index": task.index,
         "outcome_evidence": evidence or None,
     }
@@ -139,7 +139,7 @@ def _own(path: str, roots: Sequence[str]) -> str | None:
     if roots and not path.startswith("/") and path[1:2] != ":":
         path = f"{roots[0]}/{path}"  # the session does not tell where it worked
     found = relative(path, roots)
-    return found if found is not None and redact(found) == found else None
+    return found if found is not None and redact(found).text == found else None
 
 
 def judged(task: Task, *, edited: bool) -> tuple[Outcome, str]:
