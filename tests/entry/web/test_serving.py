@@ -203,6 +203,24 @@ async def test_ctrl_c_ends_open_visits(start: Start) -> None:
     assert ended(pid)
 
 
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system tells nobody of a process's end")
+async def test_an_app_does_not_outlive_a_killed_server(start: Start) -> None:
+    """Without anyone to show itself to it ends by itself."""
+    running = start()
+    async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
+        pid = int(re.findall(r"pid=(\d+)\.", await seen(visit, "pid="))[0])
+        app = os.pidfd_open(pid)
+        try:
+            running.process.kill()
+            gone = asyncio.Event()
+            asyncio.get_running_loop().add_reader(app, gone.set)
+            async with asyncio.timeout(60):
+                await gone.wait()
+        finally:
+            asyncio.get_running_loop().remove_reader(app)
+            os.close(app)
+
+
 @pytest.mark.parametrize(
     "headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
 )

@@ -33,6 +33,7 @@ _QUIT_SECONDS = 5.0  # an app that was asked to quit is ended after that
 _LARGEST = 1000  # columns or lines
 # A multiplexer, a display or an SSH session around the server says nothing about the browser.
 _NOT_INHERITED = ("TMUX", "TMUX_PANE", "STY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+_DRIVER = "workbench.entry.web.web_driver:LeashedDriver"  # named, not imported: it is the app's
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -195,6 +196,7 @@ class AppProcess(AppService):
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         environment = self._build_environment(width=width, height=height)
+        environment["TEXTUAL_DRIVER"] = _DRIVER
         for name in _NOT_INHERITED:
             environment.pop(name, None)
         process = await asyncio.create_subprocess_exec(
