@@ -42,7 +42,8 @@ class JournalEntry:
     """A record as the journal holds it.
 
     `key` tells one iteration from another, however often it is told; `digest` is of what was told, so that
-    telling it again adds nothing. `fingerprint` is of the raw output, taken before anything was extracted.
+    telling it again adds nothing; `extent` is how much that was. `fingerprint` is of the raw output, taken
+    before anything was extracted.
     """
 
     version: int
@@ -51,6 +52,7 @@ class JournalEntry:
     digest: str = ""
     fingerprint: str = ""
     source: str = ""
+    extent: int = 0
 
     def __post_init__(self) -> None:
         if self.version != VERSION:

@@ -156,13 +156,16 @@ class ResultEvent:
 class RawIterationOutput:
     """What was seen of one iteration, in order, each text cut to a bound.
 
-    `texts` are the agent's own words. `result` is None if the stream ended before the run did; `stopped`
+    `anchor` is an id that only this iteration has, `place` which one of its session it is. `texts` are the
+    agent's own words. `result` is None if the stream ended before the run did; `stopped`
     then says why, as far as it is known (`interrupted`, `terminated`, `truncated`, or empty). `limited` says
-    that the provider refused for reasons of rate or quota. `started_at` and `ended_at` are ISO 8601 or empty.
+    that the provider refused for reasons of rate or quota. `started_at` and `ended_at` are ISO 8601 or empty,
+    `elapsed_ms` is what somebody who listened measured.
     """
 
     source: str = ""
     session: str = ""
+    anchor: str = ""
     place: int = 0
     cwd: str = ""
     branch: str = ""
@@ -174,6 +177,7 @@ class RawIterationOutput:
     tokens: int | None = None
     started_at: str = ""
     ended_at: str = ""
+    elapsed_ms: int | None = None
     stopped: str = ""
     limited: bool = False
     api_error: str = ""
@@ -185,7 +189,7 @@ class ExtractionResult:
     """What was found in an iteration's output: the bridge to its record [ralph].
 
     `dropped` counts what was left out and why: paths outside of the project, errors beyond the bound.
-    `redacted` counts the texts that held a secret.
+    `redacted` counts the secrets taken out, by kind.
     """
 
     outcome: IterationOutcome
@@ -198,7 +202,7 @@ class ExtractionResult:
     model_tier: ModelTier = ModelTier.HAIKU
     model: str = ""
     dropped: Mapping[str, int] = field(default_factory=dict)
-    redacted: int = 0
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")

@@ -40,7 +40,7 @@ def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[Re
     while raw := handle.readline(WHOLE):
         number += 1
         if len(raw) == WHOLE and not raw.endswith(b"\n"):
-            trimmer = _Trimmer()
+            trimmer = Trimmer()
             while raw and trimmer.take(raw) and not raw.endswith(b"\n"):
                 raw = handle.readline(_CHUNK)
             while raw and not raw.endswith(b"\n"):
@@ -56,7 +56,7 @@ def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[Re
             yield decode_record(number, text)
 
 
-class _Trimmer:
+class Trimmer:
     """Takes a line piece by piece and keeps it with its long texts cut."""
 
     __slots__ = ("_carried", "_cut", "_held", "_inside", "dropped", "full", "kept", "seen")

@@ -1,0 +1,152 @@
+"""Iterations recorded: numbered, compared with what the feature's journal holds, appended, learned from.
+
+Telling an iteration twice adds nothing; telling more of it than before takes the place of what was told.
+Numbers are given under a lock, so that collectors of one feature at once each keep their record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from workbench.entry.memory_place import MemoryPlace
+from workbench.memory.iterations import Digested, Task, digested, is_stagnant, journal_entry
+from workbench.memory.journal import GENERAL, KIND, JournalEntry, body_of, feature_name, feature_stream
+from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput
+
+_TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD", ""})
+
+Learn = Callable[[IterationRecord, ExtractionResult], Sequence[Any]]
+
+
+class Novelty(StrEnum):
+    """What a telling of an iteration was to the journal."""
+
+    ADDED = "added"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An iteration in the journal, and whether its feature has come to a standstill with it."""
+
+    entry: JournalEntry
+    novelty: Novelty
+    extraction: ExtractionResult
+    stagnant: bool = False
+    learned: int = 0
+
+
+@dataclass(slots=True)
+class Summary:
+    """What was recorded, in numbers."""
+
+    novelty: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    errors: int = 0
+    decisions: int = 0
+    files: int = 0
+    learned: int = 0
+    stagnant: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str] = field(default_factory=Counter)
+
+    def add(self, kept: Iterable[Kept]) -> None:
+        """Take in what was kept."""
+        for one in kept:
+            record = one.entry.record
+            self.novelty[str(one.novelty)] += 1
+            if one.novelty is Novelty.UNCHANGED:
+                continue
+            self.outcomes[str(record.outcome)] += 1
+            self.features[record.feature] += 1
+            self.errors += len(record.errors)
+            self.decisions += len(record.decisions)
+            self.files += len(record.files_touched)
+            self.learned += one.learned
+            self.stagnant += one.stagnant
+            self.dropped.update(one.extraction.dropped)
+            self.redacted.update(one.extraction.redacted)
+
+
+def feature_of(given: str, *branches: str) -> str:
+    """Return the feature as given, else the first branch that is no trunk, else the general one."""
+    for name in (given, *(branch for branch in branches if branch not in _TRUNKS)):
+        if name.strip():
+            return feature_name(name)
+    return GENERAL
+
+
+def digest_of(place: MemoryPlace, raw: RawIterationOutput) -> Digested:
+    """Take an iteration's fingerprint, then extract what it tells, with paths from the project's root.
+
+    The directory that the run was in counts as the project, too, unless it is one that holds everything.
+    """
+    roots = [str(place.root), str(place.root.resolve())]
+    if raw.cwd.count("/") > 2 or raw.cwd.count("\\") > 2:
+        roots.append(raw.cwd)
+    return digested(raw, tuple(dict.fromkeys(roots)))
+
+
+def record(
+    place: MemoryPlace, found: Sequence[Digested], task: Task, *, by: str, learn: Learn | None = None
+) -> list[Kept]:
+    """Append the iterations of a feature that are new or told further. Raises: StoreError, StoreBusy.
+
+    What is learned from them is the business of `learn`, called once each entry is in the journal.
+    """
+    stream = feature_stream(task.feature)
+    now = datetime.fromtimestamp(place.clock.now(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    kept: list[Kept] = []
+    with place.numbering():
+        journal = place.read(stream)
+        known = {entry.key: entry for entry in journal.entries if entry.key}
+        prints = [entry.fingerprint for entry in journal.entries]
+        number = journal.next_number
+        bodies: list[dict[str, Any]] = []
+        for one in found:
+            entry = journal_entry(one, task, number, now)
+            before = known.get(entry.key)
+            if before is not None and (before.digest == entry.digest or before.extent > entry.extent):
+                kept.append(Kept(before, Novelty.UNCHANGED, one.extraction))
+                continue
+            if before is not None:
+                entry = _further(entry, before)
+            else:
+                number += 1
+                prints.append(entry.fingerprint)
+            known[entry.key] = entry
+            novelty = Novelty.ADDED if before is None else Novelty.UPDATED
+            kept.append(Kept(entry, novelty, one.extraction, is_stagnant(prints)))
+            bodies.append(body_of(entry))
+        if bodies:
+            place.journal.append(stream, KIND, bodies, by=by)
+    if learn is None:
+        return kept
+    return [
+        replace(one, learned=len(learn(one.entry.record, one.extraction)))
+        if one.novelty is not Novelty.UNCHANGED
+        else one
+        for one in kept
+    ]
+
+
+def _further(entry: JournalEntry, before: JournalEntry) -> JournalEntry:
+    """Return a telling that goes on with an earlier one: what a person said of that one holds."""
+    told, first = entry.record, before.record
+    return replace(
+        entry,
+        record=replace(
+            told,
+            iteration_number=first.iteration_number,
+            task_id=told.task_id or first.task_id,
+            task_title=told.task_title or first.task_title,
+            discipline=told.discipline or first.discipline,
+        ),
+    )

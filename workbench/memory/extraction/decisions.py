@@ -1,0 +1,110 @@
+"""What an agent decided, in the sentences in which it says so: "I'll use X because Y", "chose X over Y".
+
+A decision picks one of several ways. What the agent is merely about to do ("I'll run the tests"), a question,
+a proposal and what stands in code are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from workbench.records.iterations import DecisionEntry
+
+MAX_SENTENCE: Final = 600  # characters
+_SHORTEST = 12
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_SENTENCE = re.compile(r"[^\n]+")
+_SPLIT = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[A-Z\"'`*(])")
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+")
+_MARKS = re.compile(r"\*\*|__|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)")
+
+_WHO = r"\b(?:I|we)(?:'ve| have|'m| am|'re| are|'ll| will|'d)?"
+_ADVERB = r"(?: (?:also|then|finally|ultimately|therefore|deliberately|instead|intentionally|just|now))?"
+_CHOSEN = re.compile(
+    rf"{_WHO}{_ADVERB} (?:decided (?:to|on|against|not to|that)|cho(?:se|sen|osing)|opt(?:ed|ing) (?:for|to)|"
+    r"settled on|picked|went with|going (?:to go )?with|go with|stick(?:ing)? with|opt for|"
+    r"switched (?:\S+ ){0,4}(?:from|to)|keep using)\b"
+    r"|^(?:design )?decision:"
+    r"|^the decision (?:is|was)\b"
+    r"|^(?:decided|chose|opted|settled) (?:to|for|on|against)\b"
+    r"|^(?:let's|let me|going to) (?:go with|stick with|opt for)\b"
+    r"|\bcho(?:se|osing) \S+(?: \S+){0,5} over\b"
+    r"|^switched \S+(?: \S+){0,4} from \S+(?: \S+){0,3} to\b",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    rf"(?:{_WHO}{_ADVERB} (?:going to |not )?|^(?:let's |let me )?)"
+    r"(?:us(?:e|ed|ing)|keep|kept|put|make|made|implement(?:ed)?|stor(?:e|ed)|replaced?|add(?:ed)?|moved?|"
+    r"write|wrote|avoid(?:ed)?|prefer(?:red)?|rely|relied|treat(?:ed)?|return(?:ed)?|leave|left|do|call(?:ed)?|set|run|"
+    r"read|pass(?:ed)?|test(?:ed)?|fix(?:ed)?|chang(?:e|ed))\b"
+    r".{2,240}?\b(?:instead of|rather than|in favou?r of)\b",
+    re.IGNORECASE,
+)
+_BECAUSE = re.compile(
+    rf"(?:{_WHO}{_ADVERB} (?:going to |not )?|^(?:let's |let me )?)"
+    r"(?:us(?:e|ed|ing)|keep|kept|avoid(?:ed)?|prefer(?:red)?|rely|relied|leave|left|skip(?:ped)?)\b"
+    r".{2,240}?\b(?:because|since|so that|to avoid|as it)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"[,;:(–—-]*\s*\b(because(?: of)?|since(?! v?\d)|so that|due to|in order to|to avoid|"
+    r"as (?:it|this|that|they|the)\b(?= \w+)|which (?:avoids|keeps|makes|means|lets|allows|is))\s+",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\?\s*$"
+    r"|^(?:if|should|would|could|do|does|can|shall|unless|whether|when|maybe|perhaps|alternatively|option|"
+    r"error|warning)\b"
+    r"|\b(?:you (?:could|can|may|might|should|decided|chose|want)|would you|if you|do you|let me know|"
+    r"could (?:also )?(?:use|be)|(?:I|we) (?:could|might|should))\b",
+    re.IGNORECASE,
+)
+
+
+def find_decisions(texts: Iterable[str]) -> Iterator[DecisionEntry]:
+    """Yield the decisions in an agent's own words, each once, in their order; lengths are not bounded."""
+    seen: set[str] = set()
+    for text in texts:
+        for sentence in sentences(text):
+            if not is_decision(sentence):
+                continue
+            key = re.sub(r"\W+", " ", sentence).casefold().strip()
+            if key not in seen:
+                seen.add(key)
+                yield with_reason(sentence)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text in Markdown, without its code blocks, bullets and emphasis."""
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("\n", text)
+    for line in _SENTENCE.findall(text):
+        if line.lstrip().startswith("|") or len(line) > 20_000:
+            continue
+        line = _MARKS.sub("", _BULLET.sub("", line)).strip()
+        for sentence in _SPLIT.split(line):
+            if _SHORTEST <= len(sentence) <= MAX_SENTENCE:
+                yield sentence.strip()
+
+
+def is_decision(sentence: str) -> bool:
+    """Whether a sentence says that one of several ways was chosen."""
+    if _NOT.search(sentence):
+        return False
+    return any(pattern.search(sentence) for pattern in (_CHOSEN, _INSTEAD, _BECAUSE))
+
+
+def with_reason(sentence: str) -> DecisionEntry:
+    """Split a decision from its reason, where it gives one in the same sentence."""
+    reason = _REASON.search(sentence, _SHORTEST)
+    if reason is None:
+        return DecisionEntry(sentence.rstrip(" .;:"))
+    because = reason[1].casefold().startswith(("because", "since", "due"))
+    why = sentence[reason.end() if because else reason.start(1) :].strip().rstrip(".;:)")
+    told = sentence[: reason.start()].rstrip(" ,;:(–—-")
+    if len(told) < _SHORTEST or len(why) < 4:
+        return DecisionEntry(sentence.rstrip(" .;:"))
+    return DecisionEntry(told, why)

@@ -1,0 +1,93 @@
+"""The errors in the output of an iteration's tools, whatever tool printed them: each told once, in order.
+
+Which text is looked at matters more than how: a file that is read or searched is full of errors that nobody
+made, so only what programs printed and what calls answered that failed is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from workbench.memory.extraction import compiled, javascript, located, python
+from workbench.memory.extraction.found import Found, plain
+from workbench.memory.extraction.shell import failure, shell_errors
+from workbench.records.iterations import ToolUseEvent
+from workbench.rules.enforcement.wrappers import program_name
+from workbench.sessions.importers.touched import shell_commands
+from workbench.sessions.importers.transcripts import ToolUse
+
+MAX_SEEN: Final = 400
+"""Errors of one output that are looked at: a broken build tells thousands."""
+
+PARSERS = tuple(chain(python.PARSERS, javascript.PARSERS, compiled.PARSERS, located.PARSERS))
+
+_READERS = frozenset(
+    "cat head tail less more bat batcat nl sed awk gawk grep egrep fgrep rg ag ack find fd ls tree wc jq yq "
+    "echo printf diff cut sort uniq column stat file cd pwd true export which type strings xxd od hexdump "
+    "tac tee tr xargs".split()
+)
+_GIT_READERS = frozenset("show log diff blame grep status branch cat-file ls-files rev-parse stash".split())
+_REMOTE_READERS = frozenset("view list diff api logs log search describe get".split())
+
+
+def find_errors(text: str) -> list[Found]:
+    """Return the errors that a text holds in a format some tool prints, in its order, none inside another."""
+    text = plain(text)
+    taken: list[Found] = []
+    for parser in PARSERS:
+        if not any(trigger in text for trigger in parser.triggers):
+            continue
+        spans = [(one.start, one.end) for one in taken]
+        for found in parser.find(text):
+            if not any(start <= found.start < end for start, end in spans):
+                taken.append(found)
+            if len(taken) >= MAX_SEEN:
+                return _ordered(taken)
+    return _ordered(taken)
+
+
+def _ordered(found: Sequence[Found]) -> list[Found]:
+    kept = {(one.message, one.places[:1]): one for one in sorted(found, key=lambda one: -one.start)}
+    return sorted(kept.values(), key=lambda one: (one.start, one.message))
+
+
+def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[Found]:
+    """Yield the errors that a call's answer tells."""
+    if not use.result:
+        return
+    if use.rejected:
+        found = failure(use.result, rejected=True)
+        if found is not None:
+            yield found
+        return
+    if not use.failed and only_reads(use, cwd):
+        return
+    errors = find_errors(use.result)
+    if not errors and use.failed:
+        text = plain(use.result)
+        errors = list(shell_errors(text))[:5]
+        last = None if errors else failure(text, rejected=False)
+        errors = errors if last is None else [last]
+    yield from errors
+
+
+def only_reads(use: ToolUseEvent, cwd: str = "") -> bool:
+    """Whether a call's answer is what stands somewhere, and not what a program that ran has to say."""
+    call = ToolUse(use.id, use.name, use.input, "", "", cwd, "")
+    commands, _ = shell_commands(call)
+    if not commands:
+        return True
+    return all(_reads(command.words) for command in commands)
+
+
+def _reads(words: Sequence[str]) -> bool:
+    if not words:
+        return True
+    name = program_name(words[0])
+    if name == "git":
+        return next((word for word in words[1:] if not word.startswith("-")), "") in _GIT_READERS
+    if name in ("gh", "kubectl", "docker", "glab"):
+        return any(word in _REMOTE_READERS for word in words[1:4])
+    return name in _READERS

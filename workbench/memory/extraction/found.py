@@ -1,0 +1,85 @@
+"""What a parser of one tool's format finds, and the regular expressions they share.
+
+All parsers take a text without escape sequences and give errors with the places they name, the likeliest
+first. They ask for evidence of a format, not for words such as "error" in prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from workbench.records.iterations import ErrorType
+
+MAX_MESSAGE = 1_000  # characters of a message before secrets are taken out and it is cut
+
+Place = tuple[str, int]
+"""A path as it was printed, and a line, 1-based, 0 where none was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An error. `start` and `end` are where it stands in the text, so that it is told once."""
+
+    message: str
+    type: ErrorType
+    start: int
+    end: int
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """A format: words of which one must be in the text, and what finds its errors."""
+
+    name: str
+    triggers: tuple[str, ...]
+    find: Callable[[str], Iterator[Found]]
+
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>])")
+_FOREIGN = re.compile(
+    r"(?:^|[/\\])(?:site-packages|dist-packages|node_modules|\.cargo|rustc|\.rustup|\.venv|venv|\.tox|"
+    r"python\d[\d.]*|pkg[/\\]mod|go[/\\]src|\.gradle|\.m2)[/\\]|"
+    r"^node:|^internal/|^<|^/usr/(?:lib|include|local)/|^webpack"
+)
+
+
+def plain(text: str) -> str:
+    """Return a text without escape sequences, with line feeds for line ends of any kind."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
+
+
+def foreign(path: str) -> bool:
+    """Whether a path is a library's or the language's own."""
+    return _FOREIGN.search(path) is not None
+
+
+def own_first(places: list[Place]) -> tuple[Place, ...]:
+    """Return the places with those of libraries last, otherwise in their order, at most eight."""
+    return tuple(sorted(dict.fromkeys(places), key=lambda place: foreign(place[0]))[:8])
+
+
+def line_after(text: str, at: int) -> tuple[str, int]:
+    """Return the line that begins at a place, and where the next one begins."""
+    end = text.find("\n", at)
+    return (text[at:], len(text)) if end < 0 else (text[at:end], end + 1)
+
+
+def lines_from(text: str, at: int, most: int) -> Iterator[tuple[str, int]]:
+    """Yield at most `most` lines from a place, each with the place where the next one begins."""
+    for _ in range(most):
+        if at >= len(text):
+            return
+        line, at = line_after(text, at)
+        yield line, at
+
+
+def message_of(*parts: str) -> str:
+    """Return the parts that are not empty, joined by colons, bounded."""
+    return ": ".join(part.strip() for part in parts if part and part.strip())[:MAX_MESSAGE]

@@ -1,0 +1,133 @@
+"""The iterations of a file: output of `claude -p`, a transcript of Claude Code, or a rollout of Codex.
+
+The readers of `sessions` say what the records mean; here they become raw iterations, one after another, so
+that a file of any size takes the memory of its largest iteration.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO
+
+from workbench.memory.collecting import Assembler, Gathering, Seen
+from workbench.records.iterations import RawIterationOutput
+from workbench.sessions.importers import claude_code, codex, stream_json
+from workbench.sessions.importers.detect import format_of
+from workbench.sessions.importers.moments import Interrupted, Prompt, Setting, Unknown, Usage
+from workbench.sessions.importers.transcripts import Record, ToolResult, ToolUse, Unreadable, mapping, text
+from workbench.sessions.importers.trimming import read_trimmed
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is known of a file while it is read. `source` is empty for what nobody known wrote."""
+
+    source: str = ""
+    seen: Seen = field(default_factory=Seen)
+    bytes_cut: int = 0
+
+
+def read_iterations(handle: IO[bytes], reading: Reading) -> Iterator[RawIterationOutput]:
+    """Yield the iterations of a file as they end; `reading` tells what else was in it. Raises: OSError."""
+    cuts: list[int] = []
+    found, records = format_of(read_trimmed(handle, cuts))
+    if found is None or found.source not in _READERS:
+        return
+    reading.source = found.source
+    yield from _READERS[found.source](records, reading)
+    reading.bytes_cut = sum(cuts)
+
+
+def _claude(records: Iterator[Record | Unreadable], reading: Reading) -> Iterator[RawIterationOutput]:
+    assembler = Assembler()
+    reading.seen = assembler.seen
+    for record in records:
+        ended = assembler.take(record)
+        if ended is not None:
+            yield ended
+    last = assembler.finish()
+    if last is not None:
+        yield last
+
+
+class _Tap:
+    """Looks at records on their way to a reader that passes over the agent's words and model."""
+
+    def __init__(self, records: Iterator[Record | Unreadable], seen: Seen) -> None:
+        self.records = records
+        self.seen = seen
+        self.words: list[str] = []
+        self.model = ""
+        self.branch = ""
+        self.when = ""
+
+    def __iter__(self) -> Iterator[Record | Unreadable]:
+        for record in self.records:
+            self.seen.lines += 1
+            if isinstance(record, Record):
+                value = record.value
+                payload = mapping(value.get("payload")) or value
+                self.when = text(value.get("timestamp"))
+                if payload.get("type") == "message" and payload.get("role") == "assistant":
+                    self.words += _parts(payload.get("content"))
+                elif value.get("type") == "turn_context":
+                    self.model = text(payload.get("model")) or self.model
+                elif value.get("type") == "session_meta":
+                    self.branch = text(mapping(payload.get("git")).get("branch"))
+            yield record
+
+
+def _codex(records: Iterator[Record | Unreadable], reading: Reading) -> Iterator[RawIterationOutput]:
+    tap = _Tap(records, reading.seen)
+    session, cwd = "", ""
+    places: Counter[str] = Counter()
+    now: Gathering | None = None
+
+    def gathering() -> Gathering:
+        started = Gathering(codex.SOURCE, session, places[session])
+        places[session] += 1
+        return started
+
+    for moment in codex.moments(tap):
+        if isinstance(moment, (Unreadable, Unknown)):
+            reading.seen.count(moment.reason)
+            continue
+        reading.seen.events += 1
+        if isinstance(moment, Setting):
+            session, cwd = moment.session or session, moment.cwd or cwd
+            continue
+        if isinstance(moment, Prompt) and now is not None and not now.empty:
+            yield now.finish()
+            now = None
+        now = now or gathering()
+        now.tell(
+            cwd=now.raw.cwd or cwd, branch=now.raw.branch or tap.branch, model=tap.model or now.raw.model
+        )
+        now.at(tap.when)
+        for words in tap.words:
+            now.say(words)
+        tap.words.clear()
+        match moment:
+            case Prompt():
+                now.tell(prompt=now.raw.prompt or moment.text)
+            case ToolUse():
+                now.use(moment)
+            case ToolResult():
+                now.answer(moment)
+            case Usage():
+                now.spend(moment)
+            case Interrupted():
+                now.tell(stopped="interrupted")
+    if now is not None and not now.empty:
+        yield now.finish()
+
+
+def _parts(content: object) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [text(mapping(part).get("text")) for part in content] if isinstance(content, list) else []
+
+
+_READERS = {stream_json.SOURCE: _claude, claude_code.SOURCE: _claude, codex.SOURCE: _codex}
