@@ -10,7 +10,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 
 
-class CursorView(ScrollView, can_focus=True):
+class CursorView(ScrollView, can_focus=True, inherit_bindings=False):
     """A scrolling view whose first line stays, with a cursor on one of the `count` lines below it."""
 
     ALLOW_SELECT = False

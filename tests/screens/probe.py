@@ -42,14 +42,17 @@ async def probe() -> AsyncIterator[Gaps]:
     loop: Any = asyncio.get_running_loop()
     gaps = Gaps()
     turn = loop._run_once
+    measuring = True
 
     def timed() -> None:
         start = time.thread_time()
         turn()
-        gaps.seconds.append(time.thread_time() - start)
+        if measuring:
+            gaps.seconds.append(time.thread_time() - start)
 
     with patch.object(loop, "_run_once", timed):
         await asyncio.sleep(0)
         yield gaps
-        # The tick that is going on counts once it ends.
+        # The tick that is going on counts once it ends, the one after it does not.
         await asyncio.sleep(0)
+        measuring = False
