@@ -1,8 +1,9 @@
 """How well two texts are judged unique, duplicate or conflict, beside the specification's own rule.
 
-`python -m bench.dedup DATA [--sick FILE] [--mrpc FILE]` prints precision, recall and F1 with bootstrap intervals
-on halves that nothing was fitted on, contradictions that would be merged, times, and a scan of 100,000 texts.
-The floor is [ralph]'s `check_deduplication`: a word Jaccard above 0.7, a conflict if one side has a negation.
+`python -m bench.dedup DATA [--sick FILE] [--mrpc FILE]` prints precision, recall and F1 with bootstrap
+intervals on halves that nothing was fitted on, contradictions that would be merged, times, and a scan of
+100,000 texts. The floor is [ralph]'s `check_deduplication`: a word Jaccard above 0.7, a conflict if one side
+has a negation.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ SCANNED: Final = 100_000
 _WORD = re.compile(r"[a-z0-9']+")
 _NEGATIONS = frozenset(
     """
-    not no never none nothing nobody neither nor without avoid don't doesn't didn't isn't aren't wasn't weren't
-    can't cannot won't shouldn't mustn't couldn't wouldn't hasn't haven't hadn't
+    not no never none nothing nobody neither nor without avoid don't doesn't didn't isn't aren't wasn't
+    weren't can't cannot won't shouldn't mustn't couldn't wouldn't hasn't haven't hadn't
     """.split()
 )
 

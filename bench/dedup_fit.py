@@ -1,4 +1,4 @@
-"""Fit the weights of deduplication and write them as a module: `python -m bench.dedup_fit DATA --sick F --mrpc F`.
+"""Fit the weights of deduplication: `python -m bench.dedup_fit DATA --sick FILE --mrpc FILE` writes a module.
 
 Four logistic regressions with an L2 penalty, solved by Newton's method: denials and antonyms (on SICK's
 training split, the fit half of the inference pairs and of the hand-written ones), repetitions with and

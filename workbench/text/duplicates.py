@@ -68,24 +68,32 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     return len(first & second) / union if union else 0.0
 
 
-def similar_pairs(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+def similar_pairs(
+    sets: Sequence[frozenset[str]], bands: int = BANDS, rows: int = ROWS
+) -> Iterator[tuple[int, int]]:
     """Yield candidates (first < second) for similar term sets, each at least once. Empty sets have none."""
     import numpy as np
-    from rensa import RMinHash
 
     filled = [at for at, terms in enumerate(sets) if terms]
     if len(filled) < 2:
         return
-    tokens = [sorted(sets[at]) for at in filled]
-    matrix = RMinHash.digest_matrix_from_token_sets(tokens, BANDS * ROWS, _SEED)
-    rows = np.asarray(matrix.to_rows(), dtype=np.uint64)
     places = np.asarray(filled)
-    for band in range(BANDS):
-        part = np.ascontiguousarray(rows[:, band * ROWS : (band + 1) * ROWS])
-        keys = np.zeros(len(part), np.uint64)
-        for column in range(ROWS):
-            keys = keys * np.uint64(0x9E3779B97F4A7C15) + part[:, column] + np.uint64(1)
+    for keys in band_keys([sets[at] for at in filled], bands, rows).T:
         yield from pairs_of_buckets(keys, places)
+
+
+def band_keys(sets: Sequence[frozenset[str]], bands: int, rows: int) -> UInt64:
+    """Return uint64 [n, bands] for term sets that are not empty: equal keys mean agreement in a band."""
+    import numpy as np
+    from rensa import RMinHash
+
+    tokens = [sorted(terms) for terms in sets]
+    matrix = RMinHash.digest_matrix_from_token_sets(tokens, bands * rows, _SEED)
+    values = np.asarray(matrix.to_rows(), dtype=np.uint64).reshape(len(sets), bands, rows)
+    keys = np.zeros((len(sets), bands), np.uint64)
+    for column in range(rows):
+        keys = keys * np.uint64(0x9E3779B97F4A7C15) + values[:, :, column] + np.uint64(1)
+    return keys
 
 
 def pairs_of_buckets(keys: UInt64, places: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

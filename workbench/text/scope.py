@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from workbench.text.everyday import meaning
@@ -33,7 +34,9 @@ _PERMISSION: Final = frozenset("allowed permitted acceptable ok okay fine tolera
 _WHOLE: Final = frozenset("nobody none nothing neither no".split())
 _LOCAL: Final = frozenset("with have has had having in of at on".split())
 _PLACES: Final = frozenset(
-    "in into out on onto off up down over under above below behind front near before after inside outside".split()
+    """
+    in into out on onto off up down over under above below behind front near before after inside outside
+    """.split()
 )
 _QUANTIFIERS: Final = frozenset("all every each both many few most several".split())
 _PERMITTING: Final = frozenset("allow allows allowed permit permits permitted deny denies denied".split())
@@ -51,8 +54,9 @@ _SKIPPED: Final = frozenset(
 class Word:
     """A word that carries meaning: `term` is what it is aligned by.
 
-    `kind` is word, place, number, modal or name. A `name` is code, a path, a flag or a tool: only an equal one is the same. `head` marks the first word
-    that a denial reaches, `denied` every word in its scope, `depth` how many words the nearest head is before it.
+    `kind` is word, place, number, modal or name. A name is code, a path, a flag or a tool: only an equal one
+    is the same. `head` marks the first word that a denial reaches, `denied` every word in its
+    scope, `depth` how many words before it the nearest head stands.
     """
 
     text: str
@@ -110,7 +114,7 @@ def _segments(text: str) -> list[str]:
 def _segment(text: str) -> list[Word]:
     tokens = merged(tokens_of(text))
     plain = [token.text if token.kind in ("word", "english") else "" for token in tokens]
-    commas = [bool(_COMMA.search(text[a.end : b.start])) for a, b in zip(tokens, tokens[1:], strict=False)]
+    commas = [bool(_COMMA.search(text[a.end : b.start])) for a, b in pairwise(tokens)]
     flips = [0] * len(tokens)
     heads: set[int] = set()
     deny = _live(plain)

@@ -1,8 +1,9 @@
 """Two sentences laid over each other: which word of one stands for which of the other, and how.
 
-Words are the same (equal or synonyms), one is a kind of the other, or they oppose each other (antonyms, "un-",
-"in-", "non-"). Pairs are taken one to one, the surest first, nearest places first. What remains is what only
-one of them says (monolingual alignment after Sultan, Bethard and Sumner 2014, reduced to word evidence).
+Words are the same (equal or synonyms), one is a kind of the other, or they oppose each other (antonyms,
+"un-", "in-", "non-"). Pairs are taken one to one, the surest first, nearest places first. What
+remains is what only one of them says (monolingual alignment after Sultan, Bethard and Sumner 2014, reduced to
+word evidence).
 """
 
 from __future__ import annotations

@@ -1,16 +1,24 @@
-"""Which of many texts are worth comparing with one: a few, never all.
+"""Which of many texts a new one repeats or contradicts, without comparing it with all of them.
 
-Texts that share MinHash bands of their terms, texts that share their rarest terms, and neighbours among
-vectors. A text is added in a fraction of a millisecond, so a collection can grow by one.
+Candidates share a MinHash band of their terms (opposites and tools of one job count as equal, denials do not
+count at all), or a rare term, or are neighbours among vectors. The likeliest of them are judged. A
+contradiction is preferred to a repetition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
-from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge
+from workbench.memory.deduplication.bands import Bands
+from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge, words_of
+from workbench.text.clauses import MAX_CHARS
+from workbench.text.duplicates import normal_text
+from workbench.text.everyday import opposites_of
+from workbench.text.opposites import CHOICES, choices_of
+from workbench.text.scope import Word
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +27,21 @@ if TYPE_CHECKING:
     from workbench.ports import VectorIndex
 
     Float32 = NDArray[np.float32]
+
+JUDGED: Final = 24
+"""Candidates that are judged for one text: those with most in common."""
+
+RARE: Final = 200
+"""A term of more texts than this leads to none of them by itself."""
+
+RAREST: Final = 3
+"""Terms of a text, the rarest first, that lead to others."""
+
+LEAST_CONTAINED: Final = 0.5
+"""Share of the shorter text's terms that the other must have to be a candidate by its words."""
+
+NEIGHBOURS: Final = 8
+LEAST_COSINE: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +62,41 @@ class Pair:
 
 
 class DuplicateIndex:
-    """A growing collection of texts that tells what a new one repeats or contradicts."""
+    """A growing collection of texts that tells what a new one repeats or contradicts.
 
-    def __init__(self, texts: Iterable[str] = (), *, vectors: Float32 | None = None) -> None:
+    With `vectors` (float32 [n, dimensions], unit rows) texts are found by meaning as well; `neighbours` may
+    search them faster than all rows are compared. Texts added later bring their vector along.
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[str] = (),
+        *,
+        vectors: Float32 | None = None,
+        neighbours: VectorIndex | None = None,
+    ) -> None:
         self._texts: list[str] = []
-        for text in texts:
-            self.add(text)
+        self._terms: list[frozenset[str]] = []
+        self._forms: dict[str, int] = {}
+        self._holders: dict[str, list[int]] = {}
+        self._bands = Bands()
+        self._rows: list[Float32 | None] = []
+        self._neighbours, self._indexed = neighbours, 0 if vectors is None else len(vectors)
+        given = list(texts)
+        for text in given:
+            self._keep(text, None)
+        if vectors is not None:
+            self._rows[: len(vectors)] = list(vectors)
+        self._bands.add(range(len(given)), self._terms)
 
     def __len__(self) -> int:
         return len(self._texts)
 
     def add(self, text: str, vector: Float32 | None = None) -> int:
         """Add a text, with its unit vector if it has one, and return its position."""
-        self._texts.append(text)
-        return len(self._texts) - 1
+        at = self._keep(text, vector)
+        self._bands.add([at], [self._terms[at]])
+        return at
 
     def check(self, text: str, vector: Float32 | None = None) -> Match | None:
         """Return the text that a new one repeats or contradicts, or None if it is unique.
@@ -64,9 +108,94 @@ class DuplicateIndex:
 
     def matches(self, text: str, vector: Float32 | None = None) -> list[Match]:
         """Return all texts that a new one repeats or contradicts: contradictions first, then by score."""
-        found = [Match(at, judge(text, other)) for at, other in enumerate(self._texts)]
-        found = [match for match in found if match.judgement.verdict is not Verdict.UNIQUE]
+        return self._matches(text, vector, len(self._texts))
+
+    def earlier(self, at: int) -> list[Match]:
+        """Return what the text at a position repeats or contradicts among those before it, as `matches`."""
+        return self._matches(self._texts[at], self._rows[at], at)
+
+    def _matches(self, text: str, vector: Float32 | None, end: int) -> list[Match]:
+        found = []
+        for at in self._candidates(text, vector, end):
+            judgement = judge(text, self._texts[at], self._cosine(at, vector))
+            if judgement.verdict is not Verdict.UNIQUE:
+                found.append(Match(at, judgement))
         return sorted(found, key=_rank)
+
+    def _keep(self, text: str, vector: Float32 | None) -> int:
+        at = len(self._texts)
+        terms = terms_of(text)
+        self._texts.append(text)
+        self._terms.append(terms)
+        self._rows.append(vector)
+        self._forms.setdefault(_form(text), at)
+        for term in terms:
+            self._holders.setdefault(term, []).append(at)
+        return at
+
+    def _candidates(self, text: str, vector: Float32 | None, end: int) -> list[int]:
+        """Return the positions below `end` worth judging, those with most in common first."""
+        terms = terms_of(text)
+        near = {at for at in self._bands.near(terms) | set(self._sharing(terms)) if at < end}
+        shared = {at: _likeness(terms, self._terms[at]) for at in near}
+        ranked = sorted(
+            (at for at in near if shared[at] >= LEAST_CONTAINED), key=lambda at: (-shared[at], at)
+        )
+        first = [at] if (at := self._forms.get(_form(text), end)) < end else []
+        similar = (at for at in self._by_meaning(vector) if at < end)
+        return list(dict.fromkeys([*first, *ranked[:JUDGED], *similar]))
+
+    def _sharing(self, terms: frozenset[str]) -> Iterator[int]:
+        """Yield the positions of texts that share one of the rarest terms."""
+        known = sorted((len(self._holders[term]), term) for term in terms if term in self._holders)
+        for count, term in known[:RAREST]:
+            if count <= RARE:
+                yield from self._holders[term]
+
+    def _by_meaning(self, vector: Float32 | None) -> list[int]:
+        """Return the positions of the nearest vectors."""
+        if vector is None:
+            return []
+        found: list[tuple[float, int]] = []
+        start = 0
+        if self._neighbours is not None and self._indexed:
+            ids, similar = self._neighbours.search(vector, NEIGHBOURS)
+            found = [(-float(s), int(at)) for at, s in zip(ids.tolist(), similar.tolist(), strict=True)]
+            start = self._indexed
+        for at in range(start, len(self._rows)):
+            cosine = self._cosine(at, vector)
+            if cosine is not None:
+                found.append((-cosine, at))
+        return [at for negative, at in sorted(found)[:NEIGHBOURS] if -negative >= LEAST_COSINE]
+
+    def _cosine(self, at: int, vector: Float32 | None) -> float | None:
+        row = self._rows[at]
+        return None if row is None or vector is None else float(row @ vector)
+
+
+@lru_cache(maxsize=131_072)
+def terms_of(text: str) -> frozenset[str]:
+    """Return the terms a text is found by: a word and its opposites share one, as do the tools of one job."""
+    return frozenset(_key(word) for word in words_of(text[:MAX_CHARS]).words if word.kind != "place")
+
+
+def _key(word: Word) -> str:
+    positions = choices_of().get(word.term) if word.kind == "name" else None
+    if positions:
+        return f"one of {CHOICES[positions[0]].name}"
+    opposite = min(opposites_of(word.term), default=word.term)
+    return min(word.term, opposite)
+
+
+def _form(text: str) -> str:
+    return normal_text(text) if len(text) <= MAX_CHARS else text
+
+
+def _likeness(mine: frozenset[str], theirs: frozenset[str]) -> float:
+    """Return the share of the smaller set that the other has, two sets of one size alike before others."""
+    small, large = sorted((len(mine), len(theirs)))
+    shared = len(mine & theirs)
+    return shared / small - 0.001 * (large - small) if small else 0.0
 
 
 def _rank(match: Match) -> tuple[bool, float, int]:
@@ -78,11 +207,18 @@ def find_duplicates(
 ) -> list[Pair]:
     """Return the pairs of a collection that repeat or contradict each other, by position.
 
-    `vectors` float32 [n, dimensions] are unit vectors of the texts, `neighbours` an index of them.
+    `vectors` float32 [n, dimensions] are unit vectors of the texts, `neighbours` an index of them. Of equal
+    texts each is paired with the first one only.
     """
-    index = DuplicateIndex()
-    found: list[Pair] = []
+    index = DuplicateIndex(texts, vectors=vectors, neighbours=neighbours)
+    first: dict[str, int] = {}
+    found: dict[tuple[int, int], Judgement] = {}
     for at, text in enumerate(texts):
-        found.extend(Pair(match.index, at, match.judgement) for match in index.matches(text))
-        index.add(text)
-    return sorted(found, key=lambda pair: (pair.left, pair.right))
+        earlier = first.setdefault(_form(text), at)
+        if earlier != at:
+            found[earlier, at] = judge(texts[earlier], text)
+            continue
+        for match in index.earlier(at):
+            if first[_form(texts[match.index])] == match.index:
+                found[match.index, at] = match.judgement
+    return [Pair(*pair, judgement) for pair, judgement in sorted(found.items())]

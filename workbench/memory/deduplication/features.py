@@ -245,7 +245,7 @@ SLOT: Final = 3
 def _exchanged(left: list[Word], right: list[Word]) -> bool:
     """Whether both say something of their own in one place, the rest being the same."""
     mine, theirs = (sum(w.kind in ("word", "place") for w in side) for side in (left, right))
-    return 0 < min(mine, theirs) and max(mine, theirs) <= SLOT and max(mass(left), mass(right)) >= PLAIN
+    return min(mine, theirs) > 0 and max(mine, theirs) <= SLOT and max(mass(left), mass(right)) >= PLAIN
 
 
 def _reversed(a: Alignment) -> bool:

@@ -2,8 +2,8 @@
 
 For learnings before they are stored, and for `workbench dedup`. A contradiction is looked for first: "not
 allowed" is never a repetition of "allowed". Rules about tools, numbers and places come from
-`workbench.text.contrast`; denials and antonyms between sentences of any kind are weighed by two small logistic
-models over the alignment of the two texts, whose largest terms are the evidence.
+`workbench.text.contrast`; denials and antonyms between sentences of any kind are weighed by two small
+logistic models over the alignment of the two texts, whose largest terms are the evidence.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Judgement:
 def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
     """Return what two texts are to each other; the order makes no difference.
 
-    `similarity` is the cosine of their embeddings, if it is known. It tells repetitions better, contradictions
-    are found without it.
+    `similarity` is the cosine of their embeddings, if it is known. It helps to tell repetitions;
+    contradictions are found without it.
     """
     left, right = sorted((left, right))
     if _equal(left, right):
