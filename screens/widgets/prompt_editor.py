@@ -1,0 +1,137 @@
+"""Where a task is written: several lines, told when the typing pauses, with the earlier tasks a key away.
+
+The screen that shows it decides what a pause leads to, a plan say. Enter asks at once, ctrl+n breaks the
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import TextArea
+
+from screens.safe_text import shown
+from screens.widgets.fields import SafeArea
+from workbench.text.sanitize import visible
+
+PAUSE: Final = 0.25
+"""Seconds without a key after which a text is told."""
+
+
+class PromptEditor(SafeArea):
+    """A task in words. `recall` gives it earlier ones, the latest first, for up and down at its edges."""
+
+    DEFAULT_CSS = """
+    PromptEditor {
+        height: auto;
+        min-height: 3;
+        max-height: 8;
+        border: round $panel;
+        padding: 0 1;
+        &:focus { border: heavy $primary; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # A text area takes enter for itself unless the binding comes first.
+        Binding("enter", "ask", "Ask", show=False, priority=True, id="prompt.ask", tooltip="Ask at once"),
+        Binding("ctrl+n", "break_line", "New line", show=False, id="prompt.line", tooltip="Break the line"),
+        Binding("up", "earlier", "Earlier", show=False, id="prompt.earlier", tooltip="Up or an earlier task"),
+        Binding("down", "later", "Later", show=False, id="prompt.later", tooltip="Down or a later task"),
+    ]
+
+    class Settled(Message):
+        """The typing paused, or enter was pressed (`asked`); the same text is not told twice unless asked."""
+
+        def __init__(self, editor: PromptEditor, text: str, asked: bool) -> None:
+            super().__init__()
+            self.editor = editor
+            self.text = text
+            self.asked = asked
+
+        @property
+        def control(self) -> PromptEditor:
+            """The editor."""
+            return self.editor
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        placeholder: str = "",
+        pause: float = PAUSE,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(
+            visible(text),
+            placeholder=shown(placeholder),
+            id=id,
+            classes=classes,
+            highlight_cursor_line=False,
+        )
+        self._pause = pause
+        self._waiting: Timer | None = None
+        self._told = self.text
+        self._earlier_tasks: tuple[str, ...] = ()
+        self._place = -1
+        self._written = self.text
+
+    def recall(self, tasks: Sequence[str]) -> None:
+        """Take the tasks that up goes back to, the latest first."""
+        self._earlier_tasks = tuple(map(visible, tasks))
+        self._place = -1
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Wait for the typing to pause."""
+        event.stop()
+        if self._waiting is not None:
+            self._waiting.stop()
+        self._waiting = self.set_timer(self._pause, self.settle, name="prompt-pause")
+
+    def settle(self) -> None:
+        """Tell the text now if it is another one than the last time."""
+        self._tell(asked=False)
+
+    def action_ask(self) -> None:
+        """Tell the text now."""
+        self._tell(asked=True)
+
+    def action_break_line(self) -> None:
+        """Break the line at the cursor."""
+        self.replace("\n", *self.selection, maintain_selection_offset=False)
+
+    def action_earlier(self) -> None:
+        """Move up; from the first line go back to the task before."""
+        if self.cursor_location[0] == 0 and self._place + 1 < len(self._earlier_tasks):
+            if self._place < 0:
+                self._written = self.text
+            self._show(self._place + 1)
+        else:
+            self.action_cursor_up()
+
+    def action_later(self) -> None:
+        """Move down; from the last line go on to the task after, at last to what was being written."""
+        if self.cursor_location[0] == self.document.line_count - 1 and self._place >= 0:
+            self._show(self._place - 1)
+        else:
+            self.action_cursor_down()
+
+    def _show(self, place: int) -> None:
+        self._place = place
+        text = self._written if place < 0 else self._earlier_tasks[place]
+        self.replace(text, (0, 0), self.document.end)
+        self.move_cursor((0, 0))
+        if place < 0:
+            self.move_cursor(self.document.end)
+
+    def _tell(self, *, asked: bool) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+        if asked or self.text != self._told:
+            self._told = self.text
+            self.post_message(self.Settled(self, self.text, asked))

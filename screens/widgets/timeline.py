@@ -1,0 +1,105 @@
+"""When things happened, as one line of blocks: a cell is a stretch of time, its height how much happened.
+
+Below it a mark tells where the selected one is, and both ends say what time they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from textual.content import Content
+from textual.widget import Widget
+
+from screens.safe_text import shown
+from screens.widgets.plot import time_labels
+
+_HEIGHTS: Final = " ▁▂▃▄▅▆▇█"
+_MARK: Final = "▲"
+
+
+def density(times: Sequence[float], width: int) -> list[int]:
+    """Return how many of the times, in seconds, fall into each of `width` equal stretches of them."""
+    counts = [0] * max(width, 0)
+    between = ends(times)
+    for at in times if counts else ():
+        if math.isfinite(at):
+            counts[cell_of(at, between, width)] += 1
+    return counts
+
+
+def cell_of(at: float, between: tuple[float, float], width: int) -> int:
+    """Return the cell of a time between two others; times beyond them are in the cells at the ends."""
+    low, high = between
+    if high <= low:
+        return 0
+    return min(max(int((at - low) / (high - low) * width), 0), width - 1)
+
+
+def ends(times: Sequence[float]) -> tuple[float, float]:
+    """Return the first and the last of the times that are numbers, zeros if there are none."""
+    finite = [at for at in times if math.isfinite(at)]
+    return (min(finite), max(finite)) if finite else (0.0, 0.0)
+
+
+def blocks(counts: Sequence[int]) -> str:
+    """Return a block for each count, the highest for the most; what is not nothing is seen."""
+    most = max(counts, default=0)
+    top = len(_HEIGHTS) - 1
+    return "".join(_HEIGHTS[max(round(count / most * top), 1) if count else 0] for count in counts)
+
+
+class Timeline(Widget):
+    """Times as blocks, over a line with the ends and a mark for the selected time."""
+
+    DEFAULT_CSS = """
+    Timeline {
+        width: 1fr;
+        height: 2;
+    }
+    """
+
+    def __init__(
+        self,
+        times: Sequence[float] = (),
+        *,
+        selected: float | None = None,
+        empty: str = "Nothing happened yet.",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._times = tuple(times)
+        self._selected = selected
+        self._empty = empty
+
+    def show(self, times: Sequence[float], *, selected: float | None = None) -> None:
+        """Show other times, in seconds since 1970."""
+        self._times = tuple(times)
+        self._selected = selected
+        self.refresh()
+
+    def select(self, at: float | None) -> None:
+        """Mark another time."""
+        self._selected = at
+        self.refresh()
+
+    def render(self) -> Content:
+        """Return the blocks and the line below them."""
+        width = self.content_size.width
+        if not self._times or width <= 0:
+            return shown(self._empty, "$text-muted italic")
+        return Content("\n").join(
+            [Content.styled(blocks(density(self._times, width)), "$text-primary"), self._below(width)]
+        )
+
+    def _below(self, width: int) -> Content:
+        low, high = ends(self._times)
+        _, labels = time_labels(low, high, 2)
+        line = labels[0] if len(labels) == 1 else f"{labels[0]:<{max(width - len(labels[1]), 0)}}{labels[1]}"
+        text = Content.styled(line[:width].ljust(width), "$text-muted")
+        if self._selected is None or not math.isfinite(self._selected):
+            return text
+        place = cell_of(self._selected, (low, high), width)
+        return Content.assemble(text[:place], (_MARK, "bold $text-warning"), text[place + 1 :])

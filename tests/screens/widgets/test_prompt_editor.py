@@ -1,0 +1,85 @@
+"""Writing a task: pauses are told once, enter at once, earlier tasks come back, nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from screens.widgets.prompt_editor import PromptEditor
+from tests.screens.widgets.staging import HOSTILE, Stage, seen
+
+
+class Told(Stage):
+    """Keeps what was told."""
+
+    def __init__(self, **options: object) -> None:
+        # A pause that no test waits for: each says itself when it is over.
+        super().__init__(lambda: PromptEditor(pause=3600, **options))  # type: ignore[arg-type]
+        self.told: list[tuple[str, bool]] = []
+
+    def on_prompt_editor_settled(self, message: PromptEditor.Settled) -> None:
+        """Keep it."""
+        self.told.append((message.text, message.asked))
+
+
+async def test_a_pause_is_told_once() -> None:
+    """A text is told when the typing pauses and not again until it is another one; enter always tells it."""
+    app = Told()
+    async with app.run_test(size=(60, 20)) as pilot:
+        editor = app.screen.query_one(PromptEditor)
+        editor.focus()
+        await pilot.press("a", "b")
+        assert app.told == []
+        editor.settle()
+        editor.settle()
+        await pilot.pause()
+        assert app.told == [("ab", False)]
+        await pilot.press("enter", "c", "ctrl+n", "d", "enter")
+        await pilot.pause()
+        assert app.told[1:] == [("ab", True), ("abc\nd", True)]
+
+
+async def test_a_real_pause_ends_by_itself() -> None:
+    """Without another key the timer tells the text."""
+    app = Told()
+    async with app.run_test(size=(60, 20)) as pilot:
+        editor = app.screen.query_one(PromptEditor)
+        editor._pause = 0.001
+        editor.load_text("task")
+        for _ in range(1000):
+            if app.told:
+                break
+            await pilot.pause()
+        assert app.told == [("task", False)]
+
+
+async def test_earlier_tasks_are_a_key_away() -> None:
+    """Up at the first line goes back, down at the last one forth to what was being written."""
+    app = Told()
+    async with app.run_test(size=(60, 20)) as pilot:
+        editor = app.screen.query_one(PromptEditor)
+        editor.recall(["latest", "old\nlong"])
+        editor.focus()
+        await pilot.press("n", "e", "w", "up")
+        assert editor.text == "latest"
+        await pilot.press("up", "up", "up")
+        assert editor.text == "old\nlong"
+        await pilot.press("down", "down")
+        assert editor.text == "latest"
+        await pilot.press("down", "!")
+        assert editor.text == "new!"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_texts_are_literal(text: str) -> None:
+    """Nothing in a task, a placeholder or an earlier task is obeyed."""
+    app = Stage(lambda: PromptEditor(text[:5000], placeholder=text))
+    async with app.run_test(size=(60, 20)) as pilot:
+        editor = app.screen.query_one(PromptEditor)
+        assert seen(app)
+        editor.load_text("")
+        await pilot.pause()
+        assert seen(app)
+        editor.recall([text[:5000]])
+        editor.focus()
+        await pilot.press("up")
+        assert seen(app)

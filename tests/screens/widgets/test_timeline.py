@@ -1,0 +1,47 @@
+"""The timeline: every time is in one cell, heights follow counts, the mark is where the time is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from screens.widgets.timeline import Timeline, blocks, density
+from tests.screens.widgets.staging import Stage, seen
+
+TIMES = st.lists(st.floats(-1e11, 1e11), max_size=30)
+
+
+@given(times=TIMES, width=st.integers(1, 40))
+def test_every_time_is_in_one_cell(times: list[float], width: int) -> None:
+    """Counts add up, the first cell and the last one hold the ends."""
+    counts = density(times, width)
+    assert (len(counts), sum(counts)) == (width, len(times))
+    assert not times or counts[0] > 0
+    assert len(set(times)) < 2 or counts[-1] > 0
+    assert [block != " " for block in blocks(counts)] == [count > 0 for count in counts]
+
+
+def test_the_fullest_cell_is_the_highest() -> None:
+    """Heights are shares of the most; a single one among many is still seen."""
+    assert blocks([0, 1, 50, 100]) == " ▁▄█"
+    assert blocks([]) == ""
+
+
+@pytest.mark.parametrize("width", [1, 10, 60, 200])
+async def test_the_selected_time_is_marked(width: int) -> None:
+    """The mark stands below its cell; no mark without a selection; no times say so."""
+    times = [0.0, 50.0, 100.0, math.nan]
+    app = Stage(lambda: Timeline(times, selected=100.0))
+    async with app.run_test(size=(width, 5)) as pilot:
+        lines = seen(app).splitlines()
+        assert lines[1].index("▲") == width - 1 == lines[0].rindex("█" if width > 1 else lines[0])
+        timeline = app.screen.query_one(Timeline)
+        timeline.select(None)
+        await pilot.pause()
+        assert "▲" not in seen(app)
+        timeline.show([])
+        await pilot.pause()
+        assert seen(app).startswith("N")
