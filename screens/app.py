@@ -32,6 +32,9 @@ from screens.themes import COLORLESS, DARK, THEMES, readable_variables
 from screens.watching import StoreChanged, Watcher
 from workbench.errors import ConfigError, WorkbenchError
 
+_WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
+_HEIGHTS = [(0, "-short"), (30, "-tall")]
+
 
 def _palette() -> type[Provider]:
     from screens.palette import CommandProvider
@@ -49,6 +52,8 @@ class WorkbenchApp(App[int]):
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         section.id: section.load for section in SECTIONS
     }
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
@@ -252,7 +257,9 @@ class WorkbenchApp(App[int]):
 
         driver = self._driver
         send = None if driver is None else partial(self.call_from_thread, driver.write)
-        return copy(text, self.engine.config.clipboard, terminal_write=send).message
+        with self.engine.workspace(job.progress) as place:
+            state = place.location.root
+        return copy(text, self.engine.config.clipboard, terminal_write=send, directory=state).message
 
     def _step(self, verb: str, done: str) -> None:
         here = self.section

@@ -36,12 +36,6 @@ class SectionScreen(Screen[None]):
     SectionScreen { layers: default cover; layout: vertical; }
     SectionScreen > .body { height: 1fr; width: 100%; }
     """
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
-        (0, "-narrow"),
-        (100, "-normal"),
-        (160, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (30, "-tall")]
     ESCAPE_TO_MINIMIZE = True
 
     def __init__(self) -> None:
