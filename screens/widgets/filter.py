@@ -73,7 +73,13 @@ class FilterBar(Horizontal):
         &.-open { display: block; }
         & > .filter--sign { width: 2; text-style: bold; }
         & > FilterInput { width: 1fr; background: $panel; }
-        & > .filter--state { width: auto; max-width: 60%; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        & > .filter--state {
+            width: auto;
+            max-width: 60%;
+            padding: 0 1;
+            text-wrap: nowrap;
+            text-overflow: ellipsis;
+        }
         &.-wrong > .filter--state { text-style: bold; color: $text-error; }
     }
     """
