@@ -166,6 +166,30 @@ src/a.c:13:1: warning: unused variable 'y' [-Wunused-variable]
 src/b.c:1:10: fatal error: missing.h: No such file or directory
 """
 
+BUN = """\
+ 5 | expect(size).toBe(2)
+error: expect(received).toBe(expected)
+
+Expected: 2
+Received: 1
+
+      at <anonymous> (/srv/app/cart.test.ts:5:21)
+(fail) cart > adds an item [1.20ms]
+(pass) cart > shows an error [0.10ms]
+"""
+BIOME = """\
+./src/a.ts:16:40 lint/suspicious/noExplicitAny ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+
+  × Unexpected any. Specify a different type.
+"""
+EXUNIT = """\
+  1) test mount shows the badge (ShopWeb.CartLiveTest)
+     test/shop_web/cart_live_test.exs:162
+     ** (ArgumentError) expected selector ".badge" to return one element
+     stacktrace:
+       test/shop_web/cart_live_test.exs:170: (test)
+"""
+
 EXPECTED: list[tuple[str, str, list[tuple[ErrorType, str, int, str]]]] = [
     ("traceback", TRACEBACK, [(ErrorType.RUNTIME, "/srv/app/pkg/auth.py", 42, "KeyError: 'id'")]),
     (
@@ -228,6 +252,17 @@ EXPECTED: list[tuple[str, str, list[tuple[ErrorType, str, int, str]]]] = [
         "TAP",
         "ok 1 - a\nnot ok 2 - adds\n  ---\n  location: '/srv/app/t.test.js:3:1'\n  error: 'no'\n  ...\n",
         [(ErrorType.TEST, "/srv/app/t.test.js", 3, "adds: no")],
+    ),
+    (
+        "bun",
+        BUN,
+        [(ErrorType.TEST, "/srv/app/cart.test.ts", 5, "cart > adds an item: expect(received).toBe")],
+    ),
+    ("biome", BIOME, [(ErrorType.LINT, "./src/a.ts", 16, "lint/suspicious/noExplicitAny: Unexpected any")]),
+    (
+        "exunit",
+        EXUNIT,
+        [(ErrorType.TEST, "test/shop_web/cart_live_test.exs", 162, "test mount shows the badge: ** (Arg")],
     ),
     ("rustc", RUSTC, [(ErrorType.COMPILE, "src/main.rs", 4, "E0308: mismatched types")]),
     (

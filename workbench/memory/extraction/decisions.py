@@ -21,8 +21,8 @@ _SPLIT = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[A-Z\"'`*(])")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+")
 _MARKS = re.compile(r"\*\*|__|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)")
 
-_WHO = r"\b(?:I|we)(?:'ve| have|'m| am|'re| are|'ll| will|'d)?"
-_ADVERB = r"(?: (?:also|then|finally|ultimately|therefore|deliberately|instead|intentionally|just|now))?"
+_WHO = r"\b(?:I|we)(?:'ve| have|'m| am|'re| are|'ll| will)?"
+_ADVERB = r"(?: (?:also|then|finally|ultimately|therefore|deliberately|instead|intentionally|now))?"
 _CHOSEN = re.compile(
     rf"{_WHO}{_ADVERB} (?:decided (?:to|on|against|not to|that)|cho(?:se|sen|osing)|opt(?:ed|ing) (?:for|to)|"
     r"settled on|picked|went with|going (?:to go )?with|go with|stick(?:ing)? with|opt for|"
@@ -35,17 +35,23 @@ _CHOSEN = re.compile(
     r"|^switched \S+(?: \S+){0,4} from \S+(?: \S+){0,3} to\b",
     re.IGNORECASE,
 )
+# What an agent looks at, runs or says next is its way of working and decides nothing about the work.
+_LOOKS = (
+    r"check|verify|inspect|wait|run|look|read|pull|review|search|confirm|try|fetch|compar|ask|continu|report|"
+    r"open|load|watch|monitor|investigat|explor|grep|pin|see|find|need|us(?:e|ing) the \S+(?: \S+){0,2} "
+    r"(?:workflow|skill|tool|agent|command)|hav|was|were|been|not|had|do|guess|can|could|may|might|would|going"
+)
 _INSTEAD = re.compile(
-    rf"(?:{_WHO}{_ADVERB} (?:going to |not )?|^(?:let's |let me )?)"
-    r"(?:us(?:e|ed|ing)|keep|kept|put|make|made|implement(?:ed)?|stor(?:e|ed)|replaced?|add(?:ed)?|moved?|"
-    r"write|wrote|avoid(?:ed)?|prefer(?:red)?|rely|relied|treat(?:ed)?|return(?:ed)?|leave|left|do|call(?:ed)?|set|run|"
-    r"read|pass(?:ed)?|test(?:ed)?|fix(?:ed)?|chang(?:e|ed))\b"
-    r".{2,240}?\b(?:instead of|rather than|in favou?r of)\b",
+    rf"(?:{_WHO}{_ADVERB} (?:going to )?|^(?:let's |let me ))(?!{_LOOKS})\w+ .{{2,240}}?"
+    r"\b(?:instead of|rather than|in favou?r of)\b"
+    r"|^(?:used|using) .{2,160}?\b(?:instead of|rather than|in favou?r of)\b",
     re.IGNORECASE,
 )
 _BECAUSE = re.compile(
-    rf"(?:{_WHO}{_ADVERB} (?:going to |not )?|^(?:let's |let me )?)"
-    r"(?:us(?:e|ed|ing)|keep|kept|avoid(?:ed)?|prefer(?:red)?|rely|relied|leave|left|skip(?:ped)?)\b"
+    rf"(?:{_WHO}{_ADVERB} (?:going to )?|^(?:let's |let me ))(?!{_LOOKS})"
+    r"(?:us(?:e|ed|ing)|keep(?:ing)?|kept|avoid(?:ed|ing)?|rely(?:ing)?|relied|leav(?:e|ing)|left|skip(?:ped)?|"
+    r"mak(?:e|ing)|made|creat(?:e|ed|ing)|stor(?:e|ed|ing)|put(?:ting)?|nam(?:e|ed|ing)|treat(?:ed|ing)?|"
+    r"pass(?:ed|ing)?|set|edit(?:ing)?|appl(?:y|ying))\b"
     r".{2,240}?\b(?:because|since|so that|to avoid|as it)\b",
     re.IGNORECASE,
 )
@@ -79,6 +85,7 @@ def find_decisions(texts: Iterable[str]) -> Iterator[DecisionEntry]:
 
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a text in Markdown, without its code blocks, bullets and emphasis."""
+    text = text.replace("\u2019", "'")
     if "```" in text or "~~~" in text:
         text = _FENCE.sub("\n", text)
     for line in _SENTENCE.findall(text):

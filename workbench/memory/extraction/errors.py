@@ -6,14 +6,16 @@ made, so only what programs printed and what calls answered that failed is taken
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from workbench.memory.extraction import compiled, javascript, located, python
+from workbench.memory.extraction import compiled, elixir, javascript, located, python
 from workbench.memory.extraction.found import Found, plain
 from workbench.memory.extraction.shell import failure, shell_errors
-from workbench.records.iterations import ToolUseEvent
+from workbench.records.iterations import ErrorType, ToolUseEvent
 from workbench.rules.enforcement.wrappers import program_name
 from workbench.sessions.importers.touched import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse
@@ -21,13 +23,28 @@ from workbench.sessions.importers.transcripts import ToolUse
 MAX_SEEN: Final = 400
 """Errors of one output that are looked at: a broken build tells thousands."""
 
-PARSERS = tuple(chain(python.PARSERS, javascript.PARSERS, compiled.PARSERS, located.PARSERS))
+PARSERS = tuple(chain(python.PARSERS, javascript.PARSERS, compiled.PARSERS, elixir.PARSERS, located.PARSERS))
 
 _READERS = frozenset(
     "cat head tail less more bat batcat nl sed awk gawk grep egrep fgrep rg ag ack find fd ls tree wc jq yq "
     "echo printf diff cut sort uniq column stat file cd pwd true export which type strings xxd od hexdump "
     "tac tee tr xargs".split()
 )
+_PURPOSES = (
+    (
+        ErrorType.TEST,
+        re.compile(r"(?:^|[ :/])(?:tests?|pytest|jest|vitest|rspec|phpunit|mocha|tox|nox|ctest)(?= |$|:)"),
+    ),
+    (
+        ErrorType.LINT,
+        re.compile(r"(?:^|[ :/])(?:lint|eslint|biome|ruff|mypy|flake8|pylint|clippy|phpstan)(?= |$|:)"),
+    ),
+    (
+        ErrorType.COMPILE,
+        re.compile(r"(?:^|[ :/])(?:build|compile|tsc|typecheck|type-check|make|gcc|clang|javac)(?= |$|:)"),
+    ),
+)
+_EXCEPTION = re.compile(r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?:$|[: ])")
 _GIT_READERS = frozenset("show log diff blame grep status branch cat-file ls-files rev-parse stash".split())
 _REMOTE_READERS = frozenset("view list diff api logs log search describe get".split())
 
@@ -69,8 +86,21 @@ def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[Found]:
         text = plain(use.result)
         errors = list(shell_errors(text))[:5]
         last = None if errors else failure(text, rejected=False)
-        errors = errors if last is None else [last]
+        errors = errors if last is None else [_of_command(last, use, cwd)]
     yield from errors
+
+
+def _of_command(found: Found, use: ToolUseEvent, cwd: str) -> Found:
+    """Return an error of unknown type with the one that the command it came from suggests."""
+    if found.type is not ErrorType.UNKNOWN:
+        return found
+    commands, _ = shell_commands(ToolUse(use.id, use.name, use.input, "", "", cwd, ""))
+    words = " ".join(word for command in commands for word in command.words if not _reads(command.words))
+    for kind, pattern in _PURPOSES:
+        if pattern.search(words):
+            return replace(found, type=kind)
+    named = _EXCEPTION.match(found.message)
+    return replace(found, type=ErrorType.RUNTIME) if named else found
 
 
 def only_reads(use: ToolUseEvent, cwd: str = "") -> bool:

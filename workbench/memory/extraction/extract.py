@@ -14,7 +14,7 @@ from typing import Final
 from workbench.memory.extraction.decisions import find_decisions
 from workbench.memory.extraction.errors import errors_of
 from workbench.memory.extraction.files import files_touched, relative
-from workbench.memory.extraction.found import Found
+from workbench.memory.extraction.found import Found, foreign
 from workbench.memory.extraction.outcome import outcome_of
 from workbench.records.iterations import (
     MAX_SUMMARY,
@@ -131,7 +131,7 @@ def _place(
 ) -> tuple[str | None, int | None]:
     """Return the first place inside of the project; a bare name counts as the touched file that has it."""
     for path, line in found.places:
-        inner = relative(path, roots, cwd)
+        inner = "" if foreign(path) else relative(path, roots, cwd)
         if not inner:
             continue
         if "/" not in path and "\\" not in path:

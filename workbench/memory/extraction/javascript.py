@@ -1,4 +1,4 @@
-"""Errors of JavaScript's and TypeScript's tools: stacks, jest, vitest, eslint, TAP; tsc is a located one."""
+"""Errors of JavaScript's tools: stacks, jest, vitest, bun, TAP, eslint, biome, esbuild."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ _RAISED = re.compile(
 _FRAME = re.compile(
     r"^\s*(?:at |❯ )(?:.*?[ (])?(?:file://)?((?:[A-Za-z]:)?[^\s()]+?\.[cm]?[jt]sx?|node:[\w/:]+?):(\d+):\d+"
 )
+_BUN = re.compile(r"^\(fail\) (\S.*?)(?: \[[\d.]+m?s\])?$", re.MULTILINE)
+_BUN_ERROR = re.compile(r"^(?:error: (\S.*)|(\w*Error: \S.*))$", re.MULTILINE)
+_BIOME = re.compile(
+    r"^[ \t]*(?:× )?(\S+?\.\w+)(?::(\d+):\d+)? (lint/\S+|format|parse|assist\S*|organizeImports|check)"
+    r"(?: +FIXABLE)? +━+\n(?:[ \t]*\n)*[ \t]*[×✖] (\S.*)$",
+    re.MULTILINE,
+)
+_ESBUILD = re.compile(r"^[ \t]*✘ \[ERROR\] (\S.*)\n(?:[ \t]*\n)*(?:[ \t]+(\S+?):(\d+):\d+:)?", re.MULTILINE)
 _AT = re.compile(r"^\s*at \S")
 _JEST = re.compile(r"^  ● (\S.*)$", re.MULTILINE)
 _NO_TESTS = frozenset({"Console", "Validation Warning:", "Deprecation Warning:"})
@@ -83,6 +91,8 @@ def _kind(name: str, said: str, places: tuple[Place, ...]) -> ErrorType:
 
 def jest(text: str) -> Iterator[Found]:
     """Yield tests that jest says failed."""
+    if "FAIL " not in text and "Tests: " not in text and "Test Suites: " not in text:
+        return
     heads = list(_JEST.finditer(text))
     for place, head in enumerate(heads):
         name = head[1].strip()
@@ -123,6 +133,34 @@ def _failure(text: str, at: int, end: int) -> tuple[str, tuple[Place, ...], int]
             said = line.strip().removeprefix("→").strip()
         at = after
     return said, own_first(frames), min(at, end)
+
+
+def bun(text: str) -> Iterator[Found]:
+    """Yield tests that bun says failed, with the error and the stack that stand before the name."""
+    before = 0
+    for head in _BUN.finditer(text):
+        errors = list(_BUN_ERROR.finditer(text, before, head.start()))
+        said = (errors[-1][1] or errors[-1][2]) if errors else "failed"
+        frames, start = list[Place](), head.start()
+        if errors:
+            start = errors[-1].start()
+            for line, after in lines_from(text, errors[-1].end() + 1, _FAILED):
+                if (frame := _FRAME.match(line)) is not None:
+                    frames.append((frame[1], int(frame[2])))
+                if after >= head.start():
+                    break
+        before = head.end()
+        yield Found(message_of(head[1], said), ErrorType.TEST, start, head.end(), own_first(frames))
+
+
+def bundled(text: str) -> Iterator[Found]:
+    """Yield findings of biome and errors of esbuild."""
+    for match in _BIOME.finditer(text):
+        places = ((match[1], int(match[2] or 0)),)
+        yield Found(message_of(match[3], match[4]), ErrorType.LINT, match.start(), match.end(), places)
+    for match in _ESBUILD.finditer(text):
+        place = own_first([(match[2], int(match[3]))] if match[2] else [])
+        yield Found(message_of(match[1]), ErrorType.COMPILE, match.start(), match.end(), place)
 
 
 def eslint(text: str) -> Iterator[Found]:
@@ -166,6 +204,8 @@ def tap(text: str) -> Iterator[Found]:
 PARSERS = (
     Parser("jest", ("  ● ",), jest),
     Parser("vitest", (" > ",), vitest),
+    Parser("bun", ("(fail) ",), bun),
+    Parser("bundlers", (" ━━", "✘ [ERROR]"), bundled),
     Parser("tap", ("not ok ",), tap),
     Parser("node", ("Error: ", "Error [", "Exception: "), stacks),
     Parser("eslint", (" error ", "Error - "), eslint),

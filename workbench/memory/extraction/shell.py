@@ -41,6 +41,9 @@ _TOLD = re.compile(
     r"error|fail|not found|denied|cannot|can't|invalid|unknown|missing|refused|timed? ?out|no such",
     re.IGNORECASE,
 )
+_PASSED = re.compile(
+    r"\(?(?:pass|ok|skip)\b|[✓✔√]|\d+ \||\d+ (?:pass|expect)|Found \d+ errors?\b", re.IGNORECASE
+)
 _HEAD = 400
 
 
@@ -68,7 +71,7 @@ def failure(text: str, *, rejected: bool) -> Found | None:
         line = said[1]
     else:
         lines = [line.strip() for line in body.splitlines() if line.strip()]
-        line = next((one for one in lines if _TOLD.search(one)), "")
+        line = next((one for one in lines if _TOLD.search(one) and not _PASSED.match(one)), "")
         if not line and ended:
             return None  # output of a program that ended otherwise than well, and does not say why
         line = line or lines[0]

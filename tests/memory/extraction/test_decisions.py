@@ -1,0 +1,83 @@
+"""Decisions in an agent's words: what chose one of several ways, and why."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.memory.extraction.decisions import find_decisions, sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "description", "rationale"),
+    [
+        (
+            "I'll use httpx because requests has no async client.",
+            "I'll use httpx",
+            "requests has no async client",
+        ),
+        (
+            "I\u2019ll keep the cache in memory, since one process reads it.",
+            "I'll keep the cache in memory",
+            "one process reads it",
+        ),
+        ("We decided to drop Python 3.10.", "We decided to drop Python 3.10", None),
+        (
+            "I chose Postgres over MySQL due to its JSON support.",
+            "I chose Postgres over MySQL",
+            "its JSON support",
+        ),
+        (
+            "- **Decision:** one table for both kinds of users.",
+            "Decision: one table for both kinds of users",
+            None,
+        ),
+        (
+            "I'm adding a page rather than burying this in the guide.",
+            "I'm adding a page rather than burying this in the guide",
+            None,
+        ),
+        (
+            "Switched the diff view from flexbox to CSS grid.",
+            "Switched the diff view from flexbox to CSS grid",
+            None,
+        ),
+        ("Let's go with option B.", "Let's go with option B", None),
+    ],
+)
+def test_decisions_and_their_reasons(text: str, description: str, rationale: str | None) -> None:
+    """A choice is found in the words in which agents make it, with the reason where one is given."""
+    found = list(find_decisions([text]))
+    assert [(description, rationale)] == [(one.description, one.rationale) for one in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'll run the tests now.",
+        "Should I use httpx instead of requests?",
+        "If you prefer, we could use Redis instead of memory.",
+        "I'll check the docs rather than guess.",
+        "The tests fail because the fixture is missing.",
+        "Let me read the file first since it is large.",
+        "```\nI'll use x because y is slow\n```",
+        "You should use a queue instead of polling.",
+        "| I chose a | over b |",
+    ],
+)
+def test_what_decides_nothing(text: str) -> None:
+    """Plans for the next step, questions, proposals, explanations and code are no decisions."""
+    assert list(find_decisions([text])) == []
+
+
+def test_a_decision_counts_once() -> None:
+    """The same sentence again, in other case or marks, adds nothing."""
+    assert len(list(find_decisions(["I chose A over B.", "**I chose A over B**", "i chose a over b!"]))) == 1
+
+
+@given(st.lists(st.text(max_size=200), max_size=4))
+def test_any_text_has_sentences_within_bounds(texts: list[str]) -> None:
+    """No text breaks the reader, and no sentence is longer than its bound."""
+    assert all(len(one) <= 600 for text in texts for one in sentences(text))
+    assert all(one.description for one in find_decisions(texts))
