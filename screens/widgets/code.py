@@ -8,6 +8,7 @@ in another, a long comment say, may lose its colour there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import nlargest
 from pathlib import PurePath
 from typing import ClassVar, Final
 
@@ -22,13 +23,14 @@ from textual.style import Style
 from screens.safe_text import MAX_LINE, shown
 from workbench.text.sanitize import safe_lines
 
-MOST_CHARACTERS: Final = 4_000_000
+MOST_CHARACTERS: Final = 1_000_000
 """Characters of a text that are read; the number of those left out is told in a last line."""
 
 _STRETCH: Final = 100
 _STRETCH_CHARACTERS: Final = 40_000  # stretches with more are minified or data: highlighting them takes long
 _BINARY_HEAD: Final = 8_192
 _TAB: Final = 4
+_MEASURED: Final = 64
 
 
 def text_lines(text: str | bytes) -> list[str]:
@@ -205,7 +207,8 @@ class CodeView(ScrollView, can_focus=True):
         self._stretches.clear()
 
     def _extent(self) -> Size:
-        longest = max(map(_cells, self._lines), default=0)
+        # Exact widths of all lines would take longer than showing them.
+        longest = max(map(_cells, nlargest(_MEASURED, self._lines, key=len)), default=0)
         return Size(longest + self._digits + 2, len(self._lines))
 
     def _line(self, place: int) -> Content:

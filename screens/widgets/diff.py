@@ -27,7 +27,9 @@ LEFT_STYLE: Final = "bold underline $text-error"
 RIGHT_STYLE: Final = "bold underline $text-success"
 
 _CONTEXT: Final = 3
-_MOST_LINES: Final = 2_000
+_MOST_LINES: Final = 1_000
+_MOST_LINES_BESIDE: Final = 500
+_MOST_MARKS: Final = 200
 _GLYPHS: Final = {"same": " ", "old": "-", "new": "+", "gap": "⋯"}
 _STYLES: Final = {"same": "", "old": "$text-error", "new": "$text-success", "gap": "$text-muted"}
 _SIDE_BY_SIDE: Final = 60
@@ -45,12 +47,9 @@ class DiffLine:
 
 def marked(left: str, right: str) -> tuple[Content, Content]:
     """Return two texts, safe to show, with the words marked that the other one lacks."""
-    one, other = shown_lines(left), shown_lines(right)
+    one, other = shown_lines(left, lines=_MOST_LINES_BESIDE), shown_lines(right, lines=_MOST_LINES_BESIDE)
     spans, others = word_spans(one.plain, other.plain)
-    return (
-        one.add_spans([Span(start, end, LEFT_STYLE) for start, end in spans]),
-        other.add_spans([Span(start, end, RIGHT_STYLE) for start, end in others]),
-    )
+    return one.add_spans(_marks(spans, LEFT_STYLE)), other.add_spans(_marks(others, RIGHT_STYLE))
 
 
 def unified(before: str, after: str, *, context: int = _CONTEXT) -> tuple[DiffLine, ...]:
@@ -172,6 +171,13 @@ class VersionDiff(VerticalScroll):
     def _content(self) -> Content:
         lines = unified(*self._texts)
         return unified_content(lines) if lines else shown("No differences.", "$text-muted italic")
+
+
+def _marks(spans: Sequence[tuple[int, int]], style: str) -> list[Span]:
+    """Return spans with a style; of very many the last ones as one: a line is drawn by way of them all."""
+    if len(spans) > _MOST_MARKS:
+        spans = [*spans[: _MOST_MARKS - 1], (spans[_MOST_MARKS - 1][0], spans[-1][1])]
+    return [Span(start, end, style) for start, end in spans]
 
 
 def _near_changes(lines: Sequence[DiffLine], context: int) -> tuple[DiffLine, ...]:

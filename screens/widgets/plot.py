@@ -7,10 +7,13 @@ are gaps. The figure belongs to the whole process: plots are drawn in the app's 
 
 from __future__ import annotations
 
+import asyncio
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
@@ -115,6 +118,12 @@ def number_text(value: float) -> str:
     return f"{value:.4g}" if size >= 1e-3 else f"{value:.1e}"
 
 
+def plotext_is_loaded() -> bool:
+    """Whether plots can be drawn without importing anything."""
+    # The last name that the package defines: while it is being imported it has none.
+    return hasattr(sys.modules.get("plotext"), "doc")
+
+
 def plot_lines(series: Sequence[Series], width: int, height: int, *, times: bool = False) -> str:
     """Return axes and points as lines of text without colours, '' if nothing can be drawn."""
     parts = [runs(one.x, one.y) for one in series]
@@ -124,7 +133,7 @@ def plot_lines(series: Sequence[Series], width: int, height: int, *, times: bool
     figure = new_figure(width, height, color=False)
     for one, glyph, part in zip(series, glyphs(series), parts, strict=True):
         for run in part:
-            _draw(figure, one.kind, glyph, thinned(run, width * 4))
+            _draw(figure, one.kind, glyph, thinned(run, width if one.kind == "bar" else width * 4))
     _axes(figure, series, points, width, height, times)
     return drawn(figure, color=False)
 
@@ -163,6 +172,17 @@ class Plot(Widget):
         self._x_label, self._y_label, self._y_unit = x_label, y_label, y_unit
         self._times = times
         self._empty = empty
+        self._ready = plotext_is_loaded()
+
+    def on_mount(self) -> None:
+        """Load plotext beside the app: that takes longer than the app may stand still."""
+        if not self._ready:
+            self.run_worker(self._load(), group="plotext", exclusive=True)
+
+    async def _load(self) -> None:
+        await asyncio.to_thread(import_module, "plotext")
+        self._ready = True
+        self.refresh()
 
     @property
     def series(self) -> tuple[Series, ...]:
@@ -184,6 +204,8 @@ class Plot(Widget):
         rows = height - 1 - (foot is not None)
         if width < LEAST_WIDTH or rows < LEAST_HEIGHT:
             return Content("\n").join([head, shown("no room for a plot", "$text-muted italic")])
+        if not self._ready:
+            return head
         body = plot_lines(self._series, width, rows, times=self._times)
         if not body:
             return Content("\n").join([head, shown(self._empty, "$text-muted italic")])

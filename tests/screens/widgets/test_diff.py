@@ -21,6 +21,14 @@ def test_differing_words_are_marked_without_colour_too() -> None:
     assert "bold underline" in RIGHT_STYLE
 
 
+def test_very_many_marks_end_in_one() -> None:
+    """Beyond a bound the rest is marked as a whole, from its first word to its last."""
+    left = "\n".join(f"{n} old" if n % 2 else f"{n}" for n in range(490))
+    content, _ = marked(left, left.replace("old", "new"))
+    assert len(content.spans) == 200
+    assert content.spans[-1].end == len(left)
+
+
 @given(before=LINES, after=LINES)
 def test_a_diff_has_both_texts(before: str, after: str) -> None:
     """With all context the lines are both texts with their numbers; equal texts have no lines."""

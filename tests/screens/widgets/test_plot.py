@@ -86,6 +86,8 @@ async def test_a_plot_follows_its_size_and_its_series() -> None:
         )
     )
     async with app.run_test(size=(60, 20)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
         text = seen(app)
         assert "latency (ms)  ● p50  ▲ p95" in text
         assert "calls" in text
@@ -104,5 +106,18 @@ async def test_names_are_literal(text: str) -> None:
     """Titles, labels and names are shown, not obeyed."""
     series = [Series(text, [1, 2], [1, 2]), Series("b", [1, 2], [2, 1])]
     app = Stage(lambda: Plot(series, title=text, x_label=text, y_label=text, y_unit=text))
-    async with app.run_test(size=(80, 24)):
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "└" in seen(app)
+
+
+async def test_the_library_is_loaded_beside_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it is there the title is shown; then the plot is drawn by itself."""
+    monkeypatch.setattr("screens.widgets.plot.plotext_is_loaded", lambda: False)
+    app = Stage(lambda: Plot([Series("a", [1, 2], [1, 2])], title="hits"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert "hits" in seen(app)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
         assert "└" in seen(app)
