@@ -23,6 +23,7 @@ ITEMS = st.lists(
         priority=st.integers(0, 2),
         mandatory=st.booleans(),
         excluded=st.sampled_from(["", "", "", "excluded by user"]),
+        pinned=st.sampled_from([False, False, False, True]),
     ),
     max_size=8,
     unique_by=lambda item: item.id,
@@ -55,6 +56,41 @@ def test_achieved_stays_below_the_bound_and_near_it(items: list[Item], budget: i
     assert packing.achieved <= packing.bound + 1e-6
     assert packing.bound <= packing.achieved + largest + 1e-6
     assert 0.0 <= packing.efficiency <= 1.0
+
+
+@given(ITEMS, BUDGETS)
+def test_what_is_pinned_is_in_as_long_as_its_smallest_form_fits(items: list[Item], budget: int) -> None:
+    """Pinned items have the first claim, in order, whatever the others are worth."""
+    packing = pack(items, budget)
+    pinned = sorted(
+        (item for item in items if item.pinned and not item.excluded and item.offers),
+        key=lambda item: (-item.score, -item.priority, item.id),
+    )
+    left, wanted = max(0, budget), []
+    for item in pinned:
+        least = min(offer.tokens for offer in item.offers)
+        if least <= left:
+            left -= least
+            wanted.append(item.id)
+    assert set(wanted) <= set(ids(packing))
+    assert ids(packing)[: len(wanted)] == wanted
+
+
+def test_a_pinned_item_grows_as_far_as_it_is_worth() -> None:
+    """A pin makes sure of the smallest form; larger ones compete with what the others are worth."""
+    pinned = Item("p", (Offer("path", 2, 0.1), Offer("full", 50, 1.0)), pinned=True)
+    rival = Item("r", (Offer("full", 10, 0.9),))
+    chosen = {choice.item.id: choice.offer.name for choice in pack([pinned, rival], 30).chosen}
+    assert chosen == {"p": "path", "r": "full"}
+    chosen = {choice.item.id: choice.offer.name for choice in pack([pinned, rival], 70).chosen}
+    assert chosen == {"p": "full", "r": "full"}
+
+
+def test_a_pin_without_room_says_so() -> None:
+    """What cannot be in even in its smallest form is dropped with that as its reason."""
+    packing = pack([Item("p", (Offer("path", 20, 0.1),), pinned=True)], 10)
+    assert [(one.file, one.pinned) for one in packing.dropped] == [("p", True)]
+    assert packing.dropped[0].reason.startswith("pinned by you, but its smallest form needs 20 tokens")
 
 
 @given(ITEMS, BUDGETS, st.randoms(use_true_random=False))

@@ -39,6 +39,7 @@ class FileCandidate:
     offers: tuple[ViewOffer, ...]
     priority: int = 0
     excluded: str = ""
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +121,24 @@ def _items(sources: _Sources, style: Style, counter: TokenCounter) -> list[Item]
     for key, passage in sources.passages.items():
         tokens = counter.count(style.section("", [passage]))
         offer = Offer("0", max(1, tokens), max(passage.utility, 0.0))
-        items.append(Item(key, (offer,), passage.score, passage.priority, passage.mandatory))
+        items.append(
+            Item(key, (offer,), passage.score, passage.priority, passage.mandatory, pinned=passage.pinned)
+        )
     for key, candidate in sources.candidates.items():
         offers = tuple(
             Offer(str(number), max(1, offer.tokens), max(offer.utility, 0.0))
             for number, offer in enumerate(candidate.offers)
         )
-        items.append(Item(key, offers, candidate.score, candidate.priority, excluded=candidate.excluded))
+        items.append(
+            Item(
+                key,
+                offers,
+                candidate.score,
+                candidate.priority,
+                excluded=candidate.excluded,
+                pinned=candidate.pinned,
+            )
+        )
     return items
 
 
@@ -136,7 +148,9 @@ def _write(packing: Packing, sources: _Sources, style: Style, counter: TokenCoun
         sources.passages[choice.item.id] for choice in packing.chosen if choice.item.id in sources.passages
     ]
     sections = list(dict.fromkeys(passage.section for passage in sources.passages.values()))
-    passages.sort(key=lambda passage: (sections.index(passage.section), not passage.mandatory))
+    passages.sort(
+        key=lambda passage: (sections.index(passage.section), not passage.pinned, not passage.mandatory)
+    )
     files = []
     for choice in packing.chosen:
         candidate = sources.candidates.get(choice.item.id)
@@ -155,7 +169,10 @@ def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter
         text=draft.text,
         passages=draft.passages,
         files=draft.files,
-        dropped=tuple(Dropped(named[one.file], one.reason) for one in packing.dropped),
+        dropped=tuple(
+            Dropped(named[one.file], one.reason, one.file.partition(":")[2], one.pinned)
+            for one in packing.dropped
+        ),
         report=BudgetReport(
             token_budget=budget,
             estimated_used=draft.tokens,

@@ -7,7 +7,7 @@ A signal enters a linear model in up to three forms: `name`, divided by its best
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,8 +122,17 @@ def seed_mass(view: ProjectView, signals: Mapping[str, Float32], weights: Mappin
     return np.asarray(mass / mass.sum(), dtype=np.float32)
 
 
-def gather(view: ProjectView, signals: Mapping[str, Float32], *, per_source: int = PER_SOURCE) -> Candidates:
-    """Union the best files of every source [img 7.2], with every signal recorded for each."""
+def gather(
+    view: ProjectView,
+    signals: Mapping[str, Float32],
+    *,
+    per_source: int = PER_SOURCE,
+    also: Sequence[int] = (),
+) -> Candidates:
+    """Union the best files of every source [img 7.2], with every signal recorded for each.
+
+    Files at the positions `also` are among them whether a source proposes them or not.
+    """
     found: dict[int, dict[str, None]] = {}
     alive = view.index.alive
     for source, names in SOURCES.items():
@@ -133,6 +142,8 @@ def gather(view: ProjectView, signals: Mapping[str, Float32], *, per_source: int
                 continue
             for position in _top(signal, alive, per_source).tolist():
                 found.setdefault(position, {})[source] = None
+    for position in also:
+        found.setdefault(position, {})
     positions = np.asarray(sorted(found), dtype=np.int64)
     return described(view, signals, positions, tuple(tuple(found[row]) for row in positions.tolist()))
 
@@ -176,13 +187,15 @@ def candidates_for(
     query: Query,
     seed_weights: Mapping[str, float],
     semantic: Callable[[], Float32 | None] | None = None,
+    *,
+    also: Sequence[int] = (),
 ) -> Candidates:
-    """Return the candidates of a task with all their signals."""
+    """Return the candidates of a task with all their signals, as `gather` does."""
     signals = first_look(view, query, semantic)
     seeds = seed_mass(view, signals, seed_weights)
     signals.update(neighbour_signals(view, seeds))
     signals["seed"] = seeds
-    return gather(view, signals)
+    return gather(view, signals, also=also)
 
 
 def feature_names(signal_names: tuple[str, ...]) -> tuple[str, ...]:

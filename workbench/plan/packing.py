@@ -1,9 +1,10 @@
 """Decides what fits: at most one representation of each candidate, as much utility as the budget holds.
 
-This is the multiple-choice knapsack. Mandatory items come first, by priority, within their share of the
-budget. The rest is filled greedily by marginal utility per token along each item's upper convex hull, then
-improved by single upgrades and exchanges. The greedy order also solves the linear relaxation exactly, which
-gives the upper bound that `efficiency` compares with (Sinha and Zoltners, 1979).
+This is the multiple-choice knapsack. Pinned items come first, each with its smallest offer, then mandatory
+ones, by priority, within their share of the budget. The rest, larger offers of pinned items too, is filled
+greedily by marginal utility per token along each item's upper convex hull, then improved by single upgrades
+and exchanges. The greedy order also solves the linear relaxation exactly, which gives the upper bound that
+`efficiency` compares with (Sinha and Zoltners, 1979).
 
 More budget never lowers the bound. It may lower the achieved utility a little, as with any greedy packing;
 achieved + the largest single offer is never below the bound.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,6 +47,7 @@ class Item:
     priority: int = 0
     mandatory: bool = False
     excluded: str = ""
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ class Choice:
 class Packing:
     """What is in and what is out. `used` <= budget; `achieved` <= `bound` up to rounding.
 
-    `chosen`: mandatory items by priority, then by (-score, -priority, id). `dropped` in that order too.
+    `chosen`: pinned items, mandatory items by priority, then the others by (-score, -priority, id), which is
+    the order of `dropped`, too.
     """
 
     chosen: tuple[Choice, ...]
@@ -94,8 +97,9 @@ def item_order(item: Item) -> tuple[float, int, str]:
 def pack(items: Sequence[Item], budget: int, *, mandatory_share: float = MANDATORY_SHARE) -> Packing:
     """Choose at most one offer of each item so that the tokens stay within the budget.
 
-    Mandatory items may take `mandatory_share` of the budget between them before anything else is considered;
-    those beyond it compete with the rest. The result does not depend on the order of `items`.
+    Pinned items are in as long as their smallest offers fit. Mandatory items may take `mandatory_share` of
+    the budget between them before anything else is considered; those beyond it compete with the rest. The
+    result does not depend on the order of `items`.
 
     Raises: ValueError if two items share an id, or an offer costs a negative number of tokens.
     """
@@ -103,20 +107,23 @@ def pack(items: Sequence[Item], budget: int, *, mandatory_share: float = MANDATO
     _check(ordered)
     budget = max(0, budget)
     current: dict[int, Offer] = {}
-    forced = _place_mandatory(ordered, int(budget * mandatory_share), current)
+    pins = _place_pinned(ordered, budget, current)
+    spent = sum(offer.tokens for offer in current.values())
+    forced = _place_mandatory(ordered, min(int(budget * mandatory_share), budget - spent), current)
     left = budget - sum(offer.tokens for offer in current.values())
-    free = [index for index, item in enumerate(ordered) if not item.excluded and index not in current]
-    steps = _steps(ordered, free, left)
+    fixed = {*forced, *(index for index in pins if len(ordered[index].offers) == 1)}
+    free = [index for index, item in enumerate(ordered) if not item.excluded and index not in fixed]
+    steps = _steps(ordered, free, current, left)
     bound = sum(offer.utility for offer in current.values()) + _relaxed(steps, left)
     left = _greedy(steps, current, left)
     left = _improve(ordered, free, current, left)
-    mandatory = [Choice(ordered[index], current[index]) for index in forced]
-    others = [Choice(ordered[index], current[index]) for index in sorted(current) if index not in set(forced)]
-    chosen = (*mandatory, *others)
+    first = [*pins, *forced]
+    others = [index for index in sorted(current) if index not in set(first)]
+    chosen = tuple(Choice(ordered[index], current[index]) for index in (*first, *others))
     return Packing(
         chosen=chosen,
         dropped=tuple(
-            Dropped(item.id, _reason(item, budget, left))
+            Dropped(item.id, _reason(item, budget, left), item.id, item.pinned)
             for index, item in enumerate(ordered)
             if index not in current
         ),
@@ -160,11 +167,29 @@ def _check(items: Sequence[Item]) -> None:
             raise ValueError(f"an offer of {item.id!r} costs a negative number of tokens")
 
 
+def _place_pinned(items: Sequence[Item], budget: int, current: dict[int, Offer]) -> list[int]:
+    """Give each pinned item its smallest offer as long as the budget lasts, in order."""
+    placed = []
+    for index, item in enumerate(items):
+        if not item.pinned or item.excluded or not item.offers:
+            continue
+        least = min(item.offers, key=_cheapest)
+        if least.tokens <= budget:
+            current[index] = least
+            budget -= least.tokens
+            placed.append(index)
+    return placed
+
+
 def _place_mandatory(items: Sequence[Item], cap: int, current: dict[int, Offer]) -> list[int]:
     """Give each mandatory item its largest offer that fits under the cap, highest priority first."""
     placed = []
     by_priority = sorted(
-        (index for index, item in enumerate(items) if item.mandatory and not item.excluded),
+        (
+            index
+            for index, item in enumerate(items)
+            if item.mandatory and not item.excluded and index not in current
+        ),
         key=lambda index: (-items[index].priority, *item_order(items[index])),
     )
     for index in by_priority:
@@ -177,19 +202,34 @@ def _place_mandatory(items: Sequence[Item], cap: int, current: dict[int, Offer])
     return placed
 
 
-def _steps(items: Sequence[Item], indexes: Sequence[int], budget: int) -> list[_Step]:
-    """Return every hull step of the offers that fit, best utility per token first, ties in item order."""
+def _steps(
+    items: Sequence[Item], indexes: Sequence[int], current: Mapping[int, Offer], budget: int
+) -> list[_Step]:
+    """Return every hull step of the offers that fit, best utility per token first, ties in item order.
+
+    Steps of an item that is placed already begin at the offer it is placed with.
+    """
     steps = []
     for index in indexes:
+        held = current.get(index, _NOTHING)
         tokens, utility = 0, 0.0
-        for rank, offer in enumerate(
-            hull([offer for offer in items[index].offers if offer.tokens <= budget])
-        ):
-            extra, gain = offer.tokens - tokens, offer.utility - utility
+        for rank, (more, offer) in enumerate(_hull_above(items[index].offers, held, budget)):
+            extra, gain = more.tokens - tokens, more.utility - utility
             steps.append(_Step(-gain / extra if extra else -math.inf, index, rank, extra, gain, offer))
-            tokens, utility = offer.tokens, offer.utility
+            tokens, utility = more.tokens, more.utility
     steps.sort()
     return steps
+
+
+def _hull_above(offers: Sequence[Offer], held: Offer, budget: int) -> list[tuple[Offer, Offer]]:
+    """Return the hull of what fits beside a held offer: (what it costs and gains more, the offer)."""
+    if held is _NOTHING:
+        return [(offer, offer) for offer in hull([offer for offer in offers if offer.tokens <= budget])]
+    by_name = {offer.name: offer for offer in offers if held.tokens < offer.tokens <= held.tokens + budget}
+    above = hull(
+        [Offer(name, one.tokens - held.tokens, one.utility - held.utility) for name, one in by_name.items()]
+    )
+    return [(more, by_name[more.name]) for more in above]
 
 
 def _relaxed(steps: Sequence[_Step], budget: int) -> float:
@@ -278,7 +318,8 @@ def _exchange(
         held = current.get(index)
         if held is None:
             continue
-        for smaller in (_NOTHING, *items[index].offers):
+        least = () if items[index].pinned else (_NOTHING,)
+        for smaller in (*least, *items[index].offers):
             if smaller.tokens >= held.tokens or smaller.utility > held.utility:
                 continue
             position = bisect_right(costs, left + held.tokens - smaller.tokens) - 1
@@ -323,6 +364,8 @@ def _reason(item: Item, budget: int, left: int) -> str:
     if not useful:
         return "no expected use for this task"
     needed = min(offer.tokens for offer in useful)
+    if item.pinned:
+        return f"pinned by you, but its smallest form needs {needed} tokens and the budget has no room for it"
     if needed > budget:
         return f"over budget: needs {needed} tokens"
     if item.mandatory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.response import plan_response
 from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
 from workbench.plan.snippets import ChunkModel, chunk_features, expected_shares
+from workbench.plan.wishes import EXCLUDED, PINNED, Wishes, resolve_wishes
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
 from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
@@ -29,6 +30,7 @@ from workbench.records.rules import Authority
 from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
 from workbench.rules.matching.match import MatchParams, MatchReport, RuleMatch, RuleQuery
 from workbench.rules.matching.searching import match_message
+from workbench.text.sanitize import visible_line
 from workbench.text.tasks import clean_task, split_head
 from workbench.text.tokens import TokenCounter
 
@@ -73,7 +75,10 @@ class Planner:
 
 @dataclass(slots=True)
 class Plan:
-    """A finished plan: the response [img 8.1] and what it was made of."""
+    """A finished plan: the response [img 8.1] and what it was made of.
+
+    `ranked` are all files that were ranked, excluded ones too; `matches` the rules that answer to the task.
+    """
 
     response: dict[str, object]
     ranking: Ranking
@@ -82,6 +87,8 @@ class Plan:
     ranked: tuple[RankedFile, ...]
     synced: Synced
     stages: dict[str, float] = field(default_factory=dict)
+    wishes: Wishes = field(default_factory=Wishes)
+    matches: tuple[RuleMatch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,7 @@ class Ranking:
     model: LinearModel
     past: KnownPast
     vector: TaskVector
+    wishes: Wishes = field(default_factory=Wishes)
 
 
 def rank(
@@ -104,16 +112,26 @@ def rank(
     query_type: QueryType | None = None,
     strict: bool = False,
     progress: Progress | None = None,
+    pinned: Sequence[str] = (),
+    excluded: Sequence[str] = (),
 ) -> Ranking:
-    """Rank the project's files for a task, best first."""
+    """Rank the project's files for a task, best first; pinned ones are among them.
+
+    Raises: UsageError for something pinned or excluded that is not there.
+    """
     synced = workspace.sync(strict=strict, progress=progress)
+    wishes = resolve_wishes(
+        pinned, excluded, workspace.index.positions.keys(), {rule.id for rule in workspace.rulebook.rules}
+    )
     past = known_past(planner.embedder, workspace.task_heads)
     needed = past.vectors is not None or bool(workspace.rulebook.rules)
     vector = TaskVector(planner.embedder if needed else None, task)
     intent = parse_intent(task, project_id=workspace.adapters.project_id, query_type=query_type)
     model = planner.ranking if past.vectors is not None else planner.plain_ranking or planner.ranking
-    ranked = rank_files(workspace.view, intent, model, semantic=lambda: past.compared(vector))
-    return Ranking(intent, ranked, synced, model, past, vector)
+    ranked = rank_files(
+        workspace.view, intent, model, semantic=lambda: past.compared(vector), also=wishes.pinned
+    )
+    return Ranking(intent, ranked, synced, model, past, vector, wishes)
 
 
 def plan(
@@ -125,7 +143,10 @@ def plan(
     baseline: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
-    """Plan context for a task. Raises: StaleProject under `strict`; errors of the store and git.
+    """Plan context for a task.
+
+    Raises: StaleProject under `strict`; UsageError for something pinned or excluded that is not there; errors
+    of the store and git.
 
     With `baseline` the files stand in the order of the layers their kind of task is routed to, which is
     what every ranking is compared with.
@@ -139,14 +160,19 @@ def plan(
         query_type=request.query_type,
         strict=request.strict,
         progress=progress,
+        pinned=request.pinned,
+        excluded=request.excluded,
     )
     if baseline:
         from workbench.plan.layered import baseline_files  # parsers of manifests, which no other plan needs
 
         ordered = baseline_files(workspace, ranking.intent.predicted, ranking.model)
-        ranking = replace(ranking, files=ordered)
+        there = {found.path for found in ordered}
+        left = [one for one in ranking.files if one.path in ranking.wishes.pinned and one.path not in there]
+        ranking = replace(ranking, files=(*ordered, *left))
         planner = replace(planner, least_shown=0.0, least_named=0.0)  # its order says nothing of chances
-    intent, ranked, synced = ranking.intent, ranking.files, ranking.synced
+    intent, ranked, synced, wishes = ranking.intent, ranking.files, ranking.synced, ranking.wishes
+    ranking = replace(ranking, files=wishes.ordered(ranked))
     stages["sync"] = round(sum(synced.stages.values()), 3)
     stages["rank"] = round(_ms(clock) - stages["sync"], 3)
     clock = time.perf_counter()
@@ -156,14 +182,16 @@ def plan(
     candidates, unread = _candidates(workspace, planner, ranking, STYLES[style])
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
-    pack = compose(rule_passages(rules), candidates, request.token_budget, STYLES[style], planner.counter)
+    passages = wishes.passages(rule_passages(rules))
+    pack = compose(passages, candidates, request.token_budget, STYLES[style], planner.counter)
     stages["pack"] = _ms(clock)
     dropped = [
+        *((name, EXCLUDED) for name in wishes.excluded),
         *((found.path, found.reason) for found in unread),
         *((f"{rule.rule.id}", rule.reason) for rule in rules.dropped),
         *(
             (found.path, "ranked too low to be considered")
-            for found in ranked[planner.read + planner.named :]
+            for found in ranking.files[planner.read + planner.named :]
         ),
     ]
     response = plan_response(
@@ -175,10 +203,14 @@ def plan(
         ranked={found.path: found for found in ranked},
         dropped=dropped,
         degraded=(*missing_parts(workspace, planner), *matched.degraded),
-        notes=[*_notes(workspace, planner, ranking), *(matched.notes if planner.recheck else ())],
+        notes=[
+            *_unfit(pack, unread, wishes),
+            *_notes(workspace, planner, ranking),
+            *(matched.notes if planner.recheck else ()),
+        ],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
-    return Plan(response, ranking, pack, intent, ranked, synced, stages)
+    return Plan(response, ranking, pack, intent, ranked, synced, stages, wishes, tuple(matched.matches))
 
 
 def _rules(
@@ -188,7 +220,12 @@ def _rules(
     paths, rules = query.paths, workspace.rulebook.rules
     limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
     columns = planner.matcher.columns_of(rules)
-    return select_rules(rules, report.matches, paths, limits, query, columns), report
+    wishes = ranking.wishes
+    pinned = [(rule, PINNED) for rule in rules if rule.id in wishes.pinned] if wishes.pinned else []
+    selection = select_rules(
+        rules, report.matches, paths, limits, query, columns, pinned=pinned, excluded=wishes.excluded
+    )
+    return selection, report
 
 
 def match_task(
@@ -263,7 +300,9 @@ def _candidates(
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     digests = digests_of(workspace.snapshot)
     read = partial(planner.contents.read, index=workspace.index, digests=digests)
-    return file_candidates(planner, ranking.intent, ranking.files, ranking.model, read, style)
+    return file_candidates(
+        planner, ranking.intent, ranking.files, ranking.model, read, style, pinned=ranking.wishes.pinned
+    )
 
 
 def file_candidates(
@@ -273,23 +312,30 @@ def file_candidates(
     model: LinearModel,
     read: Callable[[str], Content | Skipped],
     style: Style,
+    *,
+    pinned: Collection[str] = (),
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     """Return the candidates a pack is made of, and the files that are none with the reason.
 
-    `read` gives a file's content; it is asked for the first files only.
+    `read` gives a file's content; it is asked for the first files and the pinned ones only, which stand first
+    and count as certainly needed.
     """
     shown: list[tuple[RankedFile, Content]] = []
     named: list[RankedFile] = []
     unread: list[Skipped] = []
     considered = files[: planner.read + planner.named]
-    best = relevance(model, considered[0].score) if considered else 0.0
+    chances = {
+        found.path: 1.0 if found.path in pinned else relevance(model, found.score) for found in considered
+    }
+    first = next((found.path for found in considered if found.path not in pinned), "")
+    best = chances.get(first, 0.0)
     least_shown, least_named = least_chances(best, planner.least_shown, planner.least_named)
     for place, found in enumerate(considered):
-        chance = relevance(model, found.score)
+        chance = chances[found.path]
         if chance < least_named:
             unread.append(Skipped(found.path, f"a chance of {chance:.1%} of being needed is too small"))
             continue
-        if place >= planner.read or chance < least_shown:
+        if found.path not in pinned and (place >= planner.read or chance < least_shown):
             named.append(found)
             continue
         content = read(found.path)
@@ -304,7 +350,7 @@ def file_candidates(
             score=found.score,
             offers=file_offers(
                 content.text,
-                relevance(model, found.score),
+                chances[found.path],
                 expected_shares(planner.chunks, chunk_rows),
                 content.symbols,
                 style,
@@ -312,11 +358,12 @@ def file_candidates(
                 planner.worth,
                 content.tokens,
             ),
+            pinned=found.path in pinned,
         )
         for (found, content), chunk_rows in zip(shown, rows, strict=True)
     ]
     for found in named:
-        offer = named_only(found.path, relevance(model, found.score), style, planner.counter, planner.worth)
+        offer = named_only(found.path, chances[found.path], style, planner.counter, planner.worth)
         candidates.append(FileCandidate(found.path, found.score, (offer,)))
     return candidates, unread
 
@@ -359,6 +406,13 @@ def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str
     if workspace.scan_report.get("capped"):
         notes.append("the project has more files than are indexed; see `workbench status`")
     return notes
+
+
+def _unfit(pack: Pack, unread: Sequence[Skipped], wishes: Wishes) -> list[str]:
+    """Say what was pinned and could not be packed."""
+    out = [f"{visible_line(one.file)}: {one.reason}" for one in pack.dropped if one.pinned]
+    refused = [f"{visible_line(one.path)}: {one.reason}" for one in unread if one.path in wishes.pinned]
+    return out + refused
 
 
 def timing_of(plan_: Plan) -> Mapping[str, float]:

@@ -81,12 +81,14 @@ def rank_files(
     *,
     semantic: Callable[[], Float32 | None] | None = None,
     limit: int | None = None,
+    also: Sequence[str] = (),
 ) -> tuple[RankedFile, ...]:
-    """Rank the files of a project for a task, best first; ties by path.
+    """Rank the files of a project for a task, best first; ties by path; the paths `also` are among them.
 
     semantic: gives float32 [tasks], cosines of the task to past ones, or None.
     """
-    candidates = candidates_for(view, prepare_query(intent), model.seeds, semantic)
+    extra = [view.index.positions[path] for path in also if path in view.index.positions]
+    candidates = candidates_for(view, prepare_query(intent), model.seeds, semantic, also=extra)
     return score_candidates(view, candidates, model)[:limit]
 
 

@@ -24,7 +24,7 @@ class Passage:
     """Text in a pack that is not a file: a rule, a learning, a stashed segment.
 
     `section` is the heading it stands under, `origin` where it comes from (`CLAUDE.md:12`). `mandatory`
-    passages are placed before anything else; `utility` is what the others compete with.
+    passages are placed before anything else but `pinned` ones; `utility` is what the others compete with.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Passage:
     utility: float = 0.0
     priority: int = 0
     mandatory: bool = False
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

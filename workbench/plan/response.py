@@ -128,7 +128,8 @@ def _trace(pack: Pack, features: Mapping[str, RankedFile]) -> list[str]:
             if offer.view.representation is Representation.PATH
             else str(offer.view.representation)
         )
-        reasons = [f"score {candidate.score:.3f}", *_contributions(features.get(candidate.path))]
+        pinned = ("pinned by you",) if candidate.pinned else ()
+        reasons = [*pinned, f"score {candidate.score:.3f}", *_contributions(features.get(candidate.path))]
         if offer.why:
             reasons.append(visible_line(offer.why))
         lines.append(f"{heading(offer.view)}: {how}, {', '.join(reasons)}")

@@ -36,7 +36,10 @@ class Representation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a caller asks for. `token_budget` counts tokens of the rendered text as a whole."""
+    """What a caller asks for. `token_budget` counts tokens of the rendered text as a whole.
+
+    `pinned` and `excluded` name files by their paths and rules by their ids.
+    """
 
     project_root: str
     task: str
@@ -47,6 +50,8 @@ class PlanRequest:
     detail: Detail = Detail.COMPACT
     strict: bool = False
     session_id: str | None = None
+    pinned: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +104,12 @@ class PackedFile:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A candidate that is not in the pack, and why."""
+    """A candidate that is not in the pack, and why. `id` is a passage's own where `file` is its origin."""
 
     file: str
     reason: str
+    id: str = ""
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,3 +223,22 @@ def test_names_never_break_a_table(project: Any, run: Any) -> None:
     assert "\x1b" not in done.out
     paths = [one["path"] for one in run("rank", "jwt token", "--json").json()["files"]]
     assert {"new\nline_token.py", "bad\udcff_token.py"} <= set(paths)
+
+
+def test_files_are_pinned_and_excluded_from_where_one_stands(
+    run: Any, project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path counts from the current directory first; what is pinned is in and what is excluded says so."""
+    monkeypatch.chdir(project.root / "pkg")
+    arguments = ("plan", "refresh the token", "--pin", "store.py", "--exclude", "pkg/auth.py", "--json")
+    found = run(*arguments).json()
+    assert "pkg/store.py" in found["context"]["files"]
+    assert "pkg/auth.py" not in found["context"]["files"]
+    assert {"file": "pkg/auth.py", "reason": "excluded by you"} in found["dropped_candidates"]
+
+
+def test_an_unknown_pin_is_refused_with_a_suggestion(run: Any, project: Any) -> None:
+    """A name that is no file and no rule exits 2 and says what may have been meant."""
+    ran = run("plan", "refresh the token", "--pin", "pkg/stroe.py")
+    assert ran.code == 2
+    assert "Did you mean pkg/store.py?" in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,10 +12,10 @@ import click
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.layout import fold
 from workbench.entry.cli.session import Session, session
+from workbench.entry.planning import plan_for
 from workbench.entry.preparing import in_background, prepare_in_background
 from workbench.errors import UsageError
 from workbench.plan.pipeline import missing_parts, unprepared
-from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.pipeline import rank as rank_files
 from workbench.plan.reasons import top_reasons
 from workbench.plan.response import rank_response, why_text
@@ -22,8 +23,6 @@ from workbench.records.plan import Detail, PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from workbench.config import ClipboardConfig
 
 MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
@@ -50,6 +49,7 @@ _STRICT = click.option(
         'workbench plan "jwt token is not refreshed on 401" --budget 3000',
         'workbench plan "jwt token is not refreshed on 401" --copy',
         "git log -1 --format=%B | workbench plan - --format xml > context.xml",
+        'workbench plan "add a retry" --pin src/http.py --exclude CHANGELOG.md',
         'workbench plan "add a retry" --json | jq -r ".context.files[]"',
     )
 )
@@ -69,6 +69,12 @@ _STRICT = click.option(
     "--why/--no-why", default=None, help="Print the reasons under the context, or not at all (see above)."
 )
 @_STDIN
+@click.option(
+    "--pin", "pins", multiple=True, metavar="NAME", help="Pack this file or rule first. Repeatable."
+)
+@click.option(
+    "--exclude", "excludes", multiple=True, metavar="NAME", help="Leave this file or rule out. Repeatable."
+)
 def plan(
     task: Sequence[str],
     budget: int | None,
@@ -79,12 +85,17 @@ def plan(
     baseline: bool,
     why: bool | None,
     from_stdin: bool,
+    pins: Sequence[str],
+    excludes: Sequence[str],
 ) -> None:
     """Pack what an agent should read for a task into a token budget.
 
     Prints the rules that apply and the files that matter, the right lines of them, and under it why each
     thing is in and what was left out. On a terminal the reasons follow the context; in a pipe only the
     context goes to stdout and the reasons go to stderr, unless --quiet. --why puts them on stdout always.
+
+    --pin and --exclude name files by their paths and rules by their ids. What is pinned is packed before
+    anything else, within the budget, as much of it as the budget is worth.
     """
     here = current()
     text = read_task(here, task, from_stdin)
@@ -101,27 +112,19 @@ def plan(
             ml_mode=settings.ml_mode,
             detail=Detail(settings.detail),
             strict=settings.strict,
+            pinned=tuple(_from_here(name, work.opened.root) for name in pins),
+            excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
         )
-        planner = work.opened.planner
-        made = make_plan(
-            work.opened.workspace,
-            planner,
+        made = plan_for(
+            work.opened,
+            work.told,
             request,
             style="text" if settings.format == "json" else settings.format,
             baseline=baseline,
             progress=work.progress,
         )
         response: Any = made.response
-        work.told.synced(made.synced)
-        work.told.stages.update(made.stages)
-        work.told.level("contents", planner.contents.hits, planner.contents.misses)
-        if planner.embedder is not None:
-            hits, misses = getattr(planner.embedder, "hits", 0), getattr(planner.embedder, "misses", 0)
-            work.told.level("embeddings", hits, misses)
-        work.told.tokens = made.pack.report.estimated_used
-        work.told.candidates = len(made.ranked)
-        work.told.degraded = tuple(response["degraded"])
-    prepare_if(work, unprepared(planner, made.ranking))
+    prepare_if(work, unprepared(work.opened.planner, made.ranking))
     context = str(response["context"]["text"])
     if whole:
         here.out.json(response)
@@ -174,6 +177,14 @@ def rank(
     if not made.files:
         here.out.say("no file has anything to do with this task")
     work.tell_notes()
+
+
+def _from_here(name: str, root: Path) -> str:
+    """Return the path in the project that a name stands for in the current directory, else the name."""
+    place = Path(name).absolute()
+    if not place.exists() or not place.is_relative_to(root):
+        return name
+    return place.relative_to(root).as_posix()
 
 
 def prepare_if(work: Session, wanted: bool) -> None:

@@ -7,7 +7,7 @@ a token limit, so that rules never crowd the code out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,12 +74,16 @@ def select_rules(
     limits: PlanRuleLimits | None = None,
     query: RuleQuery | None = None,
     columns: MatchColumns | None = None,
+    *,
+    pinned: Sequence[tuple[Rule, str]] = (),
+    excluded: Collection[str] = (),
 ) -> RuleSelection:
     """Choose the plan's rules under the limits; `columns` are those of the rules, if they are at hand.
 
     `ranked_paths` are the task's files, best first. `query` brings the business filters (project, tool,
     conditions, cooldown); without it only disabled rules and manual files are kept out. A rule longer than
-    what is left of the token limit is dropped, and shorter ones after it still get in.
+    what is left of the token limit is dropped, and shorter ones after it still get in. `pinned` rules come
+    first with the reason given, whatever the filters and limits say; those whose id is `excluded` never.
     """
     limits = limits or PlanRuleLimits()
     paths = tuple(ranked_paths[: limits.top_paths])
@@ -90,6 +94,8 @@ def select_rules(
     usable = [rules[row] for row in np.flatnonzero(columns.claims & passing(columns, asked)).tolist()]
     relevance = {match.rule.id: match for match in matches}
     admission = _Admission(limits.tokens)
+    admission.seen.update(excluded)
+    admission.admit_all(pinned)
     for claims, cap, label in (
         (_global_absolute(usable), limits.absolute, "absolute rules"),
         (
@@ -112,6 +118,13 @@ class _Admission:
         self.selected: list[SelectedRule] = []
         self.dropped: dict[str, DroppedRule] = {}
         self.seen: set[str] = set()
+
+    def admit_all(self, claims: Iterable[tuple[Rule, str]]) -> None:
+        """Take in rules without limits."""
+        for rule, why in claims:
+            self.used += rule.token_cost
+            self.selected.append(SelectedRule(rule, why))
+            self.seen.update((rule.id, " ".join(rule.rule.split()).casefold()))
 
     def admit(self, claims: Iterable[tuple[Rule, str]], cap: int, label: str) -> None:
         """Take in at most `cap` of the claims, in order."""

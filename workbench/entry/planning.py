@@ -1,0 +1,40 @@
+"""One plan as every face makes it: the same steps, and the same measurement of them.
+
+The command line and the screens call this, so that neither has a plan of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.entry.bootstrap import Opened
+from workbench.entry.measuring import Measured
+from workbench.plan.pipeline import Plan
+from workbench.plan.pipeline import plan as make_plan
+from workbench.plan.workspace import Progress
+from workbench.records.plan import PlanRequest
+
+
+def plan_for(
+    opened: Opened,
+    told: Measured,
+    request: PlanRequest,
+    *,
+    style: str,
+    baseline: bool = False,
+    progress: Progress | None = None,
+) -> Plan:
+    """Make a plan and tell its measurement about it. Raises as `plan` does."""
+    planner = opened.planner
+    made = make_plan(opened.workspace, planner, request, style=style, baseline=baseline, progress=progress)
+    response: Any = made.response
+    told.synced(made.synced)
+    told.stages.update(made.stages)
+    told.level("contents", planner.contents.hits, planner.contents.misses)
+    if planner.embedder is not None:
+        hits, misses = getattr(planner.embedder, "hits", 0), getattr(planner.embedder, "misses", 0)
+        told.level("embeddings", hits, misses)
+    told.tokens = made.pack.report.estimated_used
+    told.candidates = len(made.ranked)
+    told.degraded = tuple(response["degraded"])
+    return made
