@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from store.journal import FileJournal, Quarantined
 from store.location import locate
 from workbench.entry.places import foreign_state, project_id, repository_at
 from workbench.memory.journal import PREFIX, FeatureJournal, feature_stream, read_journal
+from workbench.memory.learnings.kinds import KINDS as LEARNING_KINDS
 
 _PATIENCE = 30.0  # seconds
 
@@ -43,11 +44,20 @@ class MemoryPlace:
 
     def read(self, stream: str) -> FeatureJournal:
         """Return what a stream holds. Raises: JournalError."""
-        return read_journal(stream, (entry for _, entry in self.journal.read(stream)))
+        return read_journal(stream, (entry for _, entry in self.journal.read(stream)), LEARNING_KINDS)
 
     def broken_lines(self, stream: str) -> int:
         """Return how many lines of a stream are no journal lines at all. Raises: JournalError."""
         return sum(isinstance(found, Quarantined) for _, _, found in self.journal.scan(stream))
+
+    @property
+    def home_journal(self) -> FileJournal:
+        """The journals of the user's home."""
+        return FileJournal(self.home, self.clock)
+
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Return a lock of the project; entering it raises StoreBusy."""
+        return locks.exclusive(self.state / "locks" / f"{name}.lock", timeout=_PATIENCE)
 
     @contextmanager
     def numbering(self) -> Iterator[None]:

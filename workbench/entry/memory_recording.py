@@ -20,7 +20,7 @@ from workbench.records.iterations import ExtractionResult, IterationRecord, RawI
 
 _TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD", ""})
 
-Learn = Callable[[IterationRecord, ExtractionResult], Sequence[Any]]
+Learn = Callable[[IterationRecord, Digested], Sequence[Any]]
 
 
 class Novelty(StrEnum):
@@ -130,10 +130,10 @@ def record(
     if learn is None:
         return kept
     return [
-        replace(one, learned=len(learn(one.entry.record, one.extraction)))
+        replace(one, learned=len(learn(one.entry.record, output)))
         if one.novelty is not Novelty.UNCHANGED
         else one
-        for one in kept
+        for one, output in zip(kept, found, strict=True)
     ]
 
 

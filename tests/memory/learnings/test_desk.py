@@ -1,0 +1,245 @@
+"""The desk: every step is recorded, has a reason, and can be undone and done again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store.memory import ManualClock, MemoryJournal
+from tests.memory.learnings.conftest import rule_store
+from workbench.errors import UsageError
+from workbench.memory.learnings.bodies import essence
+from workbench.memory.learnings.desk import LearningDesk
+from workbench.memory.learnings.learningstore import LearningStore, store_of
+from workbench.memory.learnings.ledger import Ledger, read_ledger
+from workbench.memory.learnings.reviewing import Why
+from workbench.records.conflicts import Action
+from workbench.records.learnings import FeatureLearning, LearningSource, LearningState
+from workbench.rules.curation.resolving import Decision
+
+NEEDS = "`pnpm test` needs `pnpm build` first"
+PORT = "Port 8080 is taken by `nginx`"
+NEEDS_NOT = "`pnpm test` does not need `pnpm build` first"
+
+
+@pytest.fixture
+def desk(store: LearningStore) -> LearningDesk:
+    """The desk of a person."""
+    return LearningDesk(store, "cli")
+
+
+def essences(ledger: Ledger) -> dict[str, FeatureLearning | None]:
+    """Return what holds, without times and counts."""
+    return {identifier: essence(one) for identifier, one in ledger.put.items()}
+
+
+def test_a_person_s_learning_is_reviewed_and_an_agent_s_is_not(desk: LearningDesk) -> None:
+    """Who words a learning decides whether it is in quarantine."""
+    mine = desk.add(NEEDS, feature="auth", reason="CI broke")
+    agents = desk.add(PORT, feature="auth", reason="r", source=LearningSource.AGENT)
+    assert (mine.reviewed, agents.reviewed) == (True, False)
+    assert mine.confidence > agents.confidence
+
+
+def test_a_learning_without_a_reason_is_refused(desk: LearningDesk) -> None:
+    """Every learning says why it exists."""
+    with pytest.raises(UsageError, match="no reason"):
+        desk.add(NEEDS, feature="auth", reason=" ")
+
+
+def test_a_repetition_is_refused_and_an_agent_s_counts_as_a_hit(desk: LearningDesk) -> None:
+    """The same thing is not known twice."""
+    first = desk.add(NEEDS, feature="auth", reason="CI broke")
+    with pytest.raises(UsageError, match="known already"):
+        desk.add(f"{NEEDS}.", feature="auth", reason="again")
+    again = desk.add(
+        f"{NEEDS}.", feature="auth", reason="again", source=LearningSource.AGENT, session_id="s9"
+    )
+    assert (first.id, 2) == (again.id, again.hit_count)
+
+
+def test_a_contradiction_waits_with_both_sides_and_evidence(desk: LearningDesk) -> None:
+    """What contradicts a learning is neither merged nor dropped."""
+    first = desk.add(NEEDS, feature="auth", reason="CI broke")
+    second = desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)
+    item = desk.review_queue()[0]
+    assert (Why.CONFLICT, second.id) == (item.why, item.learning.id)
+    assert item.other is not None
+    assert first.id == item.other.id
+    assert item.evidence
+
+
+@pytest.mark.parametrize("action", list(Action))
+def test_every_settlement_undoes_to_what_was_before(desk: LearningDesk, action: Action) -> None:
+    """A settled conflict is open again once its settlement is undone."""
+    desk.add(NEEDS, feature="auth", reason="CI broke")
+    desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)
+    found = desk.conflicts()[0]
+    before = essences(desk.store.ledger())
+    decision = Decision(found.id, found.left.id, found.right.id, action, scope=("task:42",))
+    desk.resolve(decision)
+    settled = essences(desk.store.ledger())
+    assert desk.conflicts() == ()
+    desk.undo()
+    assert before == essences(desk.store.ledger())
+    assert [found.id] == [one.id for one in desk.conflicts()]
+    desk.redo()
+    assert settled == essences(desk.store.ledger())
+
+
+def test_narrowing_needs_a_scope(desk: LearningDesk) -> None:
+    """A settlement that lacks what it needs changes nothing."""
+    one = desk.add(NEEDS, feature="auth", reason="r")
+    two = desk.add(PORT, feature="auth", reason="r")
+    with pytest.raises(UsageError, match="scope"):
+        desk.resolve(Decision("c", one.id, two.id, Action.NARROW_SCOPE))
+
+
+def test_a_promotion_is_one_step_that_undo_takes_back_with_its_rule(desk: LearningDesk) -> None:
+    """The rule comes and goes with the step, and says where it is from."""
+    learning = desk.add(NEEDS, feature="auth", reason="CI broke")
+    done = desk.promote(learning.id)
+    rules = desk.store.rules()
+    assert learning.id == done.rule.metadata["learning"]["id"]
+    assert {done.rule.id} == set(rules.ledger().live)
+    assert LearningState.PROMOTED is desk.find(learning.id).state
+    desk.undo()
+    assert (set(), True) == (set(rules.ledger().live), desk.find(learning.id).live)
+    desk.redo()
+    assert ({done.rule.id}, False) == (set(rules.ledger().live), desk.find(learning.id).live)
+
+
+def test_a_hit_between_a_step_and_its_undo_is_kept(desk: LearningDesk) -> None:
+    """Facts are no steps: undoing what a person did forgets nothing that was seen."""
+    learning = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
+    desk.accept([learning.id])
+    desk.note_hit(learning.id, session_id="s2")
+    desk.note_hit(learning.id, session_id="s2")
+    desk.undo()
+    assert (desk.find(learning.id).reviewed, desk.find(learning.id).hit_count) == (False, 2)
+
+
+def test_contradictions_cost_confidence_and_a_review_restores_it(
+    desk: LearningDesk, clock: ManualClock
+) -> None:
+    """An outcome against a learning halves its confidence until a person looked at it."""
+    learning = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
+    clock.advance(60)
+    after = desk.contradict(learning.id, session_id="s2", why="it failed")
+    assert learning.confidence / 2 == after.confidence
+    assert Why.CONTRADICTED is desk.review_queue()[0].why
+    clock.advance(60)
+    desk.accept([learning.id])
+    assert desk.find(learning.id).confidence > learning.confidence
+    assert desk.review_queue() == ()
+
+
+def test_a_step_that_was_built_upon_is_not_undone(store: LearningStore) -> None:
+    """An automatic change after a step keeps undo from overwriting it."""
+    desk, other = LearningDesk(store, "cli"), LearningDesk(store, "auto:test")
+    learning = desk.add(NEEDS, feature="auth", reason="r")
+    other.retire([learning.id], reason="gone")
+    with pytest.raises(UsageError, match="changed since"):
+        desk.undo()
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["add", "accept", "reject", "retire", "restore", "edit", "merge", "promote", "undo", "redo"]
+        ),
+        st.integers(0, 4),
+        st.integers(0, 4),
+    ),
+    max_size=14,
+)
+SUBJECTS = ("alpha cache", "beta queue", "gamma router", "delta parser", "omega socket")
+
+
+def play(desk: LearningDesk, clock: ManualClock, steps: list[tuple[str, int, int]]) -> None:
+    """Do steps; those that make no sense at the moment are refused and change nothing."""
+    for verb, first, second in steps:
+        clock.advance(1)  # the order of entries of two journals is that of their times
+        ids = sorted(desk.store.ledger().put)
+        one = ids[first % len(ids)] if ids else "none"
+        two = ids[second % len(ids)] if ids else "none"
+        try:
+            match verb:
+                case "add":
+                    desk.add(
+                        f"The {SUBJECTS[first]} listens on port {second}",
+                        feature=("auth", "payments")[second % 2],
+                        reason="seen",
+                        source=LearningSource.AGENT,
+                        personal=first == 3,
+                    )
+                case "edit":
+                    desk.edit(one, text=f"The {SUBJECTS[first]} is written in language {second}")
+                case "merge":
+                    desk.merge(one, two)
+                case "promote":
+                    desk.promote(one)
+                case "undo":
+                    desk.undo()
+                case "redo":
+                    desk.redo()
+                case _:
+                    getattr(desk, verb)([one])
+        except UsageError:
+            continue
+
+
+@given(STEPS, STEPS)
+def test_undoing_everything_leads_back_to_the_start(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: list[tuple[str, int, int]],
+    steps: list[tuple[str, int, int]],
+) -> None:
+    """Whatever was done, undoing it all restores what was there, learnings, settlements and rules."""
+    clock = ManualClock()
+    rules = rule_store(tmp_path_factory.mktemp("p"), MemoryJournal(clock), MemoryJournal(clock), clock)
+    desk = LearningDesk(store_of(rules), "cli")
+    play(desk, clock, before)
+    depth = len(desk.store.ledger().done)
+    start = desk.store.ledger()
+    state = (essences(start), set(start.settled), set(rules.ledger().live))
+    play(desk, clock, [step for step in steps if step[0] not in ("undo", "redo")])
+    while len(desk.store.ledger().done) > depth:
+        desk.undo()
+    end = desk.store.ledger()
+    assert state == (essences(end), set(end.settled), set(rules.ledger().live))
+
+
+@given(STEPS)
+def test_a_new_process_reads_what_the_last_one_left(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
+) -> None:
+    """The journals alone say what holds, in whatever order they are given."""
+    clock = ManualClock()
+    journal, home = MemoryJournal(clock), MemoryJournal(clock)
+    rules = rule_store(tmp_path_factory.mktemp("p"), journal, home, clock)
+    desk = LearningDesk(store_of(rules), "cli")
+    play(desk, clock, steps)
+    one, other = read_ledger((journal, home)), read_ledger((home, journal))
+    assert (one.put, one.done, one.undone, set(one.settled)) == (
+        other.put,
+        other.done,
+        other.undone,
+        set(other.settled),
+    )
+
+
+def test_two_processes_write_one_feature(tmp_path: Path, clock: ManualClock) -> None:
+    """What two desks over the same journals do is one history; either undoes the other's last step."""
+    journal, home = MemoryJournal(clock), MemoryJournal(clock)
+    first = LearningDesk(store_of(rule_store(tmp_path, journal, home, clock)), "cli")
+    second = LearningDesk(store_of(rule_store(tmp_path, journal, home, clock)), "tui")
+    learning = first.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
+    second.reject([learning.id])
+    assert not first.find(learning.id).live
+    first.undo()
+    assert second.find(learning.id).live
+    assert [one.by for one in second.history(learning.id)] == ["cli", "tui", "cli"]

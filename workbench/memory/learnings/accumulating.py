@@ -1,0 +1,274 @@
+"""What an iteration adds to a feature's learnings: lessons compared with what is known, little by default.
+
+The order is what keeps junk and loops out. A lesson that the workbench told itself is none; one that repeats
+a rule or was rejected before is none; one that repeats a learning raises its hits, unless that learning was
+given to the iteration, which then merely did as it was told; one that contradicts a learning waits at the
+desk beside it. What is left starts in quarantine: unreviewed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Final
+
+from workbench.memory.learnings.framing import ECHO, echo_share
+from workbench.memory.learnings.injected import Injections, read_injections
+from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
+from workbench.memory.learnings.ledger import AUTOMATIC, Ledger
+from workbench.memory.learnings.lessons.commands import command_lessons, tried_commands
+from workbench.memory.learnings.lessons.explanations import explanation_lessons
+from workbench.memory.learnings.lessons.lesson import Lesson
+from workbench.memory.learnings.lessons.recurring import error_signature, recurring_lessons
+from workbench.memory.learnings.lessons.told import correction_lessons, decision_lessons
+from workbench.memory.learnings.similar import check_deduplication, comparable
+from workbench.memory.learnings.steps import added, contradicted, hit
+from workbench.memory.learnings.texts import (
+    sanitize_learning_text,
+    should_exclude_from_auto_accumulation,
+    too_vague,
+)
+from workbench.records.iterations import (
+    ExtractionResult,
+    IterationOutcome,
+    IterationRecord,
+    RawIterationOutput,
+)
+from workbench.records.learnings import (
+    MAX_FILES,
+    Conflict,
+    Duplicate,
+    FeatureLearning,
+    LearningKind,
+    LearningState,
+)
+
+TEMPLATE_ECHO: Final = 0.9
+MOST: Final = 8
+"""More lessons than these from one iteration are left out: the first ones are the surest kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulated:
+    """What an iteration did to the learnings. `left_out` are (text, reason) of lessons that are none."""
+
+    added: tuple[FeatureLearning, ...] = ()
+    hits: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
+    conflicts: tuple[FeatureLearning, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Outcome:
+    added: list[FeatureLearning] = field(default_factory=list)
+    hits: list[str] = field(default_factory=list)
+    contradicted: list[str] = field(default_factory=list)
+    conflicts: list[FeatureLearning] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """An iteration against what is known, and what was injected until now."""
+
+    store: LearningStore
+    ledger: Ledger
+    record: IterationRecord
+    raw: RawIterationOutput
+    injections: Injections
+    rules: frozenset[str]
+    by: str
+    out: _Outcome
+
+    def known(self, learning: FeatureLearning) -> Sequence[FeatureLearning]:
+        """Return the live learnings that a new one is compared with."""
+        return comparable(learning, self.ledger.live())
+
+    def given(self, learning_id: str) -> bool:
+        """Whether the iteration was, or may have been, given a learning."""
+        return self.injections.before(learning_id, self.record.timestamp, self.raw.session)
+
+    def write(self, *drafts: Draft) -> None:
+        """Keep drafts for the journal and let what follows know them."""
+        self.out.drafts += drafts
+        imagine(self.store, drafts, by=self.by, ledger=self.ledger)
+
+
+def accumulate(
+    record_: IterationRecord,
+    extraction: ExtractionResult,
+    raw: RawIterationOutput,
+    store: LearningStore,
+    *,
+    before: Sequence[IterationRecord] = (),
+    rules: Iterable[str] = (),
+    by: str = "ingest",
+) -> Accumulated:
+    """Take in what an iteration teaches, in one append; iterations taken in again add nothing.
+
+    `before` are the feature's earlier iterations, oldest first, `rules` the texts of rules in force, which
+    agents are given in other ways. Runs after the iteration's fingerprint was taken (F28).
+    Raises: StoreError.
+    """
+    lessons = list(lessons_of(record_, extraction, raw, before))
+    with store.lock(LOCK):
+        ledger = store.ledger()
+        injections = read_injections(store.journal)
+        told = frozenset(" ".join(text.split()).casefold() for text in rules)
+        face = AUTOMATIC + by
+        work = _Work(store, ledger, record_, raw, injections, told, face, _Outcome())
+        for lesson in lessons[:MOST]:
+            _take(work, lesson)
+        work.out.left_out += [(one.text, "more than an iteration teaches") for one in lessons[MOST:]]
+        _judge_outcomes(work)
+        record(store, work.out.drafts, by=face)
+    out = work.out
+    return Accumulated(
+        tuple(out.added), tuple(out.hits), tuple(out.contradicted), tuple(out.conflicts), tuple(out.left_out)
+    )
+
+
+def lessons_of(
+    record_: IterationRecord,
+    extraction: ExtractionResult,
+    raw: RawIterationOutput,
+    before: Sequence[IterationRecord] = (),
+) -> Iterator[Lesson]:
+    """Yield what an iteration seems to teach, what tools answered first, then what was said."""
+    yield from chain(
+        command_lessons(raw),
+        recurring_lessons(record_, before),
+        correction_lessons(raw),
+        explanation_lessons(raw, record_.outcome),
+        decision_lessons(extraction.decisions),
+    )
+
+
+def _take(work: _Work, lesson: Lesson) -> None:
+    text = sanitize_learning_text(lesson.text)
+    reason = _no_lesson(work, lesson, text)
+    if reason:
+        work.out.left_out.append((text, reason))
+        return
+    learning = _learning(work, lesson, text)
+    same = _same_trigger(work, lesson)
+    if same is not None:
+        _again(work, same, learning)
+        return
+    others = work.known(learning)
+    found = check_deduplication(text, others)
+    if isinstance(found, Duplicate):
+        _again(work, others[found.existing_index], learning)
+        return
+    if isinstance(found, Conflict):
+        other = others[found.existing_index]
+        learning = replace(learning, conflicts_with=(other.id,))
+        if lesson.observed:
+            _against(work, other, f"seen otherwise: {text}")
+    _add(work, learning, lesson)
+
+
+def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
+    """Return why a lesson is none, or ''."""
+    # What tools answered has words of its own only in the commands: nearly all of it must have been told.
+    if echo_share(text, work.injections.prints) >= (TEMPLATE_ECHO if lesson.observed else ECHO):
+        return "the workbench told it"
+    vague = "" if lesson.observed else too_vague(text)
+    if vague:
+        return vague
+    if lesson.files and all(map(should_exclude_from_auto_accumulation, lesson.files)):
+        return "it is about files of the tooling"
+    if " ".join(text.split()).casefold() in work.rules:
+        return "a rule says it"
+    gone = [one for one in work.ledger.put.values() if one.state is LearningState.REJECTED]
+    mine = _learning(work, lesson, text)
+    if isinstance(check_deduplication(text, comparable(mine, gone)), Duplicate):
+        return "it was rejected before"
+    return ""
+
+
+def _learning(work: _Work, lesson: Lesson, text: str) -> FeatureLearning:
+    task = work.record.task_id or None
+    # A command or a convention holds for the feature; what was decided or broke holds for the task (F25).
+    wide = lesson.kind in (LearningKind.COMMAND, LearningKind.CORRECTION)
+    number, reason = work.record.iteration_number, sanitize_learning_text(lesson.reason)
+    made = FeatureLearning.auto_extracted(text, number, None if wide else task, reason=reason)
+    return replace(
+        made,
+        feature=work.record.feature,
+        kind=lesson.kind,
+        timestamp=work.record.timestamp,
+        session_id=work.raw.session,
+        files=lesson.files[:MAX_FILES],
+        evidence=sanitize_learning_text(lesson.evidence),
+        trigger=sanitize_learning_text(lesson.trigger),
+        remedy=sanitize_learning_text(lesson.remedy),
+        project_id=work.store.project_id,
+    )
+
+
+def _same_trigger(work: _Work, lesson: Lesson) -> FeatureLearning | None:
+    """Return the learning of the same failure and the same way out."""
+    trigger, remedy = sanitize_learning_text(lesson.trigger), sanitize_learning_text(lesson.remedy)
+    if not trigger:
+        return None
+    found = [
+        one
+        for one in work.ledger.live()
+        if (one.trigger, one.remedy, one.feature) == (trigger, remedy, work.record.feature)
+    ]
+    return found[0] if found else None
+
+
+def _again(work: _Work, known: FeatureLearning, learning: FeatureLearning) -> None:
+    """A learning was found out again: it counts unless the iteration was given it."""
+    if work.given(known.id):
+        work.out.left_out.append((learning.text, f"{known.id[:17]} had been given to it"))
+        return
+    if known.session_id and known.session_id == learning.session_id:
+        work.out.left_out.append((learning.text, f"{known.id[:17]} is from the same session"))
+        return
+    iteration = work.record.iteration_number
+    work.write(hit(known, session_id=learning.session_id, iteration=iteration, why="found out again"))
+    work.out.hits.append(known.id)
+
+
+def _add(work: _Work, learning: FeatureLearning, lesson: Lesson) -> None:
+    drafts = added(work.ledger, learning, reason=lesson.reason, now=work.store.moment())
+    work.write(*drafts.entries)
+    made = drafts.learnings[0]
+    (work.out.conflicts if made.conflicts_with else work.out.added).append(made)
+
+
+def _judge_outcomes(work: _Work) -> None:
+    """Lower the confidence of learnings that the iteration's outcome speaks against."""
+    runs = list(tried_commands(work.raw))
+    failed = {one.line: one.said for one in runs if one.failed}
+    worked = {one.line for one in runs if not one.failed}
+    errors = {error_signature(error.message) for error in work.record.errors}
+    ended_badly = work.record.outcome is not IterationOutcome.SUCCESS
+    for one in work.ledger.live():
+        if one.feature != work.record.feature or not one.trigger or one.session_id == work.raw.session:
+            continue
+        if one.kind is LearningKind.COMMAND:
+            if one.remedy in failed and one.remedy not in worked:
+                _against(work, one, f"`{one.remedy}` failed")
+            elif one.trigger in worked:
+                _against(work, one, f"`{one.trigger}` worked")
+        elif one.trigger in errors and ended_badly and work.given(one.id):
+            _against(work, one, "it was given to an iteration that failed on the same error")
+
+
+def _against(work: _Work, learning: FeatureLearning, why: str) -> None:
+    if learning.id not in work.out.contradicted:
+        note = contradicted(
+            learning,
+            session_id=work.raw.session,
+            iteration=work.record.iteration_number,
+            why=sanitize_learning_text(why)[:200],
+        )
+        work.write(note)
+        work.out.contradicted.append(learning.id)

@@ -1,0 +1,24 @@
+"""How far a learning is trusted: what it starts with, what speaks for it, what spoke against it.
+
+Every session that found it out by itself takes away a part of the doubt, every outcome against it halves the
+trust. A person's review sets it right again: what spoke against it before counts no more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from workbench.records.learnings import FeatureLearning
+
+REVIEWED: Final = 0.8
+DOUBT_LEFT: Final = 0.85
+MOST_HITS: Final = 5
+LOST: Final = 0.25
+"""Below this a learning is not given to anyone until somebody reviewed it."""
+
+
+def confidence_of(learning: FeatureLearning, hits: int, contradictions: int) -> float:
+    """Return the confidence in [0, 1] after further hits, and contradictions since the last review."""
+    start = max(learning.confidence, REVIEWED) if learning.reviewed else learning.confidence
+    supported = 1.0 - (1.0 - start) * DOUBT_LEFT ** min(hits, MOST_HITS)
+    return round(supported * 0.5**contradictions, 4)

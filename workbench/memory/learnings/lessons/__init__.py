@@ -1,0 +1,1 @@
+"""What an iteration teaches: commands that work, causes of errors, decisions, corrections."""

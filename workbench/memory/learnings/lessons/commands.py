@@ -1,0 +1,197 @@
+"""Commands that cannot run here as they were first tried, and the way that works.
+
+Either the failure is one of calling (a program that is not there, an option that is not known) and the same
+program was called otherwise, or the very same command works in another directory, under another runner or
+with a variable set. A test that failed and passed after an edit taught something else, and is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from workbench.memory.extraction.found import plain
+from workbench.memory.extraction.shell import failure
+from workbench.memory.learnings.lessons.lesson import Lesson
+from workbench.records.iterations import RawIterationOutput, ToolUseEvent
+from workbench.records.learnings import LearningKind
+from workbench.rules.enforcement.words import Simple
+from workbench.rules.enforcement.wrappers import program_name
+from workbench.sessions.importers.touched import shell_commands
+from workbench.sessions.importers.transcripts import ToolUse
+
+WITHIN: Final = 8
+"""So many calls after a failure may the one that works come."""
+
+MOST: Final = 110  # characters of a command that is worth telling
+_READ: Final = 4_000  # characters of an answer that are looked at
+_NOT_CALLABLE: Final = re.compile(
+    r"(?:(?:[\w./@+-]+): (?:command )?not found|command not found: \S+)"
+    r"|No module named ['\"]?[\w.]+['\"]?"
+    r"|Cannot find module ['\"][\w@./-]+['\"]"
+    r"|(?:unrecogni[sz]ed|unknown|invalid|illegal|unexpected)(?: \w+)? (?:option|argument|flag)s?\b.{0,60}"
+    r"|(?:unknown|invalid) (?:command|subcommand|script)\b.{0,60}"
+    r"|[Nn]o such (?:option|command)\b.{0,40}"
+    r"|[Mm]issing script:? ['\"]?[\w:.-]+['\"]?"
+    r"|externally-managed-environment"
+    r"|(?:is not installed|not installed globally)\b.{0,40}"
+)
+_RUNNERS: Final = {
+    "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
+    "rye": ("run",), "bundle": ("exec",), "npx": (), "bunx": (), "pnpx": (), "uvx": (), "sudo": (),
+    "npm": ("exec", "run"), "pnpm": ("exec", "run", "dlx"), "yarn": ("run", "dlx"), "bun": ("run", "x"),
+    "conda": ("run",), "mise": ("exec", "x"), "nix": ("run",), "devbox": ("run",),
+}  # fmt: skip
+_PACKAGES: Final = frozenset("pip pip3 npm pnpm yarn bun uv poetry".split())
+_EDITS: Final = frozenset("edit write multiedit notebookedit apply_patch str_replace_based_edit_tool".split())
+_NEVER: Final = frozenset(
+    "cd ls cat echo mkdir rm cp mv head tail grep rg find sed awk export source which kill sort wc jq true "
+    "pwd touch chmod sleep ps printf set test [ read for xargs tee uniq cut tr diff less".split()
+)
+_REDIRECTED: Final = re.compile(r"\s*(?:2>&1|[12&]?>\s*/dev/null|\|\s*(?:head|tail|grep|rg)\b[^|]*)\s*$")
+_VARIABLES: Final = re.compile(r"(?:^|&&\s*|;\s*)((?:[A-Za-z_]\w*=[^\s;&|'\"$`]*\s+)+)(?=\S)")
+_OWN_PATH: Final = re.compile(r"(?:^|[\s='\"])(?:~|/(?:home|Users|root|private|tmp|var|workspace))/\S*")
+_WORD: Final = re.compile(r"[\w@%+=:,./*\[\]{}~^-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A command that was run: as one line, and what became of it.
+
+    `runner` started the program `core`, whose words are without it; `directory` and `variables` were set in
+    the line itself. `said` is the beginning of what it printed.
+    """
+
+    line: str
+    core: tuple[str, ...]
+    runner: tuple[str, ...]
+    directory: str
+    variables: str
+    failed: bool
+    said: str
+
+
+def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
+    """Yield what was learned of how to call things, in the order of the failures."""
+    runs: list[Tried | None] = []
+    for use in raw.tool_uses:
+        if use.name.casefold() in _EDITS:
+            runs.append(None)
+        elif (one := _tried(use, raw.cwd)) is not None:
+            runs.append(one)
+    told: set[str] = set()
+    for at, one in enumerate(runs):
+        if one is None or not one.failed or one.line in told:
+            continue
+        for other in runs[at + 1 : at + 1 + WITHIN]:
+            if other is None:
+                break  # something was edited: what works now may not have worked before
+            why = "" if other.failed else _difference(one, other)
+            if why:
+                told.add(one.line)
+                yield _lesson(one, other, why)
+                break
+
+
+def tried_commands(raw: RawIterationOutput) -> Iterator[Tried]:
+    """Yield the commands that were run one at a time, in order."""
+    for use in raw.tool_uses:
+        one = _tried(use, raw.cwd)
+        if one is not None:
+            yield one
+
+
+def _tried(use: ToolUseEvent, cwd: str) -> Tried | None:
+    if use.rejected or use.result is None:
+        return None
+    given = next((use.input[key] for key in ("command", "cmd") if isinstance(use.input.get(key), str)), "")
+    if not given or "\n" in given.strip() or "<<" in given or len(given) > 4 * MOST:
+        return None
+    commands, _ = shell_commands(ToolUse(use.id, use.name, use.input, "", "", cwd, ""))
+    told = [one for one in commands if one.words and program_name(one.words[0]) not in _NEVER]
+    outer = told[:1]
+    if not outer or any(not _inside(one, outer[0]) for one in told[1:]):
+        return None  # of several commands it is not known which one failed
+    runner, core = _parts(outer[0].words)
+    found = _VARIABLES.search(given)
+    variables = "" if found is None else " ".join(found[1].split())
+    directory = _relative(outer[0].directory, cwd)
+    shown = " ".join(filter(None, (variables, _shown(outer[0].words))))
+    line = _REDIRECTED.sub("", f"cd {directory} && {shown}" if directory else shown)
+    if not core or len(line) > MOST or _OWN_PATH.search(line):
+        return None
+    said = plain(use.result[:_READ])
+    return Tried(line, core, runner, directory, variables, use.failed, said)
+
+
+def _inside(command: Simple, outer: Simple) -> bool:
+    """Whether a command is one that another starts: `pytest` of `uv run pytest`."""
+    return len(command.words) <= len(outer.words) and command.words == outer.words[-len(command.words) :]
+
+
+def _relative(directory: str, cwd: str) -> str:
+    if cwd and (directory == cwd or directory.startswith(f"{cwd}/")):
+        return directory[len(cwd) :].strip("/")
+    return directory.rstrip("/") if directory not in (".", "") else ""
+
+
+def _parts(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return (runner, the program with its arguments that it starts)."""
+    at = 0
+    while at < len(words) - 1:
+        name, rest = program_name(words[at]), words[at + 1 :]
+        if name == "python" and rest[0] == "-m" and len(rest) > 1:
+            at += 2
+        elif name in _RUNNERS and (not _RUNNERS[name] or rest[0] in _RUNNERS[name]):
+            at += 2 if _RUNNERS[name] else 1
+        else:
+            break
+    return tuple(words[:at]), tuple(words[at:])
+
+
+def _difference(failed: Tried, works: Tried) -> str:
+    """Return what a failure said where another command is the way to do the same, else ''."""
+    if failed.line == works.line:
+        return ""
+    why = _NOT_CALLABLE.search(failed.said)
+    same = failed.core == works.core
+    elsewhere = (failed.runner, failed.directory, failed.variables) != (
+        works.runner,
+        works.directory,
+        works.variables,
+    )
+    if same and elsewhere:
+        return " ".join(why[0].split()) if why is not None else _first_words(failed.said)
+    if why is None:
+        return ""
+    mine, theirs = failed.core[0], works.core[0]
+    verbs = [word for word in failed.core[1:] if not word.startswith("-")][:1]
+    kept = [word for word in works.core[1:] if not word.startswith("-")][:1]
+    one_program = program_name(mine) == program_name(theirs) and verbs == kept
+    other_manager = {program_name(mine), program_name(theirs)} <= _PACKAGES and verbs == kept and verbs
+    by_number = program_name(mine).rstrip("0123456789.") == program_name(theirs).rstrip("0123456789.")
+    return " ".join(why[0].split()) if one_program or other_manager or (by_number and mine != theirs) else ""
+
+
+def _first_words(said: str) -> str:
+    found = failure(said, rejected=False)
+    return "" if found is None else " ".join(found.message.split())
+
+
+def _shown(words: Sequence[str]) -> str:
+    return " ".join(word if _WORD.fullmatch(word) else shlex.quote(word) for word in words)
+
+
+def _lesson(failed: Tried, works: Tried, why: str) -> Lesson:
+    return Lesson(
+        LearningKind.COMMAND,
+        f"`{failed.line}` does not run here ({why[:100]}); `{works.line}` does.",
+        "a command failed for how it was called, and the way that works was found",
+        evidence=why[:200],
+        trigger=failed.line,
+        remedy=works.line,
+        observed=True,
+    )

@@ -1,0 +1,107 @@
+"""A learning that holds always becomes a rule, and undoing that takes the rule back as well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.steps import SHORT, Drafts, put
+from workbench.records.learnings import FeatureLearning, LearningState
+from workbench.records.rules import PATH_SCOPE, Rule
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.rulestore import LOCK as RULES_LOCK
+from workbench.rules.curation.rulestore import record as record_rules
+from workbench.rules.curation.steps import marks
+from workbench.rules.curation.steps import put as put_rule
+
+SOURCE = "learning"
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A learning that gave way, and the rule that says it from now on."""
+
+    learning: FeatureLearning
+    rule: Rule
+
+
+def promoted(
+    store: LearningStore, learning: FeatureLearning, fields: Mapping[str, Any], *, reason: str, by: str
+) -> tuple[Promotion, Drafts]:
+    """Make the rule of a learning; return both and the draft that the learning gives way.
+
+    The rule is there when this returns: a process that dies in between leaves a rule and a learning that say
+    the same, and loses neither. Raises: UsageError if such a rule is there; StoreError.
+    """
+    why = reason or f"promoted from {learning.id[:SHORT]}: {learning.reason}"
+    rule = Curator(store.rules(), by).add(as_rule(learning, fields), reason=why)
+    told = marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
+    after = _gone(learning, rule.id, store.moment())
+    return Promotion(after, rule), Drafts(told.title, (put(after, told),), (after,))
+
+
+def as_rule(learning: FeatureLearning, fields: Mapping[str, Any]) -> Rule:
+    """Return the rule a learning would make; where it comes from stands in its metadata."""
+    told = {
+        "id": learning.id,
+        "feature": learning.feature,
+        "source": learning.source.value,
+        "reason": learning.reason,
+        "iteration": learning.iteration,
+        "session_id": learning.session_id,
+        "timestamp": learning.timestamp,
+        "hit_count": learning.hit_count,
+    }
+    values: dict[str, Any] = {
+        "rule": learning.text,
+        "scope": tuple(f"{PATH_SCOPE}{glob}" for glob in learning.scope),
+        "source": SOURCE,
+        "metadata": {"learning": told},
+        "project_id": learning.project_id,
+    }
+    return Rule(id="", name="", **{**values, **fields})
+
+
+def with_rules(store: LearningStore, ledger: Ledger, drafts: Drafts, *, by: str, back: bool) -> None:
+    """Take the rules of promotions that are undone back, and make those that are done again hold again.
+
+    Raises: UsageError if a rule was changed since; StoreError.
+    """
+    for learning in drafts.learnings:
+        before = ledger.put.get(learning.id)
+        if back and before is not None and before.state is LearningState.PROMOTED and learning.live:
+            _withdraw(store, before.successor, by)
+        elif not back and learning.state is LearningState.PROMOTED:
+            _reinstate(store, learning.successor, by)
+
+
+def _withdraw(store: LearningStore, rule_id: str, by: str) -> None:
+    rules = store.rules()
+    ledger = rules.ledger()
+    standing = ledger.standing(rule_id)
+    if standing is None:
+        return  # somebody removed it already
+    if standing.id != rule_id:
+        raise UsageError(
+            f"the rule it became was reworded since: {standing.id[:13]}",
+            hint="`workbench rules remove` or `rules undo` first.",
+        )
+    Curator(rules, by).remove([rule_id], reason="its promotion was undone")
+
+
+def _reinstate(store: LearningStore, rule_id: str, by: str) -> None:
+    rules = store.rules()
+    with rules.lock(RULES_LOCK):
+        ledger = rules.ledger()
+        rule = ledger.versions.get(rule_id)
+        if rule is not None and ledger.standing(rule_id) is None:
+            told = marks(f"promote again {rule_id[:13]}")
+            record_rules(rules, [put_rule(rule, told)], by=by)
+
+
+def _gone(learning: FeatureLearning, rule_id: str, now: str) -> FeatureLearning:
+    return replace(learning, state=LearningState.PROMOTED, successor=rule_id, updated_at=now)

@@ -1,0 +1,202 @@
+"""What waits for a person at the desk: conflicts, learnings that outcomes spoke against, and what nobody saw.
+
+Everything follows from the ledger: nothing has to be raised and nothing can be forgotten. Repetitions and
+contradictions are found anew each time, without comparing all pairs; those somebody settled are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+
+from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge
+from workbench.memory.learnings.confidence import LOST
+from workbench.memory.learnings.ledger import Ledger, Note
+from workbench.memory.learnings.similar import pairs
+from workbench.records.conflicts import Action, Evidence, conflict_id
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
+
+STALE_DAYS: Final = 180.0
+PROMOTE_HITS: Final = 3
+_DAY: Final = 86_400.0
+
+
+class Why(StrEnum):
+    """Why a learning waits, most urgent first."""
+
+    CONFLICT = "conflict"  # it contradicts another
+    CONTRADICTED = "contradicted"  # an outcome spoke against it
+    DUPLICATE = "duplicate"  # another says the same
+    PROMOTE = "promote"  # found out so often that it could be a rule
+    UNREVIEWED = "unreviewed"  # nobody has seen it
+    STALE = "stale"  # reviewed, and nothing was heard of it for long
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictFound:
+    """Two learnings that contradict (or repeat) each other, with the evidence and a way out.
+
+    `left` was there first. Nothing acts on the suggestion by itself.
+    """
+
+    id: str
+    verdict: Verdict
+    left: FeatureLearning
+    right: FeatureLearning
+    score: float
+    evidence: tuple[Evidence, ...]
+    suggestion: Action
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewItem:
+    """A learning that waits for a person.
+
+    `sentence` says why, `evidence` on what grounds. `conflict` is the pair where there are two sides, `other`
+    its other learning. `stale_days` count from when it was last heard of. `hits` and `against` are the
+    sessions that found it out again and the outcomes against it; `provenance` says where it is from.
+    """
+
+    learning: FeatureLearning
+    why: Why
+    sentence: str
+    evidence: tuple[Evidence, ...] = ()
+    conflict: ConflictFound | None = None
+    other: FeatureLearning | None = None
+    stale_days: int = 0
+    hits: tuple[Note, ...] = ()
+    against: tuple[Note, ...] = ()
+    provenance: str = ""
+
+
+def review_queue(ledger: Ledger, now: float) -> tuple[ReviewItem, ...]:
+    """Return what waits for a person: by urgency, then by hits, newest first, ties by id. One entry each."""
+    live = {one.id: one for one in ledger.live()}
+    found: dict[str, ReviewItem] = {}
+    for pair in conflicts_of(ledger):
+        why = Why.CONFLICT if pair.verdict is Verdict.CONFLICT else Why.DUPLICATE
+        if pair.right.id not in found or why is Why.CONFLICT:
+            item = ReviewItem(pair.right, why, pair.why, pair.evidence, conflict=pair, other=pair.left)
+            found[pair.right.id] = item
+    for one in live.values():
+        reason = _waits(one, ledger, now)
+        known = found.get(one.id)
+        if reason is not None and (known is None or _ORDER[reason[0]] < _ORDER[known.why]):
+            found[one.id] = ReviewItem(one, *reason)
+    items = [_detailed(item, ledger, now) for item in found.values()]
+    items.sort(key=lambda item: item.learning.id)
+    items.sort(key=lambda item: item.learning.timestamp, reverse=True)
+    items.sort(key=lambda item: (_ORDER[item.why], -item.learning.hit_count))
+    return tuple(items)
+
+
+def conflicts_of(ledger: Ledger) -> tuple[ConflictFound, ...]:
+    """Return pairs of live learnings that nobody settled, contradictions first, surest first."""
+    live = {one.id: one for one in ledger.live()}
+    judged: dict[str, tuple[FeatureLearning, FeatureLearning, Judgement]] = {}
+    for pair in pairs(list(live.values())):
+        judged[conflict_id(pair.left.id, pair.right.id)] = (pair.left, pair.right, pair.judgement)
+    for one in live.values():
+        for other in one.conflicts_with:
+            identifier = conflict_id(one.id, other)
+            if other in live and identifier not in judged:
+                judged[identifier] = (live[other], one, judge(live[other].text, one.text))
+    found = [
+        _found(identifier, *both) for identifier, both in judged.items() if identifier not in ledger.settled
+    ]
+    found.sort(key=lambda one: (one.verdict is not Verdict.CONFLICT, -one.score, one.id))
+    return tuple(found)
+
+
+def contested(ledger: Ledger) -> frozenset[str]:
+    """Return the ids of unreviewed learnings that contradict a live one and wait to be settled."""
+    return frozenset(
+        one.id
+        for one in ledger.put.values()
+        if one.live and not one.reviewed and any(_open(ledger, one.id, other) for other in one.conflicts_with)
+    )
+
+
+def stale_days(learning: FeatureLearning, now: float) -> int:
+    """Return how many whole days ago a learning was last found out, reviewed or changed."""
+    last = max(learning.timestamp, learning.last_hit, learning.reviewed_at)
+    try:
+        at = datetime.fromisoformat(last)
+    except ValueError:
+        return 0
+    return max(0, int((now - at.replace(tzinfo=at.tzinfo or UTC).timestamp()) // _DAY))
+
+
+def provenance(learning: FeatureLearning) -> str:
+    """Return where a learning comes from in a few words: `auth, iteration 7, auto`."""
+    parts = [learning.feature if learning.project_id else f"your own, {learning.feature}"]
+    if learning.task_id:
+        parts.append(f"task {learning.task_id}")
+    if learning.iteration is not None:
+        parts.append(f"iteration {learning.iteration}")
+    parts.append(learning.source.value.replace("_", " "))
+    return ", ".join(parts)
+
+
+def _open(ledger: Ledger, one: str, other: str) -> bool:
+    there = ledger.put.get(other)
+    return there is not None and there.live and conflict_id(one, other) not in ledger.settled
+
+
+def _found(
+    identifier: str, first: FeatureLearning, second: FeatureLearning, judgement: Judgement
+) -> ConflictFound:
+    left, right = sorted((first, second), key=lambda one: (one.timestamp, one.id))
+    verdict = judgement.verdict if judgement.verdict is not Verdict.UNIQUE else Verdict.CONFLICT
+    action, why = _suggested(left, right, verdict)
+    return ConflictFound(identifier, verdict, left, right, judgement.score, judgement.evidence, action, why)
+
+
+def _suggested(left: FeatureLearning, right: FeatureLearning, verdict: Verdict) -> tuple[Action, str]:
+    if verdict is Verdict.DUPLICATE:
+        return Action.MERGE, "both say the same"
+    if left.reviewed is not right.reviewed:
+        kept = Action.KEEP_LEFT if left.reviewed else Action.KEEP_RIGHT
+        return kept, "they contradict each other, and only one of them was reviewed"
+    if left.source.rank != right.source.rank:
+        kept = Action.KEEP_LEFT if left.source.rank > right.source.rank else Action.KEEP_RIGHT
+        return kept, "they contradict each other, and one is of the better source"
+    return Action.SUPERSEDE, "they contradict each other, and the newer one is likelier to hold now"
+
+
+def _waits(one: FeatureLearning, ledger: Ledger, now: float) -> tuple[Why, str] | None:
+    against = [note for note in ledger.contradictions.get(one.id, ()) if note.at > one.reviewed_at]
+    if against:
+        times = "an outcome" if len(against) == 1 else f"{len(against)} outcomes"
+        lost = "; it is given to nobody until you review it" if one.confidence < LOST else ""
+        return Why.CONTRADICTED, f"{times} spoke against it: {against[-1].why}{lost}"
+    repeated = one.hit_count >= (2 if one.kind is LearningKind.CORRECTION else PROMOTE_HITS)
+    if repeated and one.source is not LearningSource.HUMAN:
+        return Why.PROMOTE, f"found out in {one.hit_count} sessions: it could be a rule"
+    if not one.reviewed:
+        return Why.UNREVIEWED, f"nobody has reviewed it: {one.reason}"
+    days = stale_days(one, now)
+    if days >= STALE_DAYS:
+        return Why.STALE, f"nothing was heard of it for {days} days"
+    return None
+
+
+def _detailed(item: ReviewItem, ledger: Ledger, now: float) -> ReviewItem:
+    one = item.learning
+    evidence = item.evidence
+    if one.evidence:
+        evidence = (*evidence, Evidence("seen", 1.0, one.evidence))
+    return replace(
+        item,
+        evidence=evidence,
+        stale_days=stale_days(one, now),
+        hits=tuple(ledger.hits.get(one.id, ())),
+        against=tuple(ledger.contradictions.get(one.id, ())),
+        provenance=provenance(one),
+    )
+
+
+_ORDER: Final = {why: place for place, why in enumerate(Why)}

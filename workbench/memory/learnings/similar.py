@@ -1,0 +1,69 @@
+"""What a new text is to the learnings there are: new, a repetition, or a contradiction (F11, F21).
+
+Memory is kept by feature [ralph]: a learning is compared with those of its feature and the person's own, and
+with those of other tasks only where one of the two holds for the whole feature (F25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from workbench.memory.deduplication.candidates import DuplicateIndex, find_duplicates
+from workbench.memory.deduplication.verdicts import Judgement, Verdict
+from workbench.records.learnings import Conflict, DeduplicationResult, Duplicate, FeatureLearning, Unique
+
+
+@dataclass(frozen=True, slots=True)
+class PairFound:
+    """Two learnings, `left` before `right` by id, that repeat or contradict each other."""
+
+    left: FeatureLearning
+    right: FeatureLearning
+    judgement: Judgement
+
+
+def check_deduplication(new_text: str, existing: Sequence[FeatureLearning]) -> DeduplicationResult:
+    """Return whether a text is new, says what one of the learnings says, or contradicts one [ralph].
+
+    A contradiction is never merged: it is for a person to decide.
+    """
+    found = DuplicateIndex(one.text for one in existing).check(new_text)
+    if found is None:
+        return Unique()
+    if found.judgement.verdict is Verdict.CONFLICT:
+        return Conflict(found.index, new_text, _why(found.judgement))
+    return Duplicate(found.index, _why(found.judgement))
+
+
+def comparable(learning: FeatureLearning, others: Iterable[FeatureLearning]) -> list[FeatureLearning]:
+    """Return the others that a learning could repeat or contradict, in their order."""
+    return [other for other in others if other.id != learning.id and _may_collide(learning, other)]
+
+
+def pairs(learnings: Sequence[FeatureLearning]) -> list[PairFound]:
+    """Return the pairs of learnings that repeat or contradict each other, surest first, ties by ids."""
+    by_feature: dict[str, list[FeatureLearning]] = {}
+    own = [one for one in learnings if one.project_id is None]
+    for one in learnings:
+        if one.project_id is not None:
+            by_feature.setdefault(one.feature, []).append(one)
+    found: dict[tuple[str, str], PairFound] = {}
+    for group in (own, *(by_feature[feature] + own for feature in sorted(by_feature))):
+        for pair in find_duplicates([one.text for one in group]):
+            left, right = sorted((group[pair.left], group[pair.right]), key=lambda one: one.id)
+            if _may_collide(left, right):
+                found.setdefault((left.id, right.id), PairFound(left, right, pair.judgement))
+    return sorted(found.values(), key=lambda one: (-one.judgement.score, one.left.id, one.right.id))
+
+
+def _may_collide(left: FeatureLearning, right: FeatureLearning) -> bool:
+    if left.feature != right.feature and left.project_id is not None and right.project_id is not None:
+        return False
+    if left.task_id is not None and right.task_id is not None and left.task_id != right.task_id:
+        return False
+    return not (left.scope and right.scope and set(left.scope).isdisjoint(right.scope))
+
+
+def _why(judgement: Judgement) -> str:
+    return "; ".join(f"{one.test}: {one.detail}" for one in judgement.evidence[:3])

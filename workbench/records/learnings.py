@@ -1,0 +1,156 @@
+"""Learnings: what past iterations found out, one short text each, with where it comes from [ralph].
+
+A learning is an observation, never an instruction: the next iteration gets it to verify. `reviewed` says that
+somebody looked at it, not that it is true (F27).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+MAX_TEXT: Final = 500
+MAX_REASON: Final = 300
+MAX_FILES: Final = 20
+
+
+class LearningSource(StrEnum):
+    """Who wrote a learning down. `rank` orders them: auto, agent, human, reviewed by the stronger model."""
+
+    AUTO = "auto"
+    AGENT = "agent"
+    HUMAN = "human"
+    OPUS_REVIEWED = "opus_reviewed"
+
+    @property
+    def rank(self) -> int:
+        """Return the place in the order of [ralph], 0 for the least trusted."""
+        return tuple(LearningSource).index(self)
+
+
+class LearningKind(StrEnum):
+    """What a learning is about."""
+
+    NOTE = "note"  # written down by a person or an agent
+    ERROR = "error"  # an error and what made it go away
+    COMMAND = "command"  # a command that fails here and the one that works
+    DECISION = "decision"  # what was decided and why
+    CORRECTION = "correction"  # what the user corrected
+
+
+class LearningState(StrEnum):
+    """Whether a learning is offered to iterations, and if not, what became of it."""
+
+    LIVE = "live"
+    REJECTED = "rejected"  # it is wrong or worthless, and is not learned again
+    RETIRED = "retired"  # it was right once
+    PRUNED = "pruned"  # automatic, never reviewed, never seen again
+    MERGED = "merged"  # another learning says it
+    SUPERSEDED = "superseded"  # a newer learning took its place
+    PROMOTED = "promoted"  # a rule says it
+
+
+BASE_CONFIDENCE: Final = {
+    LearningSource.AUTO: 0.4,
+    LearningSource.AGENT: 0.5,
+    LearningSource.HUMAN: 0.9,
+    LearningSource.OPUS_REVIEWED: 0.8,
+}
+"""How far a learning is trusted before anything speaks for or against it, by its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLearning:
+    """A learning with its provenance (F3), why it exists (F31) and what happened to it.
+
+    `text` has at most MAX_TEXT characters (F2). `task_id` limits it to a task, None is the whole feature
+    (F25). `scope` are globs of files it is limited to. `hit_count` counts the sessions that found it out, 1
+    at first, and `confidence` in [0, 1] what speaks for it; both follow from the journals. `iteration` is
+    None where nobody counted; `session_id`, `files` and `evidence` say where it was seen. `trigger` is what
+    went wrong, in the form in which it is recognised again, `remedy` the command that helped.
+    `conflicts_with` are learnings it contradicted when it came. `successor` is the learning or rule that says
+    it now. `project_id` None makes it the person's own. Times are ISO 8601 in UTC.
+    """
+
+    id: str
+    text: str
+    reason: str
+    source: LearningSource
+    iteration: int | None = None
+    timestamp: str = ""
+    feature: str = ""
+    task_id: str | None = None
+    kind: LearningKind = LearningKind.NOTE
+    hit_count: int = 1
+    reviewed: bool = False
+    confidence: float = 0.5
+    session_id: str = ""
+    files: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    evidence: str = ""
+    trigger: str = ""
+    remedy: str = ""
+    state: LearningState = LearningState.LIVE
+    successor: str = ""
+    conflicts_with: tuple[str, ...] = ()
+    merged_from: tuple[str, ...] = ()
+    project_id: str | None = None
+    updated_at: str = ""
+    reviewed_at: str = ""
+    reviewed_by: str = ""
+    last_hit: str = field(default="", compare=False)
+
+    @property
+    def live(self) -> bool:
+        """Whether iterations may be given it."""
+        return self.state is LearningState.LIVE
+
+    @classmethod
+    def auto_extracted(
+        cls, text: str, iteration: int | None, task_id: int | str | None = None, *, reason: str = ""
+    ) -> FeatureLearning:
+        """Return a learning nobody reviewed, as extraction finds it; longer texts are cut (F2)."""
+        return cls(
+            id="",
+            text=bounded(text, MAX_TEXT),
+            reason=bounded(reason or "found in an iteration's output", MAX_REASON),
+            source=LearningSource.AUTO,
+            iteration=iteration,
+            task_id=None if task_id is None else str(task_id),
+            confidence=BASE_CONFIDENCE[LearningSource.AUTO],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A text that says something new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A text that says what the learning at `existing_index` says."""
+
+    existing_index: int
+    why: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A text that contradicts the learning at `existing_index`; a person decides (F21)."""
+
+    existing_index: int
+    new_text: str
+    why: str = field(default="", compare=False)
+
+
+DeduplicationResult = Unique | Duplicate | Conflict
+
+
+def bounded(text: str, most: int) -> str:
+    """Return a text of at most `most` characters, cut at a word with an ellipsis."""
+    if len(text) <= most:
+        return text
+    head = text[: most - 1]
+    at = head.rfind(" ")
+    return (head[:at] if at > most // 2 else head).rstrip() + "…"
