@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content, Span
 from textual.events import Resize
@@ -79,6 +80,17 @@ def unified_content(lines: Sequence[DiffLine]) -> Content:
     return Content("\n").join(shown_part)
 
 
+class ReadingPane(VerticalScroll):
+    """A text to scroll through, by vim's keys as well."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "Down", show=False, id="pane.down", tooltip="A line down"),
+        Binding("k", "scroll_up", "Up", show=False, id="pane.up", tooltip="A line up"),
+        Binding("g", "scroll_home", "Top", show=False, id="pane.top", tooltip="To the beginning"),
+        Binding("G", "scroll_end", "Bottom", show=False, id="pane.bottom", tooltip="To the end"),
+    ]
+
+
 class WordDiff(Widget):
     """Two texts with their titles, side by side or, where it is narrow, one below the other."""
 
@@ -86,7 +98,7 @@ class WordDiff(Widget):
     WordDiff {
         layout: horizontal;
         height: 1fr;
-        & > VerticalScroll {
+        & > ReadingPane {
             width: 1fr;
             height: 1fr;
             border: round $panel;
@@ -115,7 +127,7 @@ class WordDiff(Widget):
     def compose(self) -> ComposeResult:
         """Lay out the two sides."""
         for side in ("left", "right"):
-            with VerticalScroll(id=f"diff-{side}"):
+            with ReadingPane(id=f"diff-{side}"):
                 yield Static()
 
     def on_mount(self) -> None:
@@ -135,13 +147,13 @@ class WordDiff(Widget):
     def _fill(self) -> None:
         content: Content
         for side, content, title in zip(("left", "right"), marked(*self._texts), self._titles, strict=True):
-            pane = self.query_one(f"#diff-{side}", VerticalScroll)
+            pane = self.query_one(f"#diff-{side}", ReadingPane)
             pane.border_title = shown(title)
             pane.query_one(Static).update(content)
             pane.scroll_home(animate=False)
 
 
-class VersionDiff(VerticalScroll):
+class VersionDiff(ReadingPane):
     """What changed between two versions, line by line; says so if nothing did."""
 
     DEFAULT_CSS = """

@@ -50,9 +50,9 @@ class FieldForm(VerticalScroll):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "app.focus_next", "Next field", show=False, id="form.next", tooltip="The next field"),
+        Binding("down,j", "app.focus_next", "Next field", show=False, id="form.next", tooltip="Next field"),
         Binding(
-            "up",
+            "up,k",
             "app.focus_previous",
             "Previous field",
             show=False,

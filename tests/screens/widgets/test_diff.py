@@ -81,6 +81,18 @@ async def test_versions_show_what_came_and_went() -> None:
         assert "No differences." in seen(app)
 
 
+async def test_both_kinds_of_keys_scroll() -> None:
+    """Letters and arrows move by a line, capital letters to the ends."""
+    app = Stage(lambda: VersionDiff("", "\n".join(map(str, range(100)))))
+    async with app.run_test(size=(60, 20)) as pilot:
+        diff = app.screen.query_one(VersionDiff)
+        diff.focus()
+        for keys, top in ((["j", "down"], 2), (["k"], 1), (["G"], 80), (["g"], 0)):
+            await pilot.press(*keys)
+            await pilot.wait_for_animation()
+            assert diff.scroll_offset.y == top
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_texts_are_literal(text: str) -> None:
     """Nothing in a text is obeyed on either side, nor in versions of it."""
