@@ -73,6 +73,7 @@ class FilterBar(Horizontal):
         &.-open { display: block; }
         & > .filter--sign { width: 2; text-style: bold; }
         & > FilterInput { width: 1fr; background: $panel; }
+        & > FilterInput > .input--placeholder { color: $text-muted; }
         & > .filter--state {
             width: auto;
             max-width: 60%;

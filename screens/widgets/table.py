@@ -67,7 +67,11 @@ class VirtualTable(DrawnTable, can_focus=True):
             text-style: $block-cursor-text-style;
         }
         &:ansi > .virtual-table--cursor { text-style: underline; }
-        &:ansi:focus > .virtual-table--cursor { text-style: reverse; }
+        &:ansi:focus > .virtual-table--cursor {
+            background: ansi_default;
+            color: ansi_default;
+            text-style: reverse;
+        }
     }
     """
 

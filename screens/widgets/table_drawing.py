@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from textual.cache import LRUCache
@@ -129,7 +130,7 @@ class DrawnTable(CursorView):
         if (strip := self._strips.get(state)) is not None:
             return strip
         names = [f"virtual-table--{name}" for name, on in (("marked", marked), ("cursor", under)) if on]
-        style = self.get_visual_style(*names)
+        style = self._style(*names)
         parse: ParseStyle = self.app.stylesheet.parse_style
         strip = row_strip(
             self._contents(index),
@@ -142,6 +143,12 @@ class DrawnTable(CursorView):
         )
         self._strips[state] = strip
         return strip
+
+    def _style(self, *names: str) -> Style:
+        """Return a component's style with `reverse`, which Textual leaves out of visual styles."""
+        style = self.get_visual_style(*names)
+        reverse = any(self.get_component_styles(name).text_style.reverse for name in names)
+        return replace(style, reverse=True) if reverse else style
 
     def _contents(self, index: int) -> tuple[Content, ...]:
         contents = self._cells.get(index)
