@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.curator import Curator, history, lineage
+from workbench.rules.curation.guarding import RuleChanged
 from workbench.rules.curation.ledger import Ledger
 from workbench.rules.curation.resolving import Decision
 from workbench.rules.curation.rulestore import RuleStore, record_usage
@@ -66,6 +68,33 @@ def test_several_rules_are_edited_in_one_step(curator: Curator) -> None:
     assert [rule.enabled for rule in curator.store.ledger().live.values()] == [False, False]
     curator.undo()
     assert curator.store.ledger().live == {rule.id: rule for rule in rules}
+
+
+def test_rules_are_edited_in_one_step_each_in_its_way(curator: Curator) -> None:
+    """Different changes of several rules are one step, undone as one."""
+    rules = curator.add_all([make("Use tabs."), make("Run the tests.")])
+    changes = {rule.id: {"priority": place} for place, rule in enumerate(rules)}
+    assert [rule.priority for rule in curator.edit_each(changes, title="tidy")] == [0, 1]
+    assert curator.undo() == "undo: tidy"
+    assert curator.store.ledger().live == {rule.id: rule for rule in rules}
+
+
+def test_what_was_changed_meanwhile_is_not_overwritten(curator: Curator) -> None:
+    """An edit of a rule as it was seen is refused once somebody decided otherwise; it says what holds."""
+    seen = curator.add(make("Use tabs."))
+    assert curator.edit(seen.id, seen=replace(seen, usage_count=7), priority=1).priority == 1
+    with pytest.raises(RuleChanged, match="changed") as caught:
+        curator.edit(seen.id, seen=seen, priority=2)
+    assert caught.value.now is not None
+    assert caught.value.now.priority == 1
+    now = curator.edit(seen.id, rule="Use spaces.")
+    with pytest.raises(RuleChanged) as caught:
+        curator.edit(seen.id, seen=seen, enabled=False)
+    assert caught.value.now == now
+    curator.remove([now.id])
+    with pytest.raises(RuleChanged, match="removed") as caught:
+        curator.edit(now.id, seen=now, priority=2)
+    assert caught.value.now is None
 
 
 def test_a_persons_own_rule_goes_home(curator: Curator) -> None:

@@ -10,7 +10,6 @@ import click
 from workbench.entry.cli.frame import Group, command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
-from workbench.entry.cli.rules_session import origin
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, Conflict, ConflictKind
@@ -18,6 +17,7 @@ from workbench.records.rules import Rule
 from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.resolving import Decision
+from workbench.rules.describing import origin
 
 _SHORT = 17  # of an id: `conflict-` and eight digits
 _ACTIONS = [action.value.replace("_", "-") for action in Action]

@@ -11,13 +11,13 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.rules_diff import diff_lines
 from workbench.entry.cli.rules_editor import edit_text, has_editor
-from workbench.entry.cli.rules_fields import Line, checked
 from workbench.entry.cli.rules_intake import read_rules, read_text, whole_rule
 from workbench.entry.cli.rules_session import RuleSession, find_live, rule_session, tell_files
 from workbench.entry.cli.rules_show_commands import rule_line
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import changed_fields
+from workbench.rules.fields import Line, checked
 from workbench.text.sanitize import visible_line
 
 Function = TypeVar("Function", bound=Callable[..., Any])

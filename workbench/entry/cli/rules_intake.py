@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.entry.cli.frame import Invocation
-from workbench.entry.cli.rules_fields import Line, file_of, new_rule, read_lines
 from workbench.entry.cli.rules_session import RuleSession
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import standing_in
+from workbench.rules.fields import Line, file_of, new_rule, read_lines
 from workbench.rules.formats.families import FAMILIES, family_of
 from workbench.rules.globs import escape
 from workbench.text.sanitize import visible_line

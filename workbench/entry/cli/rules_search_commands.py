@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from workbench.entry.bootstrap import cached_embedder
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.rules_filters import filter_options, wanted
-from workbench.entry.cli.rules_session import RuleSession, origin, rule_session, short
-from workbench.errors import ModelError
+from workbench.entry.cli.rules_session import rule_session, short
+from workbench.entry.rule_search import ready_to_search
+from workbench.rules.describing import origin
+from workbench.rules.matching.lexical import index_words
 from workbench.text.sanitize import visible_line
 
 _MODES = ("hybrid", "dense", "sparse")
@@ -43,12 +44,17 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
     asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
     text = " ".join(query)
     with rule_session("rules") as work:
+        from workbench.plan.matching import RuleMatcher
         from workbench.rules.fetching.facets import RuleFilter
         from workbench.rules.matching.searching import search_selected
 
         config = work.config.rules
         rules = tuple(asked.of_file(work.book.rules, work.store.root))
-        index, vector, missing = _ready(work, rules, text, mode)
+        words = work.book.words if len(rules) == len(work.book.rules) else index_words(rules)
+        with here.out.progress("Embedding rules") as line:
+            ready = ready_to_search(
+                RuleMatcher(), rules, words, text, mode, work.config, work.opened.location.home, line
+            )
         selected = RuleFilter(
             tuple(sorted(set(asked.scope))),
             work.store.project_id,
@@ -58,16 +64,16 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
             tuple(sorted(set(asked.tags))),
         )
         found = search_selected(
-            index,
+            ready.index,
             text,
             selected,
-            vector,
+            ready.vector,
             mode=mode,  # type: ignore[arg-type]
             limit=limit,
             least=config.threshold if threshold is None else threshold,
             weights=(config.vector_weight, config.lexical_weight),
         )
-    notes = list(dict.fromkeys((*missing, *found.notes)))
+    notes = list(dict.fromkeys((*ready.notes, *found.notes)))
     if here.flags.json:
         rows = [
             {"rule": one.rule, "score": one.score, "vector": one.vector, "words": one.words}
@@ -82,23 +88,3 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
         here.out.say(f"none of {len(rules):,} rules is about that")
     for note in notes:
         here.out.say(note)
-
-
-def _ready(work: RuleSession, rules: tuple[Any, ...], text: str, mode: str) -> tuple[Any, Any, list[str]]:
-    """Return the index of rules, the query's vector where one can be had, and what is missing."""
-    from workbench.plan.matching import RuleMatcher
-    from workbench.rules.matching.lexical import index_words
-
-    words = work.book.words if len(rules) == len(work.book.rules) else index_words(rules)
-    matcher = RuleMatcher()
-    if mode == "sparse" or not rules:
-        return matcher.index(rules, words, None), None, []
-    embedder, note = cached_embedder(work.config, work.opened.location.home)
-    if embedder is None:
-        return matcher.index(rules, words, None), None, [note] if note else []
-    with work.here.out.progress("Embedding rules") as line:
-        index = matcher.index(rules, words, embedder, progress=line)
-    try:
-        return index, embedder.embed([text])[0], [matcher.note] if matcher.note else []
-    except ModelError as error:
-        return index, None, [error.message]

@@ -140,32 +140,10 @@ def _beginning(known: set[str], identifier: str) -> str:
 
 def tell_files(work: RuleSession, rules: Iterable[Rule]) -> None:
     """Say which of the rules' files do not have what was just decided. Raises: StoreError."""
-    files = {rule.provenance.file for rule in rules if rule.provenance is not None}
-    if not files:
-        return
-    from workbench.rules.files.drift import look
+    from workbench.rules.files.drift import files_behind
 
-    outcome = look(work.store, work.opened.workspace.rule_files())
-    behind = {drift.file for drift in outcome.drift if drift.pending or drift.conflicts}
-    for file in sorted(files):
-        if file in behind or not _exists(work.store, file):
-            work.here.out.say(
-                f"{file} does not say so yet: `workbench rules drift` shows what is to be written"
-            )
-
-
-def _exists(store: RuleStore, file: str) -> bool:
-    if file.startswith("~/"):
-        return store.home is not None and (store.home / file[2:]).exists()
-    return (store.root / file).exists()
-
-
-def origin(rule: Rule) -> str:
-    """Return where a rule stands: `CLAUDE.md:12`, the file it waits to be written into, or its source."""
-    where = rule.provenance
-    if where is None:
-        return "your own" if rule.project_id is None and rule.source == "user" else rule.source
-    return f"{where.file}:{where.line}" if where.line else where.file
+    for file in files_behind(work.store, work.opened.workspace.rule_files, rules):
+        work.here.out.say(f"{file} does not say so yet: `workbench rules drift` shows what is to be written")
 
 
 def short(text: str, width: int = _WIDTH) -> str:

@@ -15,7 +15,6 @@ from workbench.entry.cli.rules_session import (
     RuleSession,
     find_among,
     find_any,
-    origin,
     past_session,
     rule_session,
     short,
@@ -24,12 +23,11 @@ from workbench.entry.cli.session import Session, session
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import used
+from workbench.rules.describing import details, origin, place
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
     from workbench.rules.fetching.queries import RulePage
-
-__all__ = ["details", "find_rule", "list_", "match", "origin", "place", "rule_line", "show"]
 
 
 @command(
@@ -225,53 +223,3 @@ def _lookup(work: RuleSession, identifier: str) -> tuple[Rule, str | None, bool]
 def find_rule(work: Session | RuleSession, identifier: str) -> Rule:
     """Return the rule in force whose id begins with the text given. Raises UsageError for none or several."""
     return find_among(work.opened.workspace.rulebook.rules, identifier)
-
-
-def place(rule: Rule) -> tuple[Any, ...]:
-    """Return the sort key that orders rules by file and line, those of no file last."""
-    if rule.provenance is None:
-        return (1, rule.source, 0, rule.id)
-    return (0, rule.provenance.file, rule.provenance.line, rule.id)
-
-
-def details(rule: Rule) -> list[tuple[str, str]]:
-    """Return the fields of a rule besides its text, by name; what is empty or usual is left out."""
-    where = rule.provenance
-    lines: list[tuple[str, str]] = [("id", rule.id), ("name", rule.name), ("origin", origin(rule))]
-    if where is not None:
-        lines += [("also", name) for name in where.names]
-        lines += [("section", " > ".join(where.section)), ("holds", str(where.activation))]
-    lines += [
-        ("owner", "you, in all projects" if rule.project_id is None else rule.project_id),
-        ("authority", str(rule.authority)),
-        ("category", str(rule.category)),
-        ("priority", str(rule.priority)),
-        ("level", str(rule.level)),
-        ("tokens", str(rule.token_cost)),
-        ("enabled", "" if rule.enabled else "no"),
-        ("scope", ", ".join(rule.scope)),
-        ("tools", ", ".join(rule.tool_targets)),
-        ("tags", ", ".join(rule.tags)),
-        ("condition", rule.condition_text),
-        ("when", ", ".join(f"{name}={value}" for name, value in sorted(rule.conditions.items()))),
-        ("cooldown", f"{rule.cooldown} s" if rule.cooldown else ""),
-    ]
-    lines += [("example", text) for text in rule.examples]
-    if rule.check is not None:
-        lines.append(("check", _check(rule)))
-    used = f"{rule.usage_count:,} times, last {rule.last_used or 'never'}" if rule.usage_count else "never"
-    lines += [
-        ("version", str(rule.version)),
-        ("replaces", ", ".join(rule.replaces)),
-        ("created", rule.created_at),
-        ("updated", rule.updated_at),
-        ("used", used),
-    ]
-    return [(name, text) for name, text in lines if text]
-
-
-def _check(rule: Rule) -> str:
-    import json
-
-    told = to_body(rule)["check"]
-    return json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)

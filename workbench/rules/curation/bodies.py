@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from workbench.errors import ParseError
 from workbench.records.rule_values import value_problems
 from workbench.records.rules import Rule
+
+UNTOLD: Final = frozenset(
+    {
+        "id",
+        "source",
+        "created_at",
+        "updated_at",
+        "metadata",
+        "replaces",
+        "usage_count",
+        "last_used",
+        "token_cost",
+    }
+)
+"""Fields that follow from a change or count; they are not part of what somebody decided."""
 
 
 def to_body(rule: Rule) -> dict[str, Any]:
@@ -34,6 +49,12 @@ def from_body(body: Mapping[str, Any]) -> Rule:
     for problem in problems(rule):
         raise ParseError(f"rule {_label(body)}: {problem}", hint="Correct the field or remove the rule.")
     return rule
+
+
+def decided(rule: Rule) -> dict[str, Any]:
+    """Return what people decide of a rule, by field: neither its place nor what is counted or derived."""
+    derived = UNTOLD | {"version", "provenance", "action_text"}
+    return {name: value for name, value in to_body(rule).items() if name not in derived}
 
 
 def problems(rule: Rule) -> tuple[str, ...]:

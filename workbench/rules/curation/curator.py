@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.errors import UsageError
 from workbench.records.rules import Provenance, Rule
+from workbench.rules.curation.guarding import still
 from workbench.rules.curation.ledger import Change, Ledger
 from workbench.rules.curation.resolving import Decision, resolved
 from workbench.rules.curation.rulestore import LOCK, RuleStore, imagine, record
@@ -46,18 +47,23 @@ class Curator:
         done = self._step(lambda ledger: added(ledger, whole, already_said(ledger), reason=reason, now=now))
         return done.rules[0]
 
-    def edit(self, identifier: str, *, reason: str = "", **changes: Any) -> Rule:
+    def edit(self, identifier: str, *, reason: str = "", seen: Rule | None = None, **changes: Any) -> Rule:
         """Change fields of a rule; new words make a new version, all else changes in place [rules].
 
-        Raises: UsageError for an unknown rule or field or an unsound value; StoreError.
+        `seen` is the rule as it was when the change was thought of: what others decided since is not
+        overwritten. Raises: RuleChanged if they did; UsageError for an unknown rule or field or an unsound
+        value; StoreError.
         """
         now = self.store.moment()
-        done = self._step(
-            lambda ledger: edited(
+
+        def make(ledger: Ledger) -> Drafts:
+            if seen is not None:
+                still(ledger, seen)
+            return edited(
                 ledger, identifier, self._changed(ledger, identifier, changes), reason=reason, now=now
             )
-        )
-        return done.rules[0]
+
+        return self._step(make).rules[0]
 
     def add_all(self, rules: Sequence[Rule], *, reason: str = "", places: Sequence[str] = ()) -> list[Rule]:
         """Add rules in one step: all of them or, if one is refused, none.
@@ -73,12 +79,18 @@ class Curator:
         self, identifiers: Sequence[str], *, reason: str = "", title: str = "", **changes: Any
     ) -> list[Rule]:
         """Change the same fields of several rules in one step, or none. Raises: as `edit`."""
+        return self.edit_each(dict.fromkeys(identifiers, changes), reason=reason, title=title)
+
+    def edit_each(
+        self, changes: Mapping[str, Mapping[str, Any]], *, reason: str = "", title: str = ""
+    ) -> list[Rule]:
+        """Change several rules, each in its own way by id, in one step, or none. Raises: as `edit`."""
         now = self.store.moment()
 
         def make(ledger: Ledger) -> Drafts:
             parts = [
-                edited(ledger, found, self._changed(ledger, found, changes), reason=reason, now=now)
-                for found in dict.fromkeys(identifiers)
+                edited(ledger, found, self._changed(ledger, found, mine), reason=reason, now=now)
+                for found, mine in changes.items()
             ]
             return combined(parts, title=title or f"edit {len(parts)} rules", reason=reason)
 

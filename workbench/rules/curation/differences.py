@@ -11,26 +11,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.bodies import UNTOLD, to_body
 from workbench.rules.curation.curator import lineage
 from workbench.rules.curation.ledger import Change, Ledger
 from workbench.rules.curation.versions import past_ids
 from workbench.text.word_diff import Piece, word_pieces
-
-UNTOLD: Final = frozenset(
-    {
-        "id",
-        "source",
-        "created_at",
-        "updated_at",
-        "metadata",
-        "replaces",
-        "usage_count",
-        "last_used",
-        "token_cost",
-    }
-)
-"""Fields that follow from a change or count; they are not part of what somebody decided."""
 
 _PROSE: Final = frozenset({"rule", "action_text", "condition_text", "name"})
 

@@ -8,7 +8,7 @@ until a person says which of the two holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -69,6 +69,26 @@ def look(store: RuleStore, candidates: Sequence[str]) -> Outcome:
     ledger = store.ledger()
     found = bring_in_step(store, ledger, found_sources(store, candidates))
     return Outcome(drift=drifts(found.merges), warnings=found.warnings)
+
+
+def files_behind(
+    store: RuleStore, candidates: Callable[[], Sequence[str]], rules: Iterable[Rule]
+) -> tuple[str, ...]:
+    """Return which files of the rules, sorted, do not say what was decided of them; files gone are such, too.
+
+    The project's rule files are asked for only if a rule stands in one. Raises: StoreError.
+    """
+    files = {rule.provenance.file for rule in rules if rule.provenance is not None}
+    if not files:
+        return ()
+    behind = {drift.file for drift in look(store, candidates()).drift if drift.pending or drift.conflicts}
+    return tuple(file for file in sorted(files) if file in behind or not _exists(store, file))
+
+
+def _exists(store: RuleStore, file: str) -> bool:
+    if file.startswith("~/"):
+        return store.home is not None and (store.home / file[2:]).exists()
+    return (store.root / file).exists()
 
 
 def drifts(merges: Sequence[FileMerge]) -> list[FileDrift]:

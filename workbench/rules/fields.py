@@ -1,4 +1,4 @@
-"""What people say about a rule, on a command line or in a line of JSON, as checked fields of the record."""
+"""What people say about a rule, on a command line, in a form or in a line of JSON, as checked fields."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.entry.cli.rules_fields import checked, file_of, new_rule, read_lines
 from workbench.errors import UsageError
 from workbench.records.rule_values import value_problems
 from workbench.records.rules import Level
+from workbench.rules.fields import checked, file_of, new_rule, read_lines
 
 VALUES = st.recursive(
     st.none()

@@ -1,0 +1,67 @@
+"""A rule in words: where it stands, and its fields by name. The command line and the screens say the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from workbench.records.rules import Rule
+from workbench.rules.curation.bodies import to_body
+
+
+def origin(rule: Rule) -> str:
+    """Return where a rule stands: `CLAUDE.md:12`, the file it waits to be written into, or its source."""
+    where = rule.provenance
+    if where is None:
+        return "your own" if rule.project_id is None and rule.source == "user" else rule.source
+    return f"{where.file}:{where.line}" if where.line else where.file
+
+
+def place(rule: Rule) -> tuple[Any, ...]:
+    """Return the sort key that orders rules by file and line, those of no file last."""
+    if rule.provenance is None:
+        return (1, rule.source, 0, rule.id)
+    return (0, rule.provenance.file, rule.provenance.line, rule.id)
+
+
+def details(rule: Rule) -> list[tuple[str, str]]:
+    """Return the fields of a rule besides its text, by name; what is empty or usual is left out."""
+    where = rule.provenance
+    lines: list[tuple[str, str]] = [("id", rule.id), ("name", rule.name), ("origin", origin(rule))]
+    if where is not None:
+        lines += [("also", name) for name in where.names]
+        lines += [("section", " > ".join(where.section)), ("holds", str(where.activation))]
+    lines += [
+        ("owner", "you, in all projects" if rule.project_id is None else rule.project_id),
+        ("authority", str(rule.authority)),
+        ("category", str(rule.category)),
+        ("priority", str(rule.priority)),
+        ("level", str(rule.level)),
+        ("tokens", str(rule.token_cost)),
+        ("enabled", "" if rule.enabled else "no"),
+        ("scope", ", ".join(rule.scope)),
+        ("tools", ", ".join(rule.tool_targets)),
+        ("tags", ", ".join(rule.tags)),
+        ("condition", rule.condition_text),
+        ("when", ", ".join(f"{name}={value}" for name, value in sorted(rule.conditions.items()))),
+        ("cooldown", f"{rule.cooldown} s" if rule.cooldown else ""),
+    ]
+    lines += [("example", text) for text in rule.examples]
+    lines.append(("check", check_text(rule)))
+    used = f"{rule.usage_count:,} times, last {rule.last_used or 'never'}" if rule.usage_count else "never"
+    lines += [
+        ("version", str(rule.version)),
+        ("replaces", ", ".join(rule.replaces)),
+        ("created", rule.created_at),
+        ("updated", rule.updated_at),
+        ("used", used),
+    ]
+    return [(name, text) for name, text in lines if text]
+
+
+def check_text(rule: Rule) -> str:
+    """Return a rule's check as JSON without what is empty in it, "" if it has none."""
+    if rule.check is None:
+        return ""
+    told = to_body(rule)["check"]
+    return json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)
