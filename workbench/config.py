@@ -123,6 +123,14 @@ class SessionsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """How iterations are searched: at most `search_limit` whose score reaches `search_threshold`."""
+
+    search_limit: Positive = 8
+    search_threshold: Share = 0.2
+
+
+@dataclass(frozen=True, slots=True)
 class PrivacyConfig:
     """Paths whose content is never read, as gitignore patterns; every layer adds to them."""
 
@@ -201,6 +209,7 @@ class Config:
     models: ModelsConfig = field(default_factory=ModelsConfig)
     rules: RulesConfig = field(default_factory=RulesConfig)
     sessions: SessionsConfig = field(default_factory=SessionsConfig)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     clipboard: ClipboardConfig = field(default_factory=ClipboardConfig)
     store: StoreConfig = field(default_factory=StoreConfig)

@@ -68,6 +68,7 @@ def examine(config: Config, opened: Opened | WorkbenchError) -> Iterator[Finding
             ("project", lambda: _project(project)),
             ("disk", lambda: _disk(project)),
             ("journals", lambda: _journals(project)),
+            ("memory", lambda: _memory(project)),
             ("indexes", lambda: _indexes(project)),
             ("sessions", lambda: _sessions(project)),
             ("rules", lambda: _rules(project)),
@@ -257,6 +258,27 @@ def _journals(opened: Opened) -> Iterator[Finding]:
             yield Finding(name, State.BROKEN, f"and {len(faults) - _SHOWN:,} more lines", "See `--json`.")
         if not faults:
             yield from _ok(name, f"every line can be read ({_streams(root)})")
+
+
+def _memory(opened: Opened) -> Iterator[Finding]:
+    """Ask whether what is remembered of iterations can be read, which a line of sound JSON need not be."""
+    from workbench.entry.memory_place import memory_place
+    from workbench.memory.journal import SetAside
+
+    place = memory_place(opened.root)
+    iterations = 0
+    aside: list[SetAside] = []
+    for stream in place.streams():
+        found = place.read(stream)
+        iterations += len(found.entries)
+        aside += found.set_aside
+    for one in aside[:_SHOWN]:
+        step = f"It is left out: mend or delete the line {one.id} of journal/{one.stream}.jsonl."
+        yield Finding("memory", State.BROKEN, visible_line(f"{one.stream}: {one.reason}"), step)
+    if len(aside) > _SHOWN:
+        yield Finding("memory", State.BROKEN, f"and {len(aside) - _SHOWN:,} more entries", "See `--json`.")
+    if iterations and not aside:
+        yield from _ok("memory", f"{iterations:,} iterations can be read")
 
 
 def _streams(root: Path) -> str:

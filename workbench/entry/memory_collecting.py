@@ -10,7 +10,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import IO, Final
 
@@ -29,6 +28,7 @@ from workbench.sessions.importers.trimming import open_transcript
 BY: Final = "collect"
 INGEST: Final = "ingest"
 _TOGETHER = 50  # iterations of a file written at once
+_HELD = 8 << 20  # characters of tools' answers among them
 _INTERRUPT = 2  # SIGINT
 
 Learning = Callable[[MemoryPlace], Learn | None]
@@ -173,7 +173,7 @@ def ingest(
         try:
             with open_transcript(path) as handle:
                 found = _digests(place, handle, reading, progress, before, total)
-                while group := list(islice(found, _TOGETHER)):
+                for group in _groups(found):
                     count += len(group)
                     _record(place, group, task, summary, learn)
         except (OSError, EOFError, zlib.error) as error:
@@ -191,12 +191,25 @@ def _digests(
     before: int,
     total: int,
 ) -> Iterator[Digested]:
-    """Yield the iterations of a file with what they tell, without the output itself, which may be large."""
+    """Yield the iterations of a file with what they tell."""
     for raw in read_iterations(handle, reading):
         if progress is not None:
             progress(before + handle.tell(), total)
-        found = digest_of(place, raw)
-        yield replace(found, raw=replace(raw, texts=(), tool_uses=()))
+        yield digest_of(place, raw)
+
+
+def _groups(found: Iterator[Digested]) -> Iterator[list[Digested]]:
+    """Yield iterations in groups that are written at once, of bounded number and size."""
+    group: list[Digested] = []
+    held = 0
+    for one in found:
+        group.append(one)
+        held += sum(len(use.result or "") for use in one.raw.tool_uses)
+        if len(group) >= _TOGETHER or held >= _HELD:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
 
 
 def _record(

@@ -17,6 +17,10 @@ COMMANDS = {
         f"{_PLACE}.memory_collect_commands:ingest",
         "Record the iterations of files: stream-json, or transcripts of Claude Code and Codex.",
     ),
+    "search": Lazy(
+        f"{_PLACE}.memory_search_commands:search",
+        "Find iterations by what they were about, best first.",
+    ),
     "status": Lazy(
         f"{_PLACE}.memory_journal_commands:status",
         "Show what is remembered of each feature, and what of it cannot be read.",

@@ -1,0 +1,226 @@
+"""The disposable search index of a project's iterations: made from the journals when it is asked, and kept.
+
+Each feature has a generation of its own, with the journal's revision and the model in it: one that is behind,
+of another model, damaged or gone is made anew, and vectors come from the cache of everything ever embedded.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+
+from store import generations, lexical, vectors
+from workbench.entry.memory_place import MemoryPlace
+from workbench.errors import StoreError
+from workbench.memory.journal import feature_stream
+from workbench.memory.schema import (
+    MemoryPayload,
+    RagConfig,
+    RagStatus,
+    collection_name,
+    embedding_text,
+    expected_collections,
+    payload_of,
+)
+from workbench.text.fusion import fuse, fuse_lexical
+
+if TYPE_CHECKING:
+    from workbench.ports import Float32
+
+KIND: Final = "memory"
+_FORMAT: Final = 1
+_POINTS = "points.json"
+_DECIMALS = 4
+
+Embed = Callable[[Sequence[str]], "Float32"]
+
+
+class _Points(msgspec.Struct):
+    format: int
+    revision: str
+    model: str
+    points: list[MemoryPayload]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """A model that embeds texts to unit vectors float32 [n, dimensions]."""
+
+    model: str
+    embed: Embed
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A feature's index: its points, the words in them, and their vectors if there is a model."""
+
+    name: str
+    points: tuple[MemoryPayload, ...]
+    words: lexical.Bm25Index
+    meanings: vectors.ExactIndex | vectors.HnswIndex | None
+    made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A point that a search found, its score in [0, 1] and the parts of it; `cosine` None without a model."""
+
+    payload: MemoryPayload
+    score: float
+    words: float
+    cosine: float | None
+
+
+def search(
+    place: MemoryPlace,
+    config: RagConfig,
+    query: str,
+    embedding: Embedding | None,
+    features: Sequence[str] = (),
+    limit: int | None = None,
+) -> list[Hit]:
+    """Return the iterations a query is about, best first, of all features or of some. Raises: StoreError."""
+    streams = [feature_stream(name) for name in features] or place.streams()
+    asked = None if embedding is None else embedding.embed([query])[0]
+    hits: list[Hit] = []
+    for stream in streams:
+        collection = opened(place, stream, embedding)
+        if collection is not None:
+            hits += _search(collection, query, asked)
+    found = [hit for hit in hits if hit.score >= config.collection.threshold]
+    found.sort(key=lambda hit: (-hit.score, -hit.payload.iteration_number, hit.payload.point_id))
+    return found[: limit or config.search_limit]
+
+
+def _search(collection: Collection, query: str, asked: Float32 | None) -> list[Hit]:
+    words = collection.words.scores(query)
+    bound = collection.words.bound(query)
+    cosines = np.full(len(collection.points), np.nan, np.float32)
+    if asked is None or collection.meanings is None:
+        scores = fuse_lexical(words, bound)
+    else:
+        rows, near = collection.meanings.search(asked, len(collection.points))
+        cosines[rows] = near
+        scores = fuse(cosines, words, bound, names=collection.words.names(query))
+    return [
+        Hit(
+            payload,
+            round(float(scores[row]), _DECIMALS),
+            round(float(words[row]), _DECIMALS),
+            None if np.isnan(cosines[row]) else round(float(cosines[row]), _DECIMALS),
+        )
+        for row, payload in enumerate(collection.points)
+        if scores[row] > 0
+    ]
+
+
+def opened(place: MemoryPlace, stream: str, embedding: Embedding | None) -> Collection | None:
+    """Return a feature's index as its journal has it now, made anew if need be; None without iterations."""
+    revision = place.journal.revision(stream)
+    journal = place.read(stream)
+    if not journal.entries:
+        return None
+    model = "" if embedding is None else embedding.model
+    name = collection_name(str(place.root), journal.feature)
+    found = generations.latest(place.state, _kind(name))
+    if isinstance(found, generations.Generation):
+        loaded = _load(found.path, name, revision, model)
+        if loaded is not None:
+            return loaded
+    records = [entry.record for entry in journal.entries]
+    points = tuple(payload_of(record, str(place.root), model) for record in records)
+    texts = [embedding_text(record) for record in records]
+    words = lexical.build_index(texts)
+    meanings = None
+    if embedding is not None:
+        meanings = vectors.open_index(embedding.embed(texts), np.arange(len(texts)))
+
+    def write(directory: Path) -> None:
+        told = _Points(_FORMAT, revision, model, list(points))
+        (directory / _POINTS).write_bytes(msgspec.json.encode(told))
+        words.save(directory / "words")
+        if meanings is not None:
+            meanings.save(directory / "meanings")
+
+    generations.publish(place.state, _kind(name), write, clock=place.clock)
+    return Collection(name, points, words, meanings, made=True)
+
+
+def _load(path: Path, name: str, revision: str, model: str) -> Collection | None:
+    """Return a stored index, None if it is behind, of another model or cannot be read."""
+    try:
+        told = msgspec.json.decode((path / _POINTS).read_bytes(), type=_Points, strict=True)
+        if (told.format, told.revision, told.model) != (_FORMAT, revision, model):
+            return None
+        words = lexical.load_index(path / "words")
+        meanings = vectors.load_index(path / "meanings") if model else None
+    except (OSError, msgspec.MsgspecError, StoreError):
+        return None  # disposable: whatever is wrong with it, it is made anew
+    return Collection(name, tuple(told.points), words, meanings)
+
+
+def status(place: MemoryPlace, embedding_model: str, note: str = "") -> RagStatus:
+    """Return what the index holds and what of it is behind; nothing is made. Raises: StoreError."""
+    iterations = points = behind = count = 0
+    faults: list[str] = []
+    features: list[str] = []
+    for stream in place.streams():
+        journal = place.read(stream)
+        if not journal.entries:
+            continue
+        features.append(journal.feature)
+        iterations += len(journal.entries)
+        name = collection_name(str(place.root), journal.feature)
+        found = generations.latest(place.state, _kind(name))
+        if isinstance(found, generations.DamagedGeneration):
+            faults.append(f"{name}: {found.reason}")
+        loaded = None
+        if isinstance(found, generations.Generation):
+            count += 1
+            loaded = _load(found.path, name, place.journal.revision(stream), embedding_model)
+        points += 0 if loaded is None else len(loaded.points)
+        behind += loaded is None
+    return RagStatus(
+        features=len(features),
+        iterations=iterations,
+        collections=count,
+        points=points,
+        behind=behind,
+        orphans=tuple(orphans(place, features)),
+        faults=tuple(faults),
+        embedding_model=embedding_model,
+        embedding_note=note,
+    )
+
+
+def orphans(place: MemoryPlace, features: Iterable[str]) -> list[str]:
+    """Return the collections here that belong to no feature any more, sorted."""
+    expected = expected_collections(str(place.root), features)
+    return sorted(name for name in _present(place.state) if name not in expected)
+
+
+def drop_orphans(place: MemoryPlace) -> list[str]:
+    """Remove the collections that belong to no feature any more, and return their names."""
+    features = [journal.feature for stream in place.streams() if (journal := place.read(stream)).entries]
+    gone = orphans(place, features)
+    for name in gone:
+        kind = _kind(name)
+        (place.state / "index" / f"{kind}.current").unlink(missing_ok=True)
+        for path in sorted((place.state / "index").glob(f"{kind}-*")):
+            shutil.rmtree(path, ignore_errors=True)
+    return gone
+
+
+def _kind(name: str) -> str:
+    return f"{KIND}_{name.replace('-', '_')}"
+
+
+def _present(state: Path) -> set[str]:
+    paths = (state / "index").glob(f"{KIND}_*_*-*")
+    return {path.name.rpartition("-")[0].removeprefix(f"{KIND}_").replace("_", "-") for path in paths}
