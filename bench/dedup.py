@@ -37,7 +37,7 @@ from bench.dedup_data import (
     written,
 )
 from workbench.memory.deduplication.candidates import find_duplicates
-from workbench.memory.deduplication.verdicts import judge, words_of
+from workbench.memory.deduplication.verdicts import judge, plain
 from workbench.text.duplicates import normal_text
 from workbench.text.scope import scoped
 from workbench.text.statements import statements
@@ -153,7 +153,7 @@ def intervals(said: NDArray[np.bool_], truth: NDArray[np.bool_]) -> list[tuple[f
 
 def speed(pairs: Sequence[Labelled]) -> None:
     """Print how long a pair takes whose texts were not seen before."""
-    for kept in (words_of, scoped, statements, normal_text):
+    for kept in (plain, scoped, statements, normal_text):
         kept.cache_clear()
     times = []
     for pair in pairs:

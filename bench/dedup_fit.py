@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.conflicts import embedder
+from bench.conflicts import embedder, imported
 from bench.dedup_data import (
     CONFLICT,
     DUPLICATE,
     INFERENCE,
+    OTHER,
     ROOT,
     RULES,
     UNDECIDED,
@@ -28,6 +29,7 @@ from bench.dedup_data import (
     sick,
     written,
 )
+from workbench.memory.deduplication.candidates import DuplicateIndex
 from workbench.memory.deduplication.features import (
     Overlay,
     conflict_features,
@@ -35,11 +37,16 @@ from workbench.memory.deduplication.features import (
     obstacle,
     overlay,
 )
-from workbench.memory.deduplication.verdicts import strongest_contrast, words_of
+from workbench.memory.deduplication.verdicts import (
+    instructs,
+    opposed_sentences,
+    strongest_contrast,
+    words_of,
+)
 
 Values = NDArray[np.float64]
 
-HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT = 6.0, 4.0, 0.3
+HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT, WILD_WEIGHT = 6.0, 4.5, 0.3, 0.5
 UNALIKE = 4.2
 """Relatedness below which a neutral pair of SICK is surely no paraphrase."""
 
@@ -72,11 +79,12 @@ def main() -> None:
         pair for pair in inference(options.data / INFERENCE) if not pair.held and pair.gold != UNDECIDED
     ]
     scenes, news = sick(options.sick), mrpc(options.mrpc)
+    wild = strangers([rule.rule for rule in imported(options.data / "rules")])
     embed = embedder(options.cache)
     models = {
-        "DENIAL": conflicts(scenes, natural, hand, lambda found: bool(found.denials), INFERENCE_WEIGHT),
+        "DENIAL": conflicts(scenes, natural, hand, wild, lambda found: bool(found.denials), INFERENCE_WEIGHT),
         "ANTONYM": conflicts(
-            scenes, natural, hand, lambda found: bool(found.antonyms) and not found.denials, 1.0
+            scenes, natural, hand, wild, lambda found: bool(found.antonyms) and not found.denials, 1.0
         ),
         "REPETITION": repetitions(news, scenes, hand, None),
         "REPETITION_BY_MEANING": repetitions(news, scenes, hand, embed),
@@ -84,21 +92,46 @@ def main() -> None:
     TARGET.write_text(_HEAD + "".join(map(_source, models, models.values())), encoding="utf-8")
 
 
+def strangers(texts: Sequence[str]) -> list[Labelled]:
+    """Return pairs of similar rules of real files in which something is opposed, half of them, as unique.
+
+    Most of them are: who writes rules seldom contradicts a stranger word by word. What the tests for rules
+    recognise as a contrast is left out.
+    """
+    index = DuplicateIndex(texts)
+    found = []
+    for at, text in enumerate(texts):
+        for other in index.candidates(text, end=at):
+            pair = Labelled(text, texts[other], OTHER)
+            if (
+                not pair.held
+                and opposed_sentences(*_sides(pair))
+                and strongest_contrast(*_sides(pair)) is None
+            ):
+                found.append(pair)
+    return found
+
+
+def _sides(pair: Labelled) -> tuple[str, str]:
+    return pair.left, pair.right
+
+
 def conflicts(
     scenes: Sequence[Labelled],
     natural: Sequence[Labelled],
     hand: Sequence[Labelled],
+    wild: Sequence[Labelled],
     speaks: Callable[[Overlay], bool],
     natural_weight: float,
 ) -> dict[str, float]:
     """Return the weights by feature for pairs with one kind of opposition."""
     rows, gold, weights = [], [], []
-    for pairs, weight in ((scenes, 1.0), (natural, natural_weight), (hand, HAND_WEIGHT)):
+    for pairs, weight in ((scenes, 1.0), (natural, natural_weight), (hand, HAND_WEIGHT), (wild, WILD_WEIGHT)):
         for pair in pairs:
-            found = overlay(words_of(pair.left), words_of(pair.right))
-            if speaks(found):
-                contrast = strongest_contrast(pair.left, pair.right) is not None
-                rows.append({**conflict_features(found), "contrast": float(contrast)})
+            both = instructs(pair.left) and instructs(pair.right)
+            contrast = strongest_contrast(pair.left, pair.right) is not None
+            for found in filter(speaks, opposed_sentences(pair.left, pair.right)):
+                rows.append({**conflict_features(found, instruct=both), "contrast": float(contrast)})
                 gold.append(pair.gold == CONFLICT)
                 weights.append(weight)
     return fitted(rows, gold, weights)

@@ -34,7 +34,7 @@ from store.git import (
     touched_files,
 )
 from store.journal import FileJournal
-from store.location import Location, locate
+from store.location import Location, locate, user_home
 from workbench.config import Config, RulesConfig, SessionsConfig, user_cache
 from workbench.entry.places import foreign_state, project_id, repository_at
 from workbench.errors import ProjectError
@@ -255,6 +255,13 @@ def cached_embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, 
     """Return the embedder with the cache of vectors in the user's home, as `ready_embedder` otherwise."""
     embedder, unprepared = ready_embedder(config)
     return (None if embedder is None else cached(embedder, home / "embeddings")), unprepared
+
+
+def user_embedder(
+    config: Config, environment: Mapping[str, str] = os.environ
+) -> tuple[CachedEmbedder | None, str]:
+    """Return `cached_embedder` of the user's home, for what needs no project."""
+    return cached_embedder(config, user_home(environment))
 
 
 def _elsewhere(location: Location) -> str:

@@ -82,6 +82,12 @@ often rarely|often seldom|usually rarely|sometimes never|ever never|yes no|somet
 borrow lend|teach learn|
 """
 
+_STEPS: Final = """
+add remove create destroy delete open close start stop begin end finish lock unlock mount dismount attach
+detach connect disconnect push pull import export load unload upgrade downgrade show hide put take enter exit
+leave arrive raise lower merge rebase save send receive lift drop install uninstall build encrypt decrypt
+"""
+
 # A specific word, then what it is a kind of. "No person runs" contradicts "a man runs".
 _KINDS: Final = """
 man person|woman person|boy person|girl person|kid person|boy kid|girl kid|player person|worker person|
@@ -138,6 +144,12 @@ def _opposed() -> dict[str, frozenset[str]]:
             found.setdefault(first, set()).add(second)
             found.setdefault(second, set()).add(first)
     return {word: frozenset(others) for word, others in found.items()}
+
+
+@lru_cache(maxsize=1)
+def steps() -> frozenset[str]:
+    """Return the meanings of actions that undo each other: as orders both are steps, no contradiction."""
+    return frozenset(meaning(word) for word in _STEPS.split())
 
 
 def opposites_of(term: str) -> frozenset[str]:

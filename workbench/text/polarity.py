@@ -33,7 +33,7 @@ _AT_LEAST = re.compile(
 _NO_DENIAL: Final = (
     (re.compile(r"\bnot[ -]found\b"), "notfound"),
     (re.compile(r"\bnot[ -]null\b"), "notnull"),
-    (re.compile(r"\bif (?:not|none|no) "), "if absent "),
+    (re.compile(r"\bif (?:not|none|no)\b(?=[ ,;:])"), "if absent"),
     (re.compile(r"\b(?:whether )?or not\b"), " "),
     (re.compile(r"\b(?:(?:do|must|should) )?not (?:only|just|merely|solely)\b"), "notonly"),
     (re.compile(r"\b(?:each other|one another)\b"), "eachother"),

@@ -35,7 +35,7 @@ _WHOLE: Final = frozenset("nobody none nothing neither no".split())
 _LOCAL: Final = frozenset("with have has had having in of at on".split())
 _PLACES: Final = frozenset(
     """
-    in into out on onto off up down over under above below behind front near before after inside outside
+    in into out on onto off up down over under above below behind front before after inside outside
     """.split()
 )
 _QUANTIFIERS: Final = frozenset("all every each both many few most several".split())
@@ -44,7 +44,7 @@ _IMPLICIT: Final = frozenset(
     "refuse refuses refused refusing lack lacks lacked lacking hardly scarcely barely seldom rarely".split()
 )
 _REPLACED: Final = {"instead": "of", "rather": "than", "free": "of", "opposed": "to"}
-_NAMED: Final = {"nobody": "person", "nothing": "thing", "none": "one", "no-one": "person"}
+_NAMED: Final = {"nobody": "person", "nothing": "thing", "none": "one"}
 _SKIPPED: Final = frozenset(
     "not no never there be go one thing time who which s t but notonly although though while because".split()
 )
@@ -80,10 +80,18 @@ class Scoped:
     small: tuple[str, ...]
 
 
+_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, and its lines: what is denied in one is not denied in the next."""
+    return [piece for piece in _SENTENCE.split(text) if piece and not piece.isspace()]
+
+
 @lru_cache(maxsize=131_072)
 def scoped(text: str) -> Scoped:
     """Return the words of a text, each with whether it is denied."""
-    spelled = spell_out(text[:MAX_CHARS])
+    spelled = _NO_ONE.sub("nobody", spell_out(text[:MAX_CHARS]))
     found: list[Word] = []
     for segment in _segments(spelled):
         found.extend(_segment(segment))
@@ -97,6 +105,7 @@ def scoped(text: str) -> Scoped:
     return Scoped(tuple(found[:MAX_TERMS]), limits, whole, small)
 
 
+_NO_ONE: Final = re.compile(r"\bno[ -]one\b")
 _LETTERS: Final = re.compile(r"[a-z]+")
 _ARTICLES: Final = frozenset(("a", "an", "the", "its", "his", "her", "their"))
 

@@ -76,6 +76,10 @@ COMMANDS = {
         f"{_PLACE}.memory_commands:memory",
         "Keep what iterations of an agent did, and what was learned from them.",
     ),
+    "dedup": Lazy(
+        f"{_PLACE}.dedup_commands:dedup",
+        "Tell which texts repeat or contradict each other, pair by pair or in a whole list.",
+    ),
     "rebuild": Lazy(
         f"{_PLACE}.index_commands:rebuild",
         "Make everything anew that can be: tables and indexes, from the journals and the files.",

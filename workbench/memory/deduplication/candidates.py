@@ -7,7 +7,7 @@ contradiction is preferred to a repetition.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -116,7 +116,7 @@ class DuplicateIndex:
 
     def _matches(self, text: str, vector: Float32 | None, end: int) -> list[Match]:
         found = []
-        for at in self._candidates(text, vector, end):
+        for at in self.candidates(text, vector, end):
             judgement = judge(text, self._texts[at], self._cosine(at, vector))
             if judgement.verdict is not Verdict.UNIQUE:
                 found.append(Match(at, judgement))
@@ -133,8 +133,9 @@ class DuplicateIndex:
             self._holders.setdefault(term, []).append(at)
         return at
 
-    def _candidates(self, text: str, vector: Float32 | None, end: int) -> list[int]:
-        """Return the positions below `end` worth judging, those with most in common first."""
+    def candidates(self, text: str, vector: Float32 | None = None, end: int | None = None) -> list[int]:
+        """Return the positions below `end` (default: all) worth judging, those with most in common first."""
+        end = len(self._texts) if end is None else end
         terms = terms_of(text)
         near = {at for at in self._bands.near(terms) | set(self._sharing(terms)) if at < end}
         shared = {at: _likeness(terms, self._terms[at]) for at in near}
@@ -176,7 +177,8 @@ class DuplicateIndex:
 @lru_cache(maxsize=131_072)
 def terms_of(text: str) -> frozenset[str]:
     """Return the terms a text is found by: a word and its opposites share one, as do the tools of one job."""
-    return frozenset(_key(word) for word in words_of(text[:MAX_CHARS]).words if word.kind != "place")
+    words = words_of(text[:MAX_CHARS]).words
+    return frozenset(_key(word).encode("utf-8", "replace").decode() for word in words if word.kind != "place")
 
 
 def _key(word: Word) -> str:
@@ -203,17 +205,22 @@ def _rank(match: Match) -> tuple[bool, float, int]:
 
 
 def find_duplicates(
-    texts: Sequence[str], vectors: Float32 | None = None, neighbours: VectorIndex | None = None
+    texts: Sequence[str],
+    vectors: Float32 | None = None,
+    neighbours: VectorIndex | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Pair]:
     """Return the pairs of a collection that repeat or contradict each other, by position.
 
     `vectors` float32 [n, dimensions] are unit vectors of the texts, `neighbours` an index of them. Of equal
-    texts each is paired with the first one only.
+    texts each is paired with the first one only. `progress` is told (texts done, of how many).
     """
     index = DuplicateIndex(texts, vectors=vectors, neighbours=neighbours)
     first: dict[str, int] = {}
     found: dict[tuple[int, int], Judgement] = {}
     for at, text in enumerate(texts):
+        if progress is not None:
+            progress(at, len(texts))
         earlier = first.setdefault(_form(text), at)
         if earlier != at:
             found[earlier, at] = judge(texts[earlier], text)

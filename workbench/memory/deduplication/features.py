@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.memory.deduplication.alignment import Aligned, Alignment, Link, align, weight
-from workbench.text.everyday import kinds_of
+from workbench.text.everyday import kinds_of, steps
 from workbench.text.scope import Scoped, Word
 
 
@@ -60,8 +60,11 @@ def mass(words: Iterable[Word]) -> float:
     return sum(map(weight, words))
 
 
-def conflict_features(found: Overlay) -> dict[str, float]:
-    """Return what speaks for and against a contradiction."""
+def conflict_features(found: Overlay, *, instruct: bool) -> dict[str, float]:
+    """Return what speaks for and against a contradiction; `instruct` if both texts are instructions.
+
+    Instructions list things to do: what one rules out is rarely what another one merely mentions.
+    """
     a = found.alignment
     flipped = mass(a.left[p.left] for p in found.denials)
     heads = [p for p in found.denials if a.left[p.left].head or a.right[p.right].head]
@@ -81,12 +84,22 @@ def conflict_features(found: Overlay) -> dict[str, float]:
     free = mass(w for w in strong if not w.denied)
     small, large = sorted((found.left_mass, found.right_mass))
     kept = found.matched - flipped - len(content)
+    alone = any(w.head and w.denied for w in (*left_only, *right_only))
+    order = float(instruct)
+    narrower = any(_narrower(a, p, denied=True) for p in a.pairs)
     return {
+        "instruction": order,
+        "instruction, head alone": order * alone,
+        "instruction, head": order * bool(heads),
+        "instruction, denying side only": order * math.log1p(free + denied_extra),
+        "instruction, other side only": order * math.log1p(mass(weak)),
+        "instruction, lengths": order * small / max(large, 1.0),
+        "instruction, matched": order * min(found.matched, 5.0) / 5,
         "denied": min(flipped, 4.0) / 4 if found.denials else 0.0,
         "denied head": float(bool(heads)),
         "denied deep": float(bool(found.denials) and min(_depth(a, p) for p in found.denials) > NEAR),
         "denied near": sum(_depth(a, p) <= NEAR for p in found.denials) / (NEAR + 1),
-        "head alone": float(any(w.head and w.denied for w in (*left_only, *right_only))),
+        "head alone": float(alone),
         "near alone": min(mass(w for w in (*left_only, *right_only) if w.denied and w.depth <= NEAR), 3.0),
         "antonym": float(bool(content)),
         "antonyms": float(len(content) > 1),
@@ -111,11 +124,35 @@ def conflict_features(found: Overlay) -> dict[str, float]:
         "longer denies": float(bool(found.denials) and size > small and small < 0.7 * large),
         "existential": float(any(p.left == 0 and p.right == 0 for p in heads)),
         "covered long": min(found.matched / max(small, 1.0), 1.0) * min(found.matched, 8.0) / 8,
+        "denied, narrowed": float(bool(heads) and mass(weak) < PLAIN <= denied_extra),
+        "denied, same but narrower": float(bool(heads) and not strong and not weak and narrower),
+        "denied, a word apart": float(
+            bool(heads) and PLAIN <= mass(strong) <= 1.5 and PLAIN <= mass(weak) <= 1.5
+        ),
         "denied subject": float(any(p.left == 0 and p.right == 0 for p in found.denials)),
-        "denied narrower": float(any(_narrower(a, p, denied=True) for p in a.pairs)),
+        "denied narrower": float(narrower),
         "denied wider": float(any(_narrower(a, p, denied=False) for p in found.denials)),
         "subjects differ": float(bool(a.left and a.right) and not _starts(a)),
     }
+
+
+def enough_in_common(found: Overlay) -> bool:
+    """Whether two sentences share enough to be about the same: two words, or all that they say."""
+    a = found.alignment
+    rest = mass(a.left[i] for i in a.only_left) + mass(a.right[i] for i in a.only_right)
+    return found.matched >= LEAST or rest < PLAIN
+
+
+def lone_denial(found: Overlay) -> bool:
+    """Whether one text denies something that the other does not speak of."""
+    a = found.alignment
+    return any(a.left[i].head for i in a.only_left) or any(a.right[i].head for i in a.only_right)
+
+
+def only_steps(found: Overlay) -> bool:
+    """Whether all that is opposed are actions that undo each other ("create …", "delete …")."""
+    words = [found.alignment.left[pair.left].term for pair in found.antonyms]
+    return not found.denials and bool(words) and all(word in steps() for word in words)
 
 
 def duplicate_features(found: Overlay) -> dict[str, float]:
@@ -212,7 +249,7 @@ def obstacle(found: Overlay, left: Scoped, right: Scoped) -> str:
     short = size <= SHORT
     if found.denials or any(short or a.left[p.left].kind != "place" for p in found.antonyms):
         return "one denies what the other says"
-    if any(w.head for w in (*left_only, *right_only)):
+    if lone_denial(found):
         return "one denies something the other does not speak of"
     if found.matched < LEAST and (left_only or right_only):
         return "too little in common"

@@ -9,6 +9,7 @@ logistic models over the alignment of the two texts, whose largest terms are the
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +20,10 @@ from workbench.memory.deduplication.features import (
     Overlay,
     conflict_features,
     duplicate_features,
+    enough_in_common,
+    lone_denial,
     obstacle,
+    only_steps,
     overlay,
 )
 from workbench.memory.deduplication.weights import (
@@ -32,16 +36,20 @@ from workbench.memory.deduplication.weights import (
     REPETITION_BY_MEANING,
 )
 from workbench.records.conflicts import Evidence
+from workbench.rules.reading.instructions import judge as is_instruction
 from workbench.text.clauses import MAX_CHARS
 from workbench.text.contrast import PLACING, Contrast, contrast
 from workbench.text.duplicates import jaccard, normal_text, without_marks
-from workbench.text.scope import Scoped, scoped
+from workbench.text.scope import Scoped, scoped, sentences
 from workbench.text.statements import Statement, statements
 from workbench.text.terms import count_terms
 from workbench.text.words import LIGHT
 
-CONFLICT_FROM: Final = 0.5
+CONFLICT_FROM: Final = 0.49
 DUPLICATE_FROM: Final = 0.5
+
+DUPLICATE_INSTRUCTIONS_FROM: Final = 0.65
+"""Instructions are short, and merging two that differ loses one: they must be surer."""
 
 DOUBT: Final = 0.35
 """A chance of a contradiction from which two texts are not merged, either."""
@@ -85,31 +93,38 @@ def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
     first, second = left[:MAX_CHARS], right[:MAX_CHARS]
     mine, theirs = words_of(first), words_of(second)
     found = overlay(mine, theirs)
-    opposed = strongest_contrast(first, second)
-    doubt, reasons = conflict_chance(found, opposed)
+    doubt, reasons = opposition(first, second)
     if doubt >= CONFLICT_FROM:
         return Judgement(Verdict.CONFLICT, round(doubt, 3), reasons)
     if doubt >= DOUBT:
         return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), reasons)
+    both = instructs(first) and instructs(second)
     whole = mine.whole and theirs.whole and max(len(left), len(right)) <= MAX_CHARS
-    if whole and _restated(first, second):
+    if whole and not lone_denial(found) and _restated(first, second):
         same = Evidence("statement", 0.95, "the same statement once light words and reasons are left out")
         return Judgement(Verdict.DUPLICATE, 0.95, (same,))
     against = obstacle(found, mine, theirs)
+    if not against and both:
+        against = _other_names(first, second)
     if not against and not whole:
         against = _too_long(left, right)
     if against:
         return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), (Evidence("difference", 1.0, against),))
     chance, terms = duplicate_chance(found, similarity)
-    if chance >= DUPLICATE_FROM:
+    if chance >= (DUPLICATE_INSTRUCTIONS_FROM if both else DUPLICATE_FROM):
         return Judgement(Verdict.DUPLICATE, round(chance, 3), terms)
     return Judgement(Verdict.UNIQUE, round(1 - max(chance, doubt), 3), terms)
 
 
 @lru_cache(maxsize=65_536)
+def plain(text: str) -> str:
+    """Return a text without marks."""
+    return without_marks(text)
+
+
 def words_of(text: str) -> Scoped:
     """Return the words of a text, marks left out."""
-    return scoped(without_marks(text))
+    return scoped(plain(text))
 
 
 def _equal(left: str, right: str) -> bool:
@@ -123,25 +138,68 @@ def _equal(left: str, right: str) -> bool:
 
 def strongest_contrast(left: str, right: str) -> Contrast | None:
     """Return the strongest contrast between the statements of two texts, unless they share a statement."""
-    mine, theirs = statements(left), statements(right)
+    mine, theirs = statements(plain(left)), statements(plain(right))
     found = [result for a in mine for b in theirs if (result := contrast(a, b)) is not None]
     if not found or any(_key(a) == _key(b) for a in mine for b in theirs):
         return None
     return max(found, key=lambda item: item.score)
 
 
-def conflict_chance(found: Overlay, opposed: Contrast | None) -> tuple[float, tuple[Evidence, ...]]:
-    """Return how likely two texts contradict each other, in [0, 1], and why; 0 if nothing in them opposes."""
-    stated = () if opposed is None else (Evidence(opposed.test, round(opposed.score, 3), opposed.detail),)
-    chance, terms = 0.0, tuple[Evidence, ...]()
-    if found.denials or found.antonyms:
-        weights = DENIAL if found.denials else ANTONYM
-        features = {**conflict_features(found), CONTRAST: float(opposed is not None)}
-        chance = _sigmoid(weights, features)
-        terms = (_words(found, chance), *_terms(weights, features))
-    if opposed is not None and opposed.test in _SURE:
-        chance = max(chance, opposed.score)
-    return chance, (*stated, *terms)
+def opposition(left: str, right: str) -> tuple[float, tuple[Evidence, ...]]:
+    """Return how likely a sentence of one text contradicts one of the other, in [0, 1], and why."""
+    contrast_found = strongest_contrast(left, right)
+    both = instructs(left) and instructs(right)
+    found = [conflict_chance(pair, contrast_found, instruct=both) for pair in opposed_sentences(left, right)]
+    if contrast_found is not None and contrast_found.test in _SURE:
+        found.append((contrast_found.score, (_stated(contrast_found),)))
+    return max(found, key=lambda item: item[0], default=(0.0, ()))
+
+
+@lru_cache(maxsize=65_536)
+def instructs(text: str) -> bool:
+    """Whether a text tells somebody to do something."""
+    return is_instruction(text).instruction
+
+
+def opposed_sentences(left: str, right: str) -> list[Overlay]:
+    """Return the pairs of sentences, laid over each other, in which something is opposed."""
+    mine, theirs = sentences(left)[:_SENTENCES] or [left], sentences(right)[:_SENTENCES] or [right]
+    alone = len(mine) == len(theirs) == 1
+    found = []
+    for a in mine:
+        for b in theirs:
+            first, second = words_of(a), words_of(b)
+            if not alone and len(_known(first) & _known(second)) < _SHARED:
+                continue
+            pair = overlay(first, second)
+            if (pair.denials or pair.antonyms) and enough_in_common(pair):
+                found.append(pair)
+    if instructs(left) and instructs(right):
+        return [pair for pair in found if not only_steps(pair)]
+    return found
+
+
+_SENTENCES: Final = 8
+_SHARED: Final = 2
+
+
+def _known(words: Scoped) -> set[str]:
+    return {word.term for word in words.words if word.kind != "place"}
+
+
+def conflict_chance(
+    found: Overlay, opposed: Contrast | None, *, instruct: bool
+) -> tuple[float, tuple[Evidence, ...]]:
+    """Return how likely two sentences in which something is opposed contradict each other, and why."""
+    weights = DENIAL if found.denials else ANTONYM
+    features = {**conflict_features(found, instruct=instruct), CONTRAST: float(opposed is not None)}
+    chance = _sigmoid(weights, features)
+    stated = () if opposed is None else (_stated(opposed),)
+    return chance, (*stated, _words(found, chance), *_terms(weights, features))
+
+
+def _stated(opposed: Contrast) -> Evidence:
+    return Evidence(opposed.test, round(opposed.score, 3), opposed.detail)
 
 
 def duplicate_chance(found: Overlay, similarity: float | None) -> tuple[float, tuple[Evidence, ...]]:
@@ -180,10 +238,16 @@ def _words(found: Overlay, chance: float) -> Evidence:
 
 def _restated(left: str, right: str) -> bool:
     """Whether both make one statement, and the same but for light words, placing verbs and reasons."""
-    mine, theirs = statements(left), statements(right)
+    mine, theirs = statements(plain(left)), statements(plain(right))
+    if _blocks(left) != _blocks(right):
+        return False
     if len(mine) != 1 or len(theirs) != 1:
         return False
     return _gist(mine[0]) == _gist(theirs[0]) and words_of(left).limits == words_of(right).limits
+
+
+def _blocks(text: str) -> list[str]:
+    return [" ".join(block.split()) for block in _FENCED.findall(text)]
 
 
 def _gist(statement: Statement) -> tuple[object, ...]:
@@ -208,6 +272,18 @@ def _rest(statement: Statement) -> tuple[object, ...]:
         frozenset(statement.rejected),
         tuple((item.unit, item.value, item.bound) for item in statement.quantities),
     )
+
+
+def _other_names(left: str, right: str) -> str:
+    """Return which proper names differ between two instructions; '' if only one names something."""
+    mine, theirs = set(_PROPER.findall(left)), set(_PROPER.findall(right))
+    if mine <= theirs or theirs <= mine:
+        return ""
+    return f"other names: {', '.join(sorted(mine - theirs))} and {', '.join(sorted(theirs - mine))}"
+
+
+_PROPER: Final = re.compile(r"(?<=[a-z,)`] )[A-Z]\w*[a-z]\w*")
+_FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 def _too_long(left: str, right: str) -> str:
