@@ -233,7 +233,7 @@ def cut(text: str, limit: int) -> str:
 _LARGE = re.compile(
     r"opus|fable|ultra|heavy|(?:^|[-/ ])(?:o1|o3|large|max|pro|r1|405b)(?:[-_ ]|$)|gpt-[4-9]", re.IGNORECASE
 )
-_SMALL = re.compile(r"haiku|mini|flash|nano|lite|small|tiny|fast|instant|spark", re.IGNORECASE)
+_SMALL = re.compile(r"haiku|\bmini|flash|nano|\blite|small|tiny|\bfast|instant|spark", re.IGNORECASE)
 
 
 def model_tier(model: str) -> ModelTier:
