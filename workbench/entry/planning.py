@@ -37,4 +37,15 @@ def plan_for(
     told.tokens = made.pack.report.estimated_used
     told.candidates = len(made.ranked)
     told.degraded = tuple(response["degraded"])
+    if made.learnings:
+        _remember_given(opened, made, request)
     return made
+
+
+def _remember_given(opened: Opened, made: Plan, request: PlanRequest) -> None:
+    """Note which learnings went into a prompt, so that they are not learned again when they come back."""
+    from workbench.memory.learnings.injected import note_injected
+    from workbench.memory.learnings.learningstore import store_of
+
+    store = store_of(opened.workspace.rule_store())
+    note_injected(store, made.learnings, surface="plan", session=request.session_id or "")

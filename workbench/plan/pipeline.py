@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from workbench.plan.compose import FileCandidate, Pack, compose
 from workbench.plan.contents import Content, Contents, digests_of
 from workbench.plan.intent import parse_intent
+from workbench.plan.learned import learned_passages
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.ranking import LinearModel, rank_files, relevance
 from workbench.plan.render import STYLES, Passage, Style
@@ -66,6 +67,7 @@ class Planner:
     embedder: CachingEmbedder | None = None
     embedder_note: str = ""
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
+    learned: RuleMatcher = field(default_factory=RuleMatcher)
     recheck: Recheck | None = None
     read: int = READ
     named: int = NAMED
@@ -77,7 +79,8 @@ class Planner:
 class Plan:
     """A finished plan: the response [img 8.1] and what it was made of.
 
-    `ranked` are all files that were ranked, excluded ones too; `matches` the rules that answer to the task.
+    `ranked` are all files that were ranked, excluded ones too; `matches` the rules that answer to the task,
+    `learnings` {id: text} of those in the pack.
     """
 
     response: dict[str, object]
@@ -89,6 +92,7 @@ class Plan:
     stages: dict[str, float] = field(default_factory=dict)
     wishes: Wishes = field(default_factory=Wishes)
     matches: tuple[RuleMatch, ...] = ()
+    learnings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,18 +181,20 @@ def plan(
     stages["rank"] = round(_ms(clock) - stages["sync"], 3)
     clock = time.perf_counter()
     rules, matched = _rules(workspace, planner, request, ranking)
+    learned = learned_passages(workspace, planner, request, ranking)
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
     candidates, unread = _candidates(workspace, planner, ranking, STYLES[style])
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
-    passages = wishes.passages(rule_passages(rules))
+    passages = wishes.passages([*rule_passages(rules), *learned.passages])
     pack = compose(passages, candidates, request.token_budget, STYLES[style], planner.counter)
     stages["pack"] = _ms(clock)
     dropped = [
         *((name, EXCLUDED) for name in wishes.excluded),
         *((found.path, found.reason) for found in unread),
         *((f"{rule.rule.id}", rule.reason) for rule in rules.dropped),
+        *learned.dropped,
         *(
             (found.path, "ranked too low to be considered")
             for found in ranking.files[planner.read + planner.named :]
@@ -210,7 +216,10 @@ def plan(
         ],
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
-    return Plan(response, ranking, pack, intent, ranked, synced, stages, wishes, tuple(matched.matches))
+    given = learned.given(pack.passages)
+    return Plan(
+        response, ranking, pack, intent, ranked, synced, stages, wishes, tuple(matched.matches), given
+    )
 
 
 def _rules(

@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from workbench.memory.learnings.framing import FRAME
 from workbench.records.plan import Representation
 from workbench.text.sanitize import visible, visible_line
 
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮
+LEARNINGS = "Learnings"
+NOTES = {LEARNINGS: FRAME}
+"""What a section says of itself under its heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,8 @@ def _item_list(passages: Sequence[Passage], bullet: str) -> str:
 
 
 def _markdown_section(section: str, passages: Sequence[Passage]) -> str:
-    return f"## {visible_line(section)}\n{_item_list(passages, '-')}"
+    note = f"{NOTES[section]}\n\n" if section in NOTES else ""
+    return f"## {visible_line(section)}\n{note}{_item_list(passages, '-')}"
 
 
 def _markdown_file(view: FileView) -> str:
@@ -154,7 +159,8 @@ def _markdown_paths(paths: Sequence[str]) -> str:
 
 
 def _text_section(section: str, passages: Sequence[Passage]) -> str:
-    return f"{visible_line(section)}:\n" + "".join(
+    note = f"  {NOTES[section]}\n" if section in NOTES else ""
+    return f"{visible_line(section)}:\n{note}" + "".join(
         f"  {line}\n" if line else "\n" for line in _item_list(passages, "*").removesuffix("\n").split("\n")
     )
 
@@ -171,7 +177,8 @@ def _xml_section(section: str, passages: Sequence[Passage]) -> str:
     from xml.sax.saxutils import escape, quoteattr  # it imports a web client
 
     tag = re.sub(r"[^a-z]+", "_", section.lower()).strip("_") or "passages"
-    out = [f"<{tag}>\n"]
+    note = f" note={quoteattr(NOTES[section])}" if section in NOTES else ""
+    out = [f"<{tag}{note}>\n"]
     for passage in passages:
         attributes = f" from={quoteattr(visible_line(passage.origin))}" if passage.origin else ""
         if passage.authority == "absolute":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.errors import GitError, StoreError
 from workbench.plan.adapters import Adapters, Limits, VersionControl
@@ -30,6 +31,9 @@ from workbench.sessions.closing import DESK
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import GENERATION as HISTORY
 from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
+
+if TYPE_CHECKING:
+    from workbench.memory.learnings.keeping import Kept
 
 __all__ = ["Adapters", "Limits", "Progress", "Stored", "Synced", "VersionControl", "Workspace"]
 
@@ -78,6 +82,7 @@ class Workspace:
         self._indexed = IndexKeeper(_index_store(adapters))
         self._past = PastKeeper(_past_store(adapters, limits), limits.workers)
         self._rulebook: Rulebook | None = None
+        self._learnings: Kept | None = None
         self._view: ProjectView | None = None
         self._last_view: ProjectView | None = None  # of before the last change: paths are mostly the same
         self._touched: tuple[str, ...] = ()
@@ -276,6 +281,22 @@ class Workspace:
         if self._candidates is None or self._candidates[0].paths is not snapshot.paths:
             self._candidates = (snapshot, indexed_rule_files(snapshot, limit))
         return self._candidates[1]
+
+    def learnings(self) -> Kept | None:
+        """Return what was learned of the project, None where no iteration was ever recorded.
+
+        Raises: StoreError.
+        """
+        from workbench.memory.learnings.kinds import has_memory
+
+        if not has_memory(self.adapters.journal) and not has_memory(self.adapters.home_journal):
+            return None
+        from workbench.memory.learnings.keeping import load_kept
+        from workbench.memory.learnings.learningstore import store_of
+
+        rules = self.rule_store()
+        self._learnings = load_kept(store_of(rules), rules.latest, rules.publish, self._learnings)
+        return self._learnings
 
     def rule_store(self) -> RuleStore:
         """Return where the project's rules come from and go to."""

@@ -38,7 +38,8 @@ class Representation(StrEnum):
 class PlanRequest:
     """What a caller asks for. `token_budget` counts tokens of the rendered text as a whole.
 
-    `pinned` and `excluded` name files by their paths and rules by their ids.
+    `pinned` and `excluded` name files by their paths and rules by their ids. `feature` and `task_id` say what
+    is worked on, for what was learned of it; without a feature all learnings may be about the task.
     """
 
     project_root: str
@@ -52,6 +53,8 @@ class PlanRequest:
     session_id: str | None = None
     pinned: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    feature: str | None = None
+    task_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

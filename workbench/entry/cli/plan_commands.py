@@ -75,6 +75,8 @@ _STRICT = click.option(
 @click.option(
     "--exclude", "excludes", multiple=True, metavar="NAME", help="Leave this file or rule out. Repeatable."
 )
+@click.option("--feature", metavar="NAME", help="Of what was learned, only what is of this feature.")
+@click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
 def plan(
     task: Sequence[str],
     budget: int | None,
@@ -87,6 +89,8 @@ def plan(
     from_stdin: bool,
     pins: Sequence[str],
     excludes: Sequence[str],
+    feature: str | None,
+    task_id: str | None,
 ) -> None:
     """Pack what an agent should read for a task into a token budget.
 
@@ -96,6 +100,9 @@ def plan(
 
     --pin and --exclude name files by their paths and rules by their ids. What is pinned is packed before
     anything else, within the budget, as much of it as the budget is worth.
+
+    What iterations learned stands under a heading of its own, if it is about the task: observations, not
+    instructions, reviewed ones first.
     """
     here = current()
     text = read_task(here, task, from_stdin)
@@ -114,6 +121,8 @@ def plan(
             strict=settings.strict,
             pinned=tuple(_from_here(name, work.opened.root) for name in pins),
             excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
+            feature=feature,
+            task_id=task_id,
         )
         made = plan_for(
             work.opened,

@@ -58,14 +58,6 @@ class LearningStore:
             found.append(",".join(f"{stream}={journal.revision(stream)}" for stream in streams))
         return ";".join(found)
 
-    def empty(self) -> bool:
-        """Whether no feature has a journal yet: nothing is read to know it."""
-        return not any(
-            stream.startswith(PREFIX)
-            for journal in (self.journal, self.home_journal)
-            for stream in journal.streams()
-        )
-
 
 def store_of(rules: RuleStore) -> LearningStore:
     """Return the store of learnings beside a store of rules: the same journals, lock and clock."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from workbench.memory.learnings.framing import CLOSING, FRAME, OPENING
 from workbench.memory.learnings.ledger import Ledger
 from workbench.memory.learnings.reviewing import stale_days
-from workbench.memory.learnings.selecting import Candidate, candidates
+from workbench.memory.learnings.selecting import Candidate, candidates, known_of
 from workbench.records.learnings import FeatureLearning
 from workbench.text.sanitize import visible_line
 
@@ -45,7 +45,7 @@ def memory_prompt(
     reviewed are told.
     """
     tasks = () if task is None else (task,)
-    claims = candidates(ledger, now, feature=feature, tasks=tasks)
+    claims = candidates(known_of(ledger), now, feature=feature, tasks=tasks)
     left_out = list(claims.left_out)
     given: list[Candidate] = []
     text, tokens = "", 0

@@ -37,8 +37,21 @@ class Candidates:
     left_out: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The live learnings by id, and the ids of those that wait to be settled."""
+
+    live: tuple[FeatureLearning, ...] = ()
+    waiting: frozenset[str] = frozenset()
+
+
+def known_of(ledger: Ledger) -> Known:
+    """Return what a ledger holds that may be given."""
+    return Known(tuple(ledger.live()), contested(ledger))
+
+
 def candidates(
-    ledger: Ledger,
+    known: Known,
     now: float,
     *,
     feature: str | None = None,
@@ -50,12 +63,11 @@ def candidates(
     Those of a task are given to that task only (F25). `relevance` in [0, 1] by id scales the scores; those it
     does not name are left out. Reviewed first, then by score, ties by (-rank of the source, id).
     """
-    waiting = contested(ledger)
     named = frozenset(tasks or ())
     found: list[Candidate] = []
     left_out: list[tuple[str, str]] = []
-    for one in ledger.live():
-        reason = _refused(one, feature, named, waiting)
+    for one in known.live:
+        reason = _refused(one, feature, named, known.waiting)
         if not reason and relevance is not None and one.id not in relevance:
             reason = "it is not about this task"
         if reason:

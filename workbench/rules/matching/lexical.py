@@ -25,6 +25,8 @@ Float64 = NDArray[np.float64]
 
 _ARRAYS = ("count", "texts", "terms", "starts", "rules", "weights")
 _DECIMALS = 6
+_ENOUGH = 20  # texts that tell which terms are common
+_LONG = 12  # terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +110,30 @@ def lexical_relevance(words: RuleWords, text: str, numbers: WordNumbers | None =
     rest = (round(float(shared.sum()), _DECIMALS) - shared) / max(len(shared) - 1, 1)
     ahead = (np.maximum(shared - numbers.others * rest, 0.0) / numbers.even) ** numbers.steepness
     return (ahead / (1 + ahead)).astype(np.float32)
+
+
+def term_overlap(words: RuleWords, text: str) -> tuple[Float64, NDArray[np.int64]]:
+    """Return (overlap, shared) [n]: the cosine of the term sets in [0, 1], and how many terms are shared.
+
+    Unlike `lexical_relevance` it does not ask whether a text stands out: several may speak of one thing.
+    Terms that most texts have count less once there are enough texts to tell; a long message counts as one of
+    twelve terms.
+    """
+    overlap, shared = np.zeros(words.count), np.zeros(words.count, np.int64)
+    hashes = np.array([_hash(term) for term in count_terms(text)], np.uint64)
+    if not words.count or not len(words.terms) or not len(hashes):
+        return overlap, shared
+    columns = np.minimum(np.searchsorted(words.terms, hashes), len(words.terms) - 1)
+    columns = columns[words.terms[columns] == hashes]
+    held = words.starts[columns + 1] - words.starts[columns]
+    rare = np.clip(np.log((words.count + 1) / (held + 0.5)) / math.log(words.count + 1), 0.2, 1.0)
+    weights = rare if words.count >= _ENOUGH else np.ones(len(columns))
+    for column, weight in zip(columns.tolist(), weights.tolist(), strict=True):
+        span = slice(words.starts[column], words.starts[column + 1])
+        overlap[words.rules[span]] += weight
+        shared[words.rules[span]] += 1
+    lengths = np.maximum(np.bincount(words.rules, minlength=words.count), 1)
+    return np.round(np.minimum(overlap / np.sqrt(min(len(hashes), _LONG) * lengths), 1.0), _DECIMALS), shared
 
 
 def shared_words(rule: Rule, text: str, limit: int = 4) -> tuple[str, ...]:
