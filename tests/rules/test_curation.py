@@ -15,7 +15,7 @@ from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.curator import Curator, history, lineage
-from workbench.rules.curation.guarding import RuleChanged
+from workbench.rules.curation.guarding import ConflictSettled, RuleChanged
 from workbench.rules.curation.ledger import Ledger
 from workbench.rules.curation.resolving import Decision
 from workbench.rules.curation.rulestore import RuleStore, record_usage
@@ -95,6 +95,22 @@ def test_what_was_changed_meanwhile_is_not_overwritten(curator: Curator) -> None
     with pytest.raises(RuleChanged, match="removed") as caught:
         curator.edit(now.id, seen=now, priority=2)
     assert caught.value.now is None
+
+
+def test_a_decision_others_overtook_is_refused(curator: Curator) -> None:
+    """A conflict whose rules changed, or that somebody settled, since it was seen is left as it is."""
+    left, right, third = curator.add_all([make("Use tabs."), make("Use spaces."), make("Use both.")])
+    curator.edit(left.id, priority=80)
+    decision = Decision("c1", left.id, right.id, Action.KEEP_BOTH)
+    with pytest.raises(RuleChanged):
+        curator.resolve(decision, seen=(left, right))
+    other = Decision("c2", right.id, third.id, Action.KEEP_LEFT)
+    done, skipped = curator.resolve_all([decision, other], seen={one.id: one for one in (left, right, third)})
+    assert done == (other,)
+    assert ["was changed by somebody else meanwhile" in told for told in skipped] == [True]
+    curator.resolve(decision)
+    with pytest.raises(ConflictSettled, match="settled by test meanwhile: keep-both"):
+        curator.resolve(replace(decision, action=Action.KEEP_LEFT))
 
 
 def test_a_persons_own_rule_goes_home(curator: Curator) -> None:

@@ -27,6 +27,8 @@ def test_from_files_to_conflicts_and_back(rule_files: Any, run: Any) -> None:
     listed = run("rules", "conflicts", "list", "--json").json()
     kinds = {item["kind"]: item["id"] for item in listed["conflicts"]}
     assert set(kinds) == {"contradictory", "exact"}
+    sides = {one[side] for one in listed["conflicts"] for side in ("left", "right")}
+    assert ({rule["id"] for rule in listed["rules"]}, listed["rule_count"]) == (sides, 4)
     shown = run("rules", "conflicts", "show", kinds["contradictory"][9:17])
     assert "tabs" in shown.out
     assert "evidence" in shown.out

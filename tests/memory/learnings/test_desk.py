@@ -13,11 +13,13 @@ from tests.memory.learnings.conftest import rule_store
 from workbench.errors import UsageError
 from workbench.memory.learnings.bodies import essence
 from workbench.memory.learnings.desk import LearningDesk
+from workbench.memory.learnings.guarding import LearningChanged
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.ledger import Ledger, read_ledger
 from workbench.memory.learnings.reviewing import Why
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningSource, LearningState
+from workbench.rules.curation.guarding import ConflictSettled
 from workbench.rules.curation.resolving import Decision
 
 NEEDS = "`pnpm test` needs `pnpm build` first"
@@ -243,3 +245,34 @@ def test_two_processes_write_one_feature(tmp_path: Path, clock: ManualClock) -> 
     first.undo()
     assert second.find(learning.id).live
     assert [one.by for one in second.history(learning.id)] == ["cli", "tui", "cli"]
+
+
+def test_several_pairs_are_settled_in_one_step(desk: LearningDesk) -> None:
+    """What an earlier decision took out is told, and one undo brings all of them back."""
+    texts = ("Port 1 is taken", "Redis is slow on boot", "Tests need a clock")
+    one, two, three = (desk.add(text, feature="auth", reason="r") for text in texts)
+    decisions = [
+        Decision("c1", one.id, two.id, Action.KEEP_LEFT),
+        Decision("c2", two.id, three.id, Action.KEEP_LEFT),
+    ]
+    done, skipped = desk.resolve_all(decisions, seen={each.id: each for each in (one, two, three)})
+    assert (done, len(skipped)) == ((decisions[0],), 1)
+    assert [each.id for each in desk.learnings()] == sorted([one.id, three.id])
+    desk.undo()
+    assert len(desk.learnings()) == 3
+
+
+def test_a_decision_others_overtook_is_refused(desk: LearningDesk) -> None:
+    """A pair whose learnings changed, or that somebody settled, since it was seen is left as it is."""
+    one = desk.add(NEEDS, feature="auth", reason="r")
+    two = desk.add(PORT, feature="auth", reason="r")
+    decision = Decision("c1", one.id, two.id, Action.KEEP_BOTH)
+    desk.note_hit(one.id, session_id="s", why="again")
+    desk.edit(two.id, text="Port 8080 is free")
+    with pytest.raises(LearningChanged, match="changed") as caught:
+        desk.resolve(decision, seen=(one, two))
+    assert caught.value.now == desk.find(two.id)
+    assert desk.resolve_all([decision], seen={one.id: one, two.id: two})[0] == ()
+    desk.resolve(decision, seen=(one, desk.find(two.id)))
+    with pytest.raises(ConflictSettled, match="keep-both"):
+        desk.resolve(decision)

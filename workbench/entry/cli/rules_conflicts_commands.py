@@ -66,7 +66,16 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning
     ]
     if work.here.flags.json:
         shown = found[:limit]
-        out.json({"total_count": len(found), "conflicts": shown, "notes": list(queue.notes)})
+        parts = dict.fromkeys(one for conflict in shown for one in (conflict.left, conflict.right))
+        out.json(
+            {
+                "total_count": len(found),
+                "rule_count": len(rules),
+                "conflicts": shown,
+                "rules": [rules[one] for one in parts],
+                "notes": list(queue.notes),
+            }
+        )
         return
     for conflict in found[:limit]:
         left, right = rules[conflict.left], rules[conflict.right]

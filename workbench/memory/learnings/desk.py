@@ -3,8 +3,8 @@
 The interface for faces:
 
 - `LearningDesk(store, by)`; `by` is the face that acts: cli, tui, http, mcp.
-- take in: `add`; decide: `accept`, `reject`, `retire`, `restore`, `edit`, `merge`, `resolve`, `promote`,
-  `prune`
+- take in: `add`; decide: `accept`, `reject`, `retire`, `restore`, `edit`, `merge`, `resolve`, `resolve_all`,
+  `promote`, `prune`
 - facts, which are no steps: `note_hit`, `contradict`
 - walk: `undo`, `redo`, `history`; look: `learnings`, `find`, `review_queue`, `conflicts`, `audit`
 
@@ -14,15 +14,16 @@ nothing was. They return frozen records of `workbench.records.learnings` and of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import UsageError
 from workbench.memory.learnings.auditing import Audit, audit, prunable
 from workbench.memory.learnings.framing import is_echo
+from workbench.memory.learnings.guarding import as_seen
 from workbench.memory.learnings.injected import read_injections
-from workbench.memory.learnings.learningstore import LOCK, LearningStore, record
+from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
 from workbench.memory.learnings.ledger import Change, Ledger
 from workbench.memory.learnings.promoting import Promotion, promoted, with_rules
 from workbench.memory.learnings.resolving import resolved
@@ -52,6 +53,7 @@ from workbench.records.learnings import (
     LearningState,
 )
 from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.steps import marks
 from workbench.suggest import did_you_mean
 
 
@@ -181,12 +183,58 @@ class LearningDesk:
         decision = Decision(conflict_id(left, right), left, right, Action.MERGE, reason=reason, text=text)
         return self.resolve(decision)[0]
 
-    def resolve(self, decision: Decision) -> tuple[FeatureLearning, ...]:
-        """Settle a conflict; return the learnings that hold because of it. Raises: UsageError, StoreError."""
-        if decision.text:
-            decision = replace(decision, text=sanitize_learning_text(decision.text))
+    def resolve(
+        self, decision: Decision, *, seen: Sequence[FeatureLearning] = ()
+    ) -> tuple[FeatureLearning, ...]:
+        """Settle a conflict; return the learnings that hold because of it.
+
+        `seen` are its learnings as they were when it was decided. Raises: ConflictSettled, LearningChanged if
+        others were faster; UsageError, StoreError.
+        """
+        decision = _sanitized(decision)
         now = self.store.moment()
-        return self._step(lambda ledger: resolved(ledger, decision, now=now, by=self.by)).learnings
+
+        def make(ledger: Ledger) -> Drafts:
+            as_seen(ledger, decision, seen)
+            return resolved(ledger, decision, now=now, by=self.by)
+
+        return self._step(make).learnings
+
+    def resolve_all(
+        self, decisions: Sequence[Decision], *, seen: Mapping[str, FeatureLearning] | None = None
+    ) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
+        """Settle conflicts as one step, in order; return those that were settled, and why others were not.
+
+        `seen` are learnings by id as they were when it was decided; what others changed or settled since is
+        left alone. Raises: StoreError.
+        """
+        done: list[Decision] = []
+        skipped: list[str] = []
+        entries: list[Draft] = []
+        now, step = self.store.moment(), marks(f"settle {len(decisions):,} conflicts")
+        known = seen or {}
+        with self.store.lock(LOCK):
+            ledger = self.store.ledger()
+            sound: list[Decision] = []
+            for decision in map(_sanitized, decisions):
+                # All of them before the first: this step's own changes are nobody else's.
+                both = [known[one] for one in (decision.left, decision.right) if one in known]
+                try:
+                    as_seen(ledger, decision, both)
+                    sound.append(decision)
+                except UsageError as error:
+                    skipped.append(f"{decision.conflict[:SHORT]}: {error.message}")
+            for decision in sound:
+                try:
+                    drafts = resolved(ledger, decision, now=now, by=self.by, step=step)
+                except UsageError as error:
+                    skipped.append(f"{decision.conflict[:SHORT]}: {error.message}")
+                    continue
+                imagine(self.store, drafts.entries, by=self.by, ledger=ledger)
+                entries += drafts.entries
+                done.append(decision)
+            record(self.store, entries, by=self.by)
+        return tuple(done), tuple(skipped)
 
     def promote(self, identifier: str, *, reason: str = "", **fields: Any) -> Promotion:
         """Make a rule of a learning, which gives way to it: one step here, that undoes the rule as well.
@@ -331,3 +379,7 @@ class LearningDesk:
             drafts = make(self.store.ledger())
             record(self.store, drafts.entries, by=self.by)
         return drafts
+
+
+def _sanitized(decision: Decision) -> Decision:
+    return replace(decision, text=sanitize_learning_text(decision.text)) if decision.text else decision

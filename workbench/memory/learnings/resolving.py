@@ -16,20 +16,21 @@ from workbench.rules.curation.resolving import Decision
 from workbench.rules.curation.steps import Marks, marks
 
 
-def resolved(ledger: Ledger, decision: Decision, *, now: str, by: str) -> Drafts:
-    """Draft the settlement of a conflict or of a repetition.
+def resolved(ledger: Ledger, decision: Decision, *, now: str, by: str, step: Marks | None = None) -> Drafts:
+    """Draft the settlement of a conflict or of a repetition, as a step of its own or part of the given one.
 
     A narrowing limits the learning that is not kept to `scope`: `task:42` to a task, others to files.
     Raises: UsageError if a learning is no longer live, or what the action needs is missing.
     """
     left, right = in_use(ledger, decision.left), in_use(ledger, decision.right)
     title = f"{decision.action.value.replace('_', ' ')}: {left.id[:SHORT]}, {right.id[:SHORT]}"
-    told = marks(title, decision.reason or f"conflict {decision.conflict[:SHORT]}")
+    reason = decision.reason or f"conflict {decision.conflict[:SHORT]}"
+    told = marks(title, reason) if step is None else replace(step, reason=reason)
     work = _Work(decision, left, right, told, now, by)
     outcome = [sound(one) for one in _ACTIONS[decision.action](work)]
     entries = [put(one, told) for one in outcome]
     entries.append(settled(left, right, decision.conflict, decision.action.value, told))
-    return Drafts(title, tuple(entries), tuple(one for one in outcome if one.live))
+    return Drafts(told.title, tuple(entries), tuple(one for one in outcome if one.live))
 
 
 @dataclass(frozen=True, slots=True)

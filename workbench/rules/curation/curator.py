@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import UsageError
 from workbench.records.rules import Provenance, Rule
-from workbench.rules.curation.guarding import still
+from workbench.rules.curation.guarding import still, unsettled
 from workbench.rules.curation.ledger import Change, Ledger
 from workbench.rules.curation.resolving import Decision, resolved
 from workbench.rules.curation.rulestore import LOCK, RuleStore, imagine, record
@@ -100,17 +100,27 @@ class Curator:
         """Put rules out of force; they stay in the history. Raises: UsageError, StoreError."""
         self._step(lambda ledger: dropped(ledger, identifiers, reason=reason))
 
-    def resolve(self, decision: Decision) -> tuple[Rule, ...]:
-        """Settle a conflict; return the rules that hold because of it. Raises: UsageError, StoreError."""
-        done = self._step(
-            lambda ledger: resolved(ledger, decision, now=self.store.moment(), count=self.store.count_tokens)
-        )
-        return done.rules
+    def resolve(self, decision: Decision, *, seen: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+        """Settle a conflict; return the rules that hold because of it.
 
-    def resolve_all(self, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
+        `seen` are its rules as they were when it was decided. Raises: ConflictSettled, RuleChanged if others
+        were faster; UsageError, StoreError.
+        """
+
+        def make(ledger: Ledger) -> Drafts:
+            _as_seen(ledger, decision, seen)
+            return resolved(ledger, decision, now=self.store.moment(), count=self.store.count_tokens)
+
+        return self._step(make).rules
+
+    def resolve_all(
+        self, decisions: Sequence[Decision], *, seen: Mapping[str, Rule] | None = None
+    ) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
         """Settle conflicts as one step, in order; return those that were settled, and why others were not.
 
-        A rule that an earlier decision took out of force is in no conflict any more. Raises: StoreError.
+        A rule that an earlier decision took out of force is in no conflict any more; `seen` are rules by id
+        as they were when it was decided, and what others changed or settled since is left alone. Raises:
+        StoreError.
         """
         done: list[Decision] = []
         skipped: list[str] = []
@@ -119,7 +129,15 @@ class Curator:
         step = marks(f"settle {len(decisions):,} conflicts")
         with self.store.lock(LOCK):
             ledger = self.store.ledger()
+            sound: list[Decision] = []
             for decision in decisions:
+                # All of them before the first: this step's own changes are nobody else's.
+                try:
+                    _as_seen(ledger, decision, _of(decision, seen or {}))
+                    sound.append(decision)
+                except UsageError as error:
+                    skipped.append(f"{decision.conflict[:17]}: {error.message}")
+            for decision in sound:
                 try:
                     drafts = resolved(ledger, decision, now=now, count=count, step=step)
                 except UsageError as error:
@@ -175,6 +193,17 @@ class Curator:
         action = rule.action_text or plain(rule.rule)
         cost = self.store.count_tokens(rule.rule)
         return replace(rule, action_text=action, name=rule.name or short_name(action), token_cost=cost)
+
+
+def _as_seen(ledger: Ledger, decision: Decision, seen: Iterable[Rule]) -> None:
+    """Raise UsageError if others settled a conflict or changed one of its rules."""
+    unsettled(ledger, decision.conflict)
+    for rule in seen:
+        still(ledger, rule)
+
+
+def _of(decision: Decision, seen: Mapping[str, Rule]) -> list[Rule]:
+    return [seen[one] for one in (decision.left, decision.right) if one in seen]
 
 
 def lineage(ledger: Ledger, identifier: str) -> tuple[str, ...]:

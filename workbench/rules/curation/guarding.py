@@ -1,4 +1,4 @@
-"""Whether a rule is still what somebody saw when they began to change it: nothing is overwritten unseen."""
+"""Whether what somebody decides is still about what they saw: nothing is overwritten unseen."""
 
 from __future__ import annotations
 
@@ -26,3 +26,22 @@ def still(ledger: Ledger, seen: Rule) -> None:
     now = ledger.standing(seen.id)
     if now is None or now.id != seen.id or decided(now) != decided(seen):
         raise RuleChanged(seen, now)
+
+
+class ConflictSettled(UsageError):
+    """A conflict was settled by somebody else meanwhile: `by` whom, and how."""
+
+    def __init__(self, conflict: str, action: str, by: str, *, undo: str = "workbench rules undo") -> None:
+        super().__init__(
+            f"{conflict[:17]} was settled by {by} meanwhile: {action.replace('_', '-')}",
+            hint=f"`{undo}` takes the last step back.",
+        )
+        self.action = action
+        self.by = by
+
+
+def unsettled(ledger: Ledger, conflict: str) -> None:
+    """Raise ConflictSettled if somebody settled a conflict."""
+    settled = ledger.settled.get(conflict)
+    if settled is not None:
+        raise ConflictSettled(conflict, settled.action, settled.by)
