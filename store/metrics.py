@@ -34,6 +34,92 @@ SELECT operation, part, count(*)
 FROM (SELECT operation, unnest(degraded) AS part FROM metrics WHERE "at" >= ?)
 GROUP BY operation, part ORDER BY operation, part
 """
+SELECT_SERIES: Final = """
+SELECT operation, floor("at" / $step) * $step AS start, count(*),
+    quantile_cont(duration_ms, [0.5, 0.95, 0.99]), avg((len(degraded) > 0)::INTEGER)
+FROM metrics WHERE "at" >= $since AND "at" < $until AND (operation = $operation OR $operation = '')
+GROUP BY operation, start ORDER BY operation, start
+"""
+SELECT_HITS: Final = """
+SELECT level, floor("at" / $step) * $step AS start, sum(cache[level][1])::DOUBLE, sum(cache[level][2])::DOUBLE
+FROM (SELECT "at", cache, unnest(map_keys(cache)) AS level FROM metrics
+      WHERE "at" >= $since AND "at" < $until AND (operation = $operation OR $operation = ''))
+GROUP BY level, start HAVING sum(cache[level][1]) + sum(cache[level][2]) > 0 ORDER BY level, start
+"""
+SELECT_SLOWEST: Final = """
+SELECT id, "at", operation, duration_ms, stages::JSON::VARCHAR, tokens, tokens_saved, candidates,
+    array_to_string(degraded, ', '), ok, "by"
+FROM metrics WHERE "at" >= $since AND "at" < $until AND (operation = $operation OR $operation = '')
+ORDER BY duration_ms DESC, id LIMIT $limit
+"""
+SELECT_TOTALS: Final = """
+SELECT count(*), count(*) FILTER (NOT ok), coalesce(sum(tokens), 0)::BIGINT,
+    coalesce(sum(tokens_saved), 0)::BIGINT, count(*) FILTER (len(degraded) > 0), max("at")
+FROM metrics WHERE "at" >= $since AND "at" < $until
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyPoint:
+    """The calls of an operation in a stretch of time that begins at `start`; times are milliseconds."""
+
+    operation: str
+    start: float
+    count: int
+    p50: float
+    p95: float
+    p99: float
+    fallback_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class HitPoint:
+    """How often a cache level answered in a stretch of time that begins at `start`."""
+
+    level: str
+    start: float
+    hits: float
+    misses: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One measured call; `stages` is JSON of names to milliseconds, `degraded` names what was missing."""
+
+    id: str
+    at: float
+    operation: str
+    duration_ms: float
+    stages: str
+    tokens: int | None
+    tokens_saved: int | None
+    candidates: int | None
+    degraded: str
+    ok: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What all calls of a stretch of time add up to; `last` is the time of the newest, None without any."""
+
+    calls: int
+    failed: int
+    tokens: int
+    tokens_saved: int
+    degraded: int
+    last: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """Everything measured between two times: figures by operation, their course, and the slowest calls."""
+
+    totals: Totals
+    operations: tuple[OperationStats, ...]
+    latency: tuple[LatencyPoint, ...]
+    hits: tuple[HitPoint, ...]
+    slowest: tuple[Call, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +153,15 @@ def record(
     stages: Mapping[str, float] | None = None,
     cache: Mapping[str, tuple[int, int]] | None = None,
     tokens: int | None = None,
+    tokens_saved: int | None = None,
     candidates: int | None = None,
     degraded: Sequence[str] = (),
     ok: bool = True,
 ) -> Entry:
     """Append one measurement without waiting for the disk: losing the last ones to a power cut is no harm.
 
-    `cache` maps a level to (hits, misses), `stages` a name to milliseconds. Raises: JournalError, StoreBusy.
+    `cache` maps a level to (hits, misses), `stages` a name to milliseconds; `tokens_saved` are those of the
+    whole files a plan shows, less those of what it shows of them. Raises: JournalError, StoreBusy.
     """
     body = {
         "operation": operation,
@@ -84,6 +172,7 @@ def record(
         "candidates": candidates,
         "degraded": list(degraded),
         "ok": ok,
+        "tokens_saved": tokens_saved,
     }
     return journal.append(STREAM, KIND, [body], by=by, sync=False)[0]
 
@@ -117,3 +206,35 @@ def operation_stats(tables: Tables, since: float = 0.0) -> list[OperationStats]:
         )
         for name, count, failed, (p50, p95, p99), tokens, candidates, fallback in operations
     ]
+
+
+def measurements(
+    tables: Tables, *, since: float, until: float, step: float, operation: str = "", limit: int = 50
+) -> Measurements:
+    """Return what was measured from `since` to `until`, in seconds, by stretches of `step` seconds.
+
+    With an `operation` its course, hits and slowest calls alone. Raises: StoreError.
+    """
+    span = {"since": since, "until": until}
+    asked = {**span, "operation": operation}
+    totals, series, hits, slowest = tables.read(
+        lambda connection: [
+            connection.execute(statement, given).fetchall()
+            for statement, given in (
+                (SELECT_TOTALS, span),
+                (SELECT_SERIES, {**asked, "step": step}),
+                (SELECT_HITS, {**asked, "step": step}),
+                (SELECT_SLOWEST, {**asked, "limit": limit}),
+            )
+        ]
+    )
+    return Measurements(
+        totals=Totals(*totals[0]),
+        operations=tuple(operation_stats(tables, since)),
+        latency=tuple(
+            LatencyPoint(name, start, count, p50, p95, p99, fallback)
+            for name, start, count, (p50, p95, p99), fallback in series
+        ),
+        hits=tuple(HitPoint(*row) for row in hits),
+        slowest=tuple(Call(*row) for row in slowest),
+    )

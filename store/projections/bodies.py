@@ -195,6 +195,7 @@ class Measured(msgspec.Struct):
     candidates: Whole | None = None
     degraded: list[str] = []
     ok: bool = True
+    tokens_saved: Whole | None = None
 
 
 def json_text(value: object) -> str:

@@ -20,7 +20,8 @@ INSERT_METRICS: Final = """
 INSERT INTO metrics
 SELECT id, "at", operation, duration_ms,
     stages::JSON::MAP(VARCHAR, DOUBLE), cache::JSON::MAP(VARCHAR, BIGINT[]),
-    TRY_CAST(tokens AS BIGINT), TRY_CAST(candidates AS BIGINT), degraded::JSON::VARCHAR[], ok, "by"
+    TRY_CAST(tokens AS BIGINT), TRY_CAST(candidates AS BIGINT), degraded::JSON::VARCHAR[], ok, "by",
+    TRY_CAST(tokens_saved AS BIGINT)
 FROM staged
 """
 
@@ -36,6 +37,7 @@ _COLUMNS = {
     "degraded": "str",
     "ok": "bool",
     "by": "str",
+    "tokens_saved": "object",
 }
 
 
@@ -73,6 +75,7 @@ class MeasureProjector:
                 json_text(body.degraded),
                 body.ok,
                 entry.by,
+                body.tokens_saved,
             )
         )
 

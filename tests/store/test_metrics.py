@@ -8,7 +8,7 @@ import pytest
 
 from store.journal import FileJournal, Rotation, segments
 from store.memory import ManualClock
-from store.metrics import operation_stats, record
+from store.metrics import measurements, operation_stats, record
 from store.tables import Tables
 
 
@@ -49,6 +49,44 @@ def test_figures_since_a_time(journal: FileJournal, tmp_path: Path, clock: Manua
     [recent] = operation_stats(Tables(tmp_path, {"project": journal}, clock), since=clock.now() - 60)
 
     assert (recent.count, recent.p99) == (1, 1.0)
+
+
+def test_measurements_over_time(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """The course of an operation, its hits and its slowest calls come by stretches of time."""
+    start = clock.now() // 60 * 60
+    clock.advance(start + 60 - clock.now())
+    for minute in range(2):
+        for n in range(1, 4):
+            saved = n * 10 if minute else None
+            record(journal, "plan", n * 10.0**minute, by="cli", cache={"l1": (n, 0)}, tokens_saved=saved)
+        record(journal, "index", 500.0, by="hook", degraded=["git"], ok=False)
+        clock.advance(60)
+
+    found = measurements(
+        Tables(tmp_path, {"project": journal}, clock),
+        since=start,
+        until=clock.now(),
+        step=60,
+        operation="plan",
+        limit=2,
+    )
+
+    assert (found.totals.calls, found.totals.failed, found.totals.degraded) == (8, 2, 2)
+    assert found.totals.tokens_saved == 60
+    assert [(point.start - start, point.count, point.p50) for point in found.latency] == [
+        (60, 3, 2.0),
+        (120, 3, 20.0),
+    ]
+    assert [(hit.level, hit.hits, hit.misses) for hit in found.hits] == [("l1", 6.0, 0.0)] * 2
+    assert [(call.duration_ms, call.by) for call in found.slowest] == [(30.0, "cli"), (20.0, "cli")]
+    assert [one.operation for one in found.operations] == ["index", "plan"]
+
+
+def test_nothing_measured_is_nothing(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """Without a measurement there are no figures and no last call."""
+    found = measurements(Tables(tmp_path, {"project": journal}, clock), since=0, until=1, step=1)
+
+    assert (found.totals.calls, found.totals.last, found.operations, found.slowest) == (0, None, (), ())
 
 
 def test_tables_follow_a_rotated_stream(tmp_path: Path, clock: ManualClock) -> None:

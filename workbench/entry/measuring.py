@@ -22,6 +22,7 @@ class Measured:
     stages: dict[str, float] = field(default_factory=dict)
     cache: dict[str, tuple[int, int]] = field(default_factory=dict)
     tokens: int | None = None
+    tokens_saved: int | None = None
     candidates: int | None = None
     degraded: tuple[str, ...] = ()
     note: str = ""

@@ -25,6 +25,8 @@ from workbench.sessions.closing import HOUR
 
 if TYPE_CHECKING:
     from store.episode_queries import SessionRow as SessionRow
+    from store.metrics import Call as Call
+    from store.metrics import Measurements as Measurements
     from store.metrics import OperationStats as OperationStats
     from store.ollama import ModelState as ModelState
     from store.tables import CatchUp, Tables
@@ -66,6 +68,7 @@ def journal_recorder(journal: Journal, config: Config, by: str = "cli") -> Recor
             stages=told.stages,
             cache=told.cache,
             tokens=told.tokens,
+            tokens_saved=told.tokens_saved,
             candidates=told.candidates,
             degraded=told.degraded,
             ok=ok,
@@ -89,6 +92,20 @@ def statistics(opened: Opened, since: float) -> list[OperationStats]:
     tables = open_tables(opened)
     try:
         return operation_stats(tables, since)
+    finally:
+        tables.close()
+
+
+def measured_between(
+    place: OpenedWorkspace, *, since: float, until: float, step: float, operation: str = ""
+) -> Measurements:
+    """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""
+    from store.metrics import measurements
+    from store.tables import Tables
+
+    tables = Tables(place.location.root, {"project": place.journal, "home": place.home_journal}, place.clock)
+    try:
+        return measurements(tables, since=since, until=until, step=step, operation=operation)
     finally:
         tables.close()
 
