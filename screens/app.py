@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,7 @@ from screens.safe_text import toast
 from screens.sections import SECTIONS, find_section
 from screens.themes import COLORLESS, DARK, THEMES, readable_variables
 from screens.watching import StoreChanged, Watcher
+from screens.widgets.messages import CopyRequested
 from workbench.errors import ConfigError, WorkbenchError
 
 _WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
@@ -92,8 +94,9 @@ class WorkbenchApp(App[int]):
             self.tell(f"{error.message}\n{error.hint}", severity="error")
         self.theme = COLORLESS if self.colorless else wanted if wanted in self.available_themes else DARK
         first = find_section(self._first) or find_section(self.place.section) or SECTIONS[0]
-        self.switch_mode(first.id)
-        if self._watcher is not None:
+        self.show_section(first.id)
+        if self._watcher is not None:  # an app that people use, not one of many in a test
+            self.call_after_refresh(_settle_memory)
             self._watcher.start()
 
     def on_unmount(self) -> None:
@@ -116,6 +119,11 @@ class WorkbenchApp(App[int]):
         return ()
 
     # What sections use.
+
+    def show_section(self, identifier: str) -> None:
+        """Go to a section and remember that it was the last one shown."""
+        self.place.section = identifier
+        self.switch_mode(identifier)
 
     def tell(self, text: str, *, severity: SeverityLevel = "information") -> None:
         """Show a short note over the screen; the text is data."""
@@ -163,7 +171,7 @@ class WorkbenchApp(App[int]):
     def action_show_section(self, identifier: str) -> None:
         """Go to a section; a dialog that is open stays where it is."""
         if isinstance(self.screen, SectionScreen):
-            self.switch_mode(identifier)
+            self.show_section(identifier)
 
     def action_show_help(self) -> None:
         """List the commands of this screen, and run the one that is chosen."""
@@ -241,9 +249,13 @@ class WorkbenchApp(App[int]):
             if any(name.startswith(mine) for name in message.streams for mine in screen.stores()):
                 screen.mark_stale()
 
+    def on_copy_requested(self, message: CopyRequested) -> None:
+        """Copy what a dialog was asked to copy."""
+        self.copy(message.text, message.what)
+
     def on_top_bar_chosen(self, message: TopBar.Chosen) -> None:
         """Go to the section that was clicked."""
-        self.switch_mode(message.section)
+        self.show_section(message.section)
 
     def watch_theme(self, theme: str) -> None:
         """Remember the theme."""
@@ -292,14 +304,18 @@ class WorkbenchApp(App[int]):
         for screen in self._sections():
             if screen.is_mounted:
                 self.place.sections[screen.section] = dict(screen.remember())
-        if self.section is not None:
-            self.place.section = self.section.section
         from workbench.entry.resuming import keep
 
         try:
             keep(self.place_file, write_place(self.place))
         except WorkbenchError as error:
             self.log_of_actions.add("# keeping the place", error.message, failed=True)
+
+
+def _settle_memory() -> None:
+    """Keep what was made so far out of every later collection, each of which would hold up the loop."""
+    gc.collect()
+    gc.freeze()
 
 
 def _read(path: Path | None) -> bytes | None:

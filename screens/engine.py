@@ -75,21 +75,27 @@ class Engine:
         return self.settings.config
 
     @contextmanager
+    def opened(self, progress: Progress | None = None) -> Iterator[Opened]:
+        """Hold the project opened for planning, for questions that are no operation and not measured."""
+        from workbench.entry.bootstrap import open_project
+
+        with _held(self._plans, progress):
+            if self._opened is None:
+                self._opened = open_project(self.root, self.config)
+            yield self._opened
+
+    @contextmanager
     def planning(self, operation: str, progress: Progress | None = None) -> Iterator[Planning]:
         """Hold the project opened for planning, and record how long `operation` took.
 
         Nothing is in step with the disk until the caller plans or syncs. `progress` is asked while another
         question is waited for. Raises: WorkbenchError.
         """
-        from workbench.entry.bootstrap import open_project
         from workbench.entry.measuring import measured
         from workbench.entry.storage import recorder
 
-        with _held(self._plans, progress):
-            if self._opened is None:
-                self._opened = open_project(self.root, self.config)
-            with measured(recorder(self._opened, BY), operation) as told:
-                yield Planning(self._opened, told)
+        with self.opened(progress) as opened, measured(recorder(opened, BY), operation) as told:
+            yield Planning(opened, told)
 
     @contextmanager
     def rules(

@@ -32,6 +32,13 @@ class Section:
 
 SECTIONS: Final = (
     Section(
+        "metrics",
+        "8",
+        "Metrics",
+        "latency, caches and what is missing.",
+        "screens.metrics.screen:MetricsScreen",
+    ),
+    Section(
         "log", "0", "Log", "every action as the command that does the same.", "screens.log.screen:LogScreen"
     ),
 )

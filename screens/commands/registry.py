@@ -6,10 +6,12 @@ from typing import Final
 
 from screens.commands.everywhere import EVERYWHERE
 from screens.commands.log import LOG
+from screens.commands.metrics import METRICS
 from screens.commands.model import Command
 
 BY_SECTION: Final[dict[str, tuple[Command, ...]]] = {
     "app": EVERYWHERE,
+    "metrics": METRICS,
     "log": LOG,
 }
 

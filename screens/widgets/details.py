@@ -10,22 +10,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.confirm import DIALOG_CSS
-
-
-class CopyRequested(Message):
-    """Somebody wants a text in the clipboard; `what` says in a word or two what it is."""
-
-    def __init__(self, text: str, what: str) -> None:
-        super().__init__()
-        self.text = text
-        self.what = what
+from screens.widgets.messages import CopyRequested
 
 
 class Details(ModalScreen[None]):

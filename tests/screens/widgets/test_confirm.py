@@ -7,7 +7,8 @@ import pytest
 from screens.widgets.choose import MOST, Choice, Choose, matching
 from screens.widgets.code import CodeView
 from screens.widgets.confirm import Ask, Confirm
-from screens.widgets.details import CopyRequested, Details
+from screens.widgets.details import Details
+from screens.widgets.messages import CopyRequested
 from tests.screens.widgets.staging import HOSTILE, Answers, seen
 
 SIZES = [(20, 5), (60, 20), (120, 40)]

@@ -1,0 +1,1 @@
+"""How fast the engine is, how often its caches answer, and what was missing."""

@@ -1,0 +1,149 @@
+"""What the metrics show, from what was measured: rows of tables, series of charts and a headline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from textual.content import Content
+
+from screens.safe_text import shown
+from screens.widgets.plot import Series
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.storage import Call, Measurements, OperationStats
+
+CHARTS: Final = ("latency", "cache hits", "degraded")
+_THOUSAND: Final = 10_000
+
+
+def headline(found: Measurements, span: str) -> str:
+    """Return the figures of all calls in one line."""
+    totals = found.totals
+    if not totals.calls:
+        return f"nothing was measured in the last {span}"
+    parts = [f"last {span}", f"{totals.calls:,} calls"]
+    if totals.failed:
+        parts.append(f"✗ {totals.failed:,} failed")
+    if totals.degraded:
+        parts.append(f"! {totals.degraded / totals.calls:.0%} degraded")
+    if totals.tokens:
+        parts.append(f"{tokens(totals.tokens)} tokens packed")
+    if totals.tokens_saved:
+        share = totals.tokens_saved / (totals.tokens_saved + totals.tokens)
+        parts.append(f"{tokens(totals.tokens_saved)} left out of the files shown ({share:.0%})")
+    return " · ".join(parts)
+
+
+def operation_cells(one: OperationStats) -> tuple[Content, ...]:
+    """Return an operation's row: name, calls, failures, percentiles, cache hits and degraded calls."""
+    hits = ", ".join(f"{level} {ratio:.0%}" for level, ratio in sorted(one.hit_ratio.items()))
+    missing = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
+    return (
+        shown(one.operation, "bold"),
+        Content(f"{one.count:,}"),
+        Content.styled(f"✗ {one.failed:,}", "$text-error") if one.failed else Content("·"),
+        *(Content(milliseconds(value)) for value in (one.p50, one.p95, one.p99)),
+        Content("·" if one.tokens_median is None else tokens(one.tokens_median)),
+        shown(hits or "·"),
+        shown(f"! {missing}", "$text-warning") if missing else Content("·"),
+    )
+
+
+def call_cells(call: Call) -> tuple[Content, ...]:
+    """Return a call's row: when, what, how long, by which face, and what was missing."""
+    when = datetime.fromtimestamp(call.at).strftime("%m-%d %H:%M:%S")
+    note = shown(f"! {call.degraded}", "$text-warning") if call.degraded else Content("")
+    if not call.ok:
+        note = Content.styled("✗ failed", "$text-error")
+    return (
+        Content(when),
+        shown(call.operation, "bold"),
+        Content(milliseconds(call.duration_ms)),
+        shown(call.by, "$text-muted"),
+        Content("" if call.candidates is None else f"{call.candidates:,}"),
+        note,
+    )
+
+
+def call_story(call: Call) -> str:
+    """Return everything that is known of a call, one fact a line."""
+    import json
+
+    lines = [
+        f"operation   {visible_line(call.operation)}",
+        f"at          {datetime.fromtimestamp(call.at).astimezone().isoformat(timespec='milliseconds')}",
+        f"took        {milliseconds(call.duration_ms)}{'' if call.ok else ', and failed'}",
+        f"asked by    {visible_line(call.by)}",
+    ]
+    for name, value in (
+        ("tokens", call.tokens),
+        ("left out", call.tokens_saved),
+        ("candidates", call.candidates),
+    ):
+        if value is not None:
+            lines.append(f"{name:<11} {value:,}")
+    if call.degraded:
+        lines.append(f"without     {visible_line(call.degraded)}")
+    stages = sorted(json.loads(call.stages).items(), key=lambda pair: (-pair[1], pair[0]))
+    lines += (
+        ["", "stages", *(f"  {visible_line(name):<16} {milliseconds(ms)}" for name, ms in stages)]
+        if stages
+        else []
+    )
+    return "\n".join(lines)
+
+
+def chart(found: Measurements, which: str, operation: str) -> tuple[list[Series], str, str]:
+    """Return (series, title, unit of y) of a chart; of all operations together where none is given."""
+    if which == "cache hits":
+        return _hits(found), "cache hits", "%"
+    points = [point for point in found.latency if point.operation == operation]
+    if which == "degraded":
+        name = operation or "calls"
+        shares = [100 * point.fallback_rate for point in points]
+        return [Series(f"{name} degraded", [point.start for point in points], shares)], "degraded calls", "%"
+    when = [point.start for point in points]
+    return (
+        [
+            Series("p50", when, [point.p50 for point in points]),
+            Series("p95", when, [point.p95 for point in points]),
+            Series("p99", when, [point.p99 for point in points]),
+        ],
+        f"latency of {operation}",
+        "ms",
+    )
+
+
+def busiest(operations: Sequence[OperationStats]) -> str:
+    """Return the operation with the most calls, by name where equal; empty if nothing was measured."""
+    best = min(operations, key=lambda one: (-one.count, one.operation), default=None)
+    return best.operation if best else ""
+
+
+def _hits(found: Measurements) -> list[Series]:
+    levels = dict.fromkeys(hit.level for hit in found.hits)
+    return [
+        Series(
+            level,
+            [hit.start for hit in found.hits if hit.level == level],
+            [100 * hit.hits / (hit.hits + hit.misses) for hit in found.hits if hit.level == level],
+        )
+        for level in levels
+    ]
+
+
+def milliseconds(value: float) -> str:
+    """Return a time for people: `0.4 ms`, `48 ms`, `1.2 s`."""
+    if value >= 1000:
+        return f"{value / 1000:,.1f} s"
+    return f"{value:.1f} ms" if value < 10 else f"{value:.0f} ms"
+
+
+def tokens(value: float) -> str:
+    """Return a number of tokens for people: `812`, `14k`, `1.2M`."""
+    if value >= 1_000_000:
+        return f"{value / 1_000_000:.1f}M"
+    return f"{value / 1000:.0f}k" if value >= _THOUSAND else f"{value:,.0f}"

@@ -1,0 +1,235 @@
+"""The metrics: figures of each operation, their course as charts, and the slowest calls, followed live."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from screens.base import SectionScreen
+from screens.commands.metrics import METRICS
+from screens.commands.model import bindings
+from screens.headless import Told, run_command
+from screens.jobs import Job
+from screens.metrics.figures import (
+    CHARTS,
+    busiest,
+    call_cells,
+    call_story,
+    chart,
+    headline,
+    operation_cells,
+)
+from screens.metrics.spans import SPANS, span_named
+from screens.safe_text import shown
+from screens.widgets.details import Details
+from screens.widgets.plot import Plot
+from screens.widgets.table import Column, ListRows, VirtualTable
+
+if TYPE_CHECKING:
+    from workbench.entry.storage import Measurements
+
+_FOLLOW_EVERY = 0.5  # seconds between two questions while others write
+
+_OPERATIONS = (
+    Column("operation", "Operation", 12, priority=9),
+    Column("calls", "Calls", 7, "right", priority=8),
+    Column("failed", "Failed", 7, "right", priority=3),
+    Column("p50", "p50", 8, "right", priority=6),
+    Column("p95", "p95", 8, "right", priority=7),
+    Column("p99", "p99", 8, "right", priority=5),
+    Column("tokens", "Tokens", 7, "right", priority=2),
+    Column("hits", "Cache hits", priority=4, least=12, share=2),
+    Column("missing", "Without", priority=1, least=10),
+)
+_CALLS = (
+    Column("at", "At", 14, priority=5),
+    Column("operation", "Slowest", 12, priority=9),
+    Column("took", "Took", 8, "right", priority=8),
+    Column("by", "By", 6, priority=2),
+    Column("candidates", "Candidates", 10, "right", priority=1),
+    Column("note", "Note", priority=3),
+)
+
+
+class MetricsScreen(SectionScreen):
+    """Looks back over a span of time that `[` and `]` change, and follows unless it is paused."""
+
+    section: ClassVar[str] = "metrics"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(METRICS)]
+    DEFAULT_CSS = """
+    MetricsScreen {
+        & #metrics-headline, & #metrics-parts {
+            height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        & #metrics-headline { color: $text-accent; }
+        & #metrics-parts { color: $text-muted; }
+        & #metrics-upper { height: 1fr; }
+        & #metrics-operations { width: 3fr; }
+        & #metrics-plot { width: 2fr; border-left: vkey $panel; padding: 0 1; }
+        & #metrics-calls { height: 1fr; border-top: solid $panel; }
+        &.-narrow #metrics-upper { layout: vertical; height: 2fr; }
+        &.-narrow #metrics-operations { width: 100%; height: 1fr; }
+        &.-narrow #metrics-plot { width: 100%; height: 2fr; border-left: none; }
+        &.-narrow.-short #metrics-calls { display: none; }
+        &.-narrow.-short.-calls #metrics-calls { display: block; }
+        &.-narrow.-short.-calls #metrics-plot { display: none; }
+        &.-narrow.-short.-calls #metrics-upper { height: 1fr; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.span = span_named("")
+        self.which = 0
+        self.alone = ""
+        self.paused = False
+        self.found: Measurements | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Put figures and charts above the slowest calls."""
+        with Vertical(classes="body"):
+            yield Static(id="metrics-headline")
+            yield Static(id="metrics-parts")
+            with Horizontal(id="metrics-upper"):
+                yield VirtualTable(
+                    _OPERATIONS,
+                    id="metrics-operations",
+                    empty="Nothing was measured in this time. Press ] to look further back, 1 to plan.",
+                )
+                yield Plot(id="metrics-plot", times=True)
+            yield VirtualTable(_CALLS, id="metrics-calls", empty="No calls.")
+
+    def stores(self) -> Iterable[str]:
+        """Follow the stream of measurements."""
+        return () if self.paused else ("metrics",)
+
+    def remember(self) -> Mapping[str, Any]:
+        """Keep the span, the chart and whether it is paused."""
+        return {"span": SPANS[self.span].name, "chart": CHARTS[self.which], "paused": self.paused}
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Take them back."""
+        self.span = span_named(kept.get("span"))
+        self.which = CHARTS.index(kept["chart"]) if kept.get("chart") in CHARTS else 0
+        self.paused = kept.get("paused") is True
+
+    def load(self) -> None:
+        """Ask for the figures, at most some times a second however fast others write."""
+        if self.found is not None:
+            self.bench.jobs.later("metrics/follow", _FOLLOW_EVERY, self._ask)
+            return
+        self._ask()
+        self.ask("Looking at the parts", self._parts, self._show_parts, quiet=True)
+
+    def _ask(self) -> None:
+        self.ask("Reading measurements", self._measurements, self._show, group="measurements", quiet=True)
+
+    def _measurements(self, job: Job) -> Measurements:
+        from workbench.entry.storage import measured_between
+
+        span, now = SPANS[self.span], time.time()
+        with self.engine.workspace(job.progress) as place:
+            return measured_between(
+                place, since=now - span.seconds, until=now + 1, step=span.step, operation=self.alone
+            )
+
+    def _parts(self, job: Job) -> str:
+        from workbench.plan.pipeline import missing_parts
+
+        with self.engine.opened(job.progress) as opened:
+            planner = opened.planner
+            embedding = "none: by words alone" if planner.embedder is None else planner.embedder.model
+            without = ", ".join(missing_parts(opened.workspace, planner)) or "nothing"
+            return f"embedding {embedding} · tokens by {planner.counter.name} · missing: {without}"
+
+    def _show_parts(self, told: str) -> None:
+        self.query_one("#metrics-parts", Static).update(shown(told))
+
+    def _show(self, found: Measurements) -> None:
+        self.found = found
+        names = [one.operation for one in found.operations]
+        operations = self.query_one("#metrics-operations", VirtualTable)
+        keep = operations.cursor_key if operations.count else busiest(found.operations)
+        operations.set_rows(
+            ListRows(found.operations, key=lambda one: one.operation, cells=operation_cells), keep=keep
+        )
+        calls = self.query_one("#metrics-calls", VirtualTable)
+        calls.set_rows(
+            ListRows(found.slowest, key=lambda call: call.id, cells=call_cells), keep=calls.cursor_key
+        )
+        state = "‖ paused" if self.paused else "▶ live"
+        only = f" · only {self.alone}" if self.alone in names else ""
+        line = f"{headline(found, SPANS[self.span].name)}{only} · {state}"
+        self.query_one("#metrics-headline", Static).update(shown(line, "bold"))
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.found is None:
+            return
+        operation = self.query_one("#metrics-operations", VirtualTable).cursor_key or ""
+        series, title, unit = chart(self.found, CHARTS[self.which], operation)
+        self.query_one(Plot).show(series, title=f"{title} ({unit})")
+
+    @on(VirtualTable.Highlighted, "#metrics-operations")
+    def _chosen(self) -> None:
+        self._draw()
+
+    @on(VirtualTable.Opened, "#metrics-calls")
+    def _opened(self, message: VirtualTable.Opened) -> None:
+        if self.found is not None:
+            call = next(call for call in self.found.slowest if call.id == message.key)
+            self.app.push_screen(Details("A call", call_story(call)))
+
+    def action_chart(self) -> None:
+        """Show the next chart; where there is no room for both, the calls in place of a chart come last."""
+        cramped = self.has_class("-narrow") and self.has_class("-short")
+        if cramped and not self.has_class("-calls") and self.which == len(CHARTS) - 1:
+            self.add_class("-calls")
+            return
+        self.remove_class("-calls")
+        self.which = (self.which + 1) % len(CHARTS)
+        self._draw()
+
+    def action_longer(self) -> None:
+        """Look further back."""
+        self._look(min(self.span + 1, len(SPANS) - 1))
+
+    def action_shorter(self) -> None:
+        """Look at a shorter time."""
+        self._look(max(self.span - 1, 0))
+
+    def action_pause(self) -> None:
+        """Follow no more, or again."""
+        self.paused = not self.paused
+        self._ask()
+
+    def action_one(self) -> None:
+        """Show one operation alone, or all again."""
+        self.alone = (
+            "" if self.alone else self.query_one("#metrics-operations", VirtualTable).cursor_key or ""
+        )
+        self._ask()
+
+    def action_doctor(self) -> None:
+        """Check everything and show what was found."""
+
+        def check(job: Job) -> Told:
+            return run_command(job, self.engine.root, ["doctor"], accept=(0, 1))
+
+        def then(told: Told) -> None:
+            self.bench.log_action(["doctor"], "sound" if told.code == 0 else "something is broken")
+            self.app.push_screen(Details("Doctor", told.output))
+
+        self.ask("Checking", check, then)
+
+    def _look(self, span: int) -> None:
+        self.span = span
+        self.bench.log_action(["stats", "--since", SPANS[span].name])
+        self._ask()

@@ -1,0 +1,191 @@
+"""The metrics screen: what was measured, by whichever process, is shown, followed and looked at closely."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from textual.widgets import Static
+
+from screens.app import WorkbenchApp
+from screens.metrics.screen import MetricsScreen
+from screens.widgets.details import Details
+from screens.widgets.plot import Plot
+from screens.widgets.table import VirtualTable
+from store.clock import SystemClock
+from store.journal import FileJournal
+from store.metrics import record
+from tests.screens.conftest import press, settle
+from tests.screens.golden import SIZES, check_golden
+
+
+def journal_of(root: Path) -> FileJournal:
+    """Return the project's journal, as another process would open it."""
+    return FileJournal(root / ".workbench", SystemClock())
+
+
+def measure(root: Path, times: int = 4) -> None:
+    """Record calls the way other processes do."""
+    journal = journal_of(root)
+    for n in range(1, times + 1):
+        record(journal, "plan", 10.0 * n, by="cli", stages={"rank": 4.0 * n}, tokens=900, tokens_saved=2700)
+        record(journal, "rules", 1.0 * n, by="mcp", cache={"l1": (3, 1)}, degraded=["redis [/]"], ok=n > 1)
+
+
+def text_of(app: WorkbenchApp, selector: str) -> str:
+    """Return what a static line says."""
+    return str(app.screen.query_one(selector, Static).content)
+
+
+async def opened(app: WorkbenchApp) -> MetricsScreen:
+    """Return the screen once everything it asks for is there."""
+    assert isinstance(app.section, MetricsScreen)
+    return app.section
+
+
+async def test_figures_of_all_operations_are_shown(roastery: Path) -> None:
+    """Counts, failures, tokens and what was left out stand in the headline, operations in a table."""
+    measure(roastery)
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        line = text_of(app, "#metrics-headline")
+        assert "8 calls" in line
+        assert "✗ 1 failed" in line
+        assert "3,600 tokens packed" in line
+        assert "11k left out of the files shown (75%)" in line
+        table = app.screen.query_one("#metrics-operations", VirtualTable)
+        assert [table.rows.key(n) for n in range(table.count)] == ["plan", "rules"]
+        calls = app.screen.query_one("#metrics-calls", VirtualTable)
+        assert calls.count == 8
+
+
+async def test_the_chart_is_of_the_operation_under_the_cursor(roastery: Path) -> None:
+    """Moving in the table draws another operation, `c` draws another chart."""
+    measure(roastery)
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        plot = app.screen.query_one(Plot)
+        assert [series.name for series in plot.series] == ["p50", "p95", "p99"]
+        before = plot.series[0].y
+        await press(pilot, "j")
+        assert plot.series[0].y != before
+        await press(pilot, "c")
+        assert [(series.name, list(series.y)) for series in plot.series] == [("l1", [75.0])]
+        await press(pilot, "c")
+        assert list(plot.series[0].y) == [100.0]
+
+
+async def test_on_a_small_screen_charts_and_calls_take_turns(roastery: Path) -> None:
+    """After the last chart come the slowest calls, then the first chart again."""
+    measure(roastery)
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        shown = []
+        for _ in range(4):
+            calls = app.screen.query_one("#metrics-calls", VirtualTable)
+            shown.append((calls.region.height > 0, app.screen.query_one(Plot).region.height > 0))
+            await press(pilot, "c")
+        assert shown == [(False, True)] * 3 + [(True, False)]
+
+
+async def test_what_another_process_writes_is_followed_until_it_is_paused(roastery: Path) -> None:
+    """A change of the stream brings new figures; paused, the stream is not looked at."""
+    measure(roastery, 1)
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        screen = await opened(app)
+        assert "2 calls" in text_of(app, "#metrics-headline")
+        measure(roastery, 1)
+        assert "metrics" in screen.stores()
+        screen.mark_stale()
+        await settle(pilot)
+        assert "4 calls" in text_of(app, "#metrics-headline")
+        await press(pilot, "p")
+        assert not list(screen.stores())
+        assert "‖ paused" in text_of(app, "#metrics-headline")
+
+
+async def test_one_operation_can_be_looked_at_alone(roastery: Path) -> None:
+    """`o` leaves the calls of one operation, and brings the others back."""
+    measure(roastery)
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await press(pilot, "o")
+        calls = app.screen.query_one("#metrics-calls", VirtualTable)
+        assert calls.count == 4
+        assert "only plan" in text_of(app, "#metrics-headline")
+        await press(pilot, "o")
+        assert calls.count == 8
+
+
+async def test_a_slow_call_tells_its_story(roastery: Path) -> None:
+    """Enter on a call shows its stages; text of other processes is shown as it is."""
+    measure(roastery)
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.screen.query_one("#metrics-calls", VirtualTable).focus()
+        await press(pilot, "G", "enter")
+        assert isinstance(app.screen, Details)
+        assert "redis [/]" in app.screen._text
+
+
+@pytest.mark.parametrize(("key", "name"), [("right_square_bracket", "7d"), ("left_square_bracket", "6h")])
+async def test_the_time_looked_at_changes_and_is_remembered(roastery: Path, key: str, name: str) -> None:
+    """Brackets change the span, which the log has as a command and the next start has again."""
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await press(pilot, key)
+        screen = await opened(app)
+        assert screen.remember()["span"] == name
+        assert [action.command for action in app.log_of_actions.actions] == [
+            f"workbench stats --since {name}"
+        ]
+
+
+async def test_foreign_memories_are_ignored(roastery: Path) -> None:
+    """A place kept by another version opens with the defaults."""
+    app = WorkbenchApp(roastery, watch=False, section="metrics")
+    app.place.sections["metrics"] = {"span": 7, "chart": [], "paused": "yes"}
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        screen = await opened(app)
+        assert screen.remember() == {"span": "24h", "chart": "latency", "paused": False}
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_screen_without_measurements(tmp_path: Path, size: tuple[int, int]) -> None:
+    """An empty screen says what to press."""
+    app = WorkbenchApp(tmp_path, watch=False, section="metrics")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        app.screen.query_one("#metrics-parts", Static).update("")
+        await pilot.pause()
+        check_golden(app, "metrics-empty")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_screen_with_measurements(
+    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables, chart and headline fit at every size."""
+    now = 1_790_000_000.0
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr("screens.metrics.screen.time.time", lambda: now)
+    monkeypatch.setattr(SystemClock, "now", lambda self: now - 600)
+    measure(tmp_path)
+    app = WorkbenchApp(tmp_path, watch=False, section="metrics")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        app.screen.query_one("#metrics-parts", Static).update("")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        check_golden(app, "metrics")
