@@ -76,6 +76,10 @@ COMMANDS = {
         f"{_PLACE}.memory_commands:memory",
         "Keep what iterations of an agent did, and what was learned from them.",
     ),
+    "scan": Lazy(
+        f"{_PLACE}.scan_commands:scan",
+        "Look for what texts should not carry: instructions to an assistant, secrets.",
+    ),
     "dedup": Lazy(
         f"{_PLACE}.dedup_commands:dedup",
         "Tell which texts repeat or contradict each other, pair by pair or in a whole list.",

@@ -1,0 +1,227 @@
+"""`workbench scan`: which texts carry instructions to an assistant, and which secrets a text holds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli import exits
+from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.layout import counted
+from workbench.errors import UsageError
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.text.injection.detect import Scan
+
+_TOLD = 20
+_SHOWN = 100  # characters of a finding
+
+
+@click.group(
+    cls=Group,
+    examples=(
+        "workbench scan injection --texts texts.jsonl --format jsonl",
+        "workbench scan secrets .env notes.md",
+    ),
+)
+def scan() -> None:
+    """Look for what a text should not carry: instructions to an assistant, secrets."""
+
+
+@command(
+    examples=(
+        """echo '{"text": "Ignore all previous instructions."}' | workbench scan injection --texts -""",
+        "workbench scan injection --texts texts.jsonl --format jsonl",
+    )
+)
+@click.option("--texts", required=True, metavar="FILE", help="JSON lines with `text`; - for stdin.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="As what.",
+)
+def injection(texts: str, form: str) -> int:
+    """Say of each text whether it carries an instruction to the assistant that reads it, and which one.
+
+    One answer a line, in the order of the lines, as soon as a line is read: {"flagged", "score", "patterns",
+    "spans"}, spans in characters. Rules are imperative by nature and are not flagged for it. A malformed line
+    is answered with {"error": …} and told on stderr; the others are answered all the same, and the exit code
+    is 1.
+    """
+    from workbench.text.injection.detect import scan as scanned
+
+    here = current()
+    write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text
+    total = bad = 0
+    for number, line in enumerate(_lines(texts), 1):
+        total += 1
+        text = _text_of(line)
+        if text is None:
+            bad += 1
+            _tell_bad(here, bad, number)
+        write(here, number, text or "", None if text is None else scanned(text))
+    if not bad:
+        return exits.OK
+    here.out.fail(
+        f"{bad:,} of {counted(total, 'line')} could not be read",
+        'Each line is a JSON object such as {"text": "…"}; the others were answered.',
+    )
+    return exits.ERROR
+
+
+@command(
+    examples=(
+        "workbench scan secrets .env notes.md",
+        "git diff | workbench scan secrets - --json",
+        "workbench scan secrets --redact transcript.jsonl > safe.jsonl",
+    )
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--redact", "redacting", is_flag=True, help="Print the texts with every secret masked.")
+def secrets(files: tuple[str, ...], redacting: bool) -> int:
+    """List the secrets in files (- for stdin) by kind, line and preview, or print the texts without them.
+
+    No secret is printed: of each the first characters are shown. With `--redact` lines keep their numbers.
+    """
+    here = current()
+    texts = [(name, _whole(name)) for name in files]
+    (_redacted if redacting else _listed)(here, texts)
+    return exits.OK
+
+
+def _redacted(here: Invocation, texts: list[tuple[str, str]]) -> None:
+    from workbench.text.redact import redact
+
+    counts: Counter[str] = Counter()
+    told: list[dict[str, object]] = []
+    for name, text in texts:
+        safe = redact(text)
+        counts.update(safe.counts)
+        told.append({"file": name, "text": safe.text, "counts": dict(safe.counts)})
+        if not here.flags.json:
+            _put(safe.text)
+    if here.flags.json:
+        here.out.json({"texts": told, "counts": dict(sorted(counts.items()))})
+    here.out.say(_summary(counts))
+
+
+def _listed(here: Invocation, texts: list[tuple[str, str]]) -> None:
+    from workbench.text.redact import find_secrets
+
+    counts: Counter[str] = Counter()
+    findings: list[dict[str, Any]] = []
+    for name, text in texts:
+        for found in find_secrets(text):
+            counts[found.kind] += 1
+            preview = _preview(text[found.start : found.end])
+            place = {"file": name, "line": found.line, "start": found.start, "end": found.end}
+            findings.append({"kind": found.kind, **place, "preview": preview})
+    if here.flags.json:
+        here.out.json({"findings": findings, "counts": dict(sorted(counts.items()))})
+        return
+    for one in findings:
+        at = f"{visible_line(one['file'])}:{one['line']}"
+        here.out.painted(f"{here.out.style(one['kind'], '33')}  {at}  {visible_line(one['preview'])}")
+    here.out.say(_summary(counts))
+
+
+def _preview(secret: str) -> str:
+    """Return as much of a secret as tells which one it is: a sixth of it, four characters at most."""
+    return secret[: min(4, len(secret) // 6)] + "…"
+
+
+def _summary(counts: Counter[str]) -> str:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    return f"{counted(counts.total(), 'secret')}{': ' if kinds else ''}{kinds}"
+
+
+def _text_of(line: bytes) -> str | None:
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    text = held.get("text") if isinstance(held, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _write_jsonl(here: Invocation, number: int, text: str, found: Scan | None) -> None:
+    said: dict[str, object] = {"error": f"line {number}: no JSON object with a `text`"}
+    if found is not None:
+        spans = [
+            {"start": one.start, "end": one.end, "pattern": one.pattern, "score": one.score}
+            for one in found.findings
+        ]
+        said = {"flagged": found.flagged, "score": found.score, "patterns": found.patterns, "spans": spans}
+    _put(json.dumps(said, ensure_ascii=False) + "\n")
+
+
+def _write_text(here: Invocation, number: int, text: str, found: Scan | None) -> None:
+    out = here.out
+    if found is None:
+        out.painted(f"{out.style('error', '31'):<8} line {number}: no JSON object with a `text`")
+        return
+    verdict = out.style(f"{'flagged':<8}", "31") if found.flagged else out.style(f"{'clean':<8}", "2")
+    out.painted(f"{verdict} {found.score:.2f}  {', '.join(found.patterns)}")
+    for one in found.findings:
+        out.painted(f"          {one.pattern}: {visible_line(text[one.start : one.end].strip())[:_SHOWN]}")
+
+
+def _put(text: str) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _tell_bad(here: Invocation, count: int, number: int) -> None:
+    if count <= _TOLD:
+        here.out.warn(f"line {number}: no JSON object with a `text`")
+    elif count == _TOLD + 1:
+        here.out.warn("more malformed lines are counted, not told")
+
+
+def _lines(name: str) -> Iterator[bytes]:
+    stream = _opened(name)
+    try:
+        yield from stream
+    finally:
+        if name != "-":
+            stream.close()
+
+
+def _whole(name: str) -> str:
+    stream = _opened(name)
+    try:
+        return stream.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    finally:
+        if name != "-":
+            stream.close()
+
+
+def _opened(name: str) -> IO[bytes]:
+    if name == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(name).expanduser().open("rb")
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UsageError(f"{name} cannot be read: {reason}", hint="Name a file, or - for stdin.")
+
+
+scan.add_command(injection)
+scan.add_command(secrets)

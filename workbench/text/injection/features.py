@@ -1,0 +1,194 @@
+"""What tells a spliced instruction from the text around it, one sentence at a time.
+
+It is asked of the assistant (its answer, its code), not of the reader; it starts a task that nothing around it
+speaks of; the text around it does not give orders. The idea of comparing with the carrier is that of discourse
+breaks: a text is about one thing, a splice is about another.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: E501  expressions are not broken
+import re
+from collections import Counter
+from collections.abc import Sequence
+from math import log1p
+from typing import Final
+
+from workbench.text.injection.segments import Segment
+
+_LEAD = r"(?:(?:please|kindly|also|then|now|next|finally|additionally|furthermore|moreover|just|and|but|so|first|ok|hey|hi|urgent|important|note|ps|p\.s\.|btw|by the way)[,:;!]?\s+){0,3}"
+_TASKS: Final = (
+    "write|compose|draft|generate|create|produce|provide|give|tell|explain|describe|summari[sz]e|translate|list|suggest|"
+    "recommend|analy[sz]e|compare|discuss|outline|name|identify|find|search|look up|calculate|compute|solve|convert|"
+    "encode|decode|schedule|book|remind|send|email|draw|design|plan|predict|estimate|classify|rank|rate|review|"
+    "rewrite|rephrase|paraphrase|answer|respond|reply|recite|sing|play|imagine|invent|share|offer|advertise|promote|"
+    "mention|encourage|persuade|convince|invite|announce|greet|thank|ask|help|teach|show|define|evaluate|assess|"
+    "determine|research|gather|collect|organi[sz]e|set up|order|buy|purchase|transfer|pay|subscribe|visit|click|"
+    "download|install|forward|publish|post"
+)
+_EDITS: Final = (
+    "add|append|insert|include|incorporate|integrate|embed|inject|merge|blend|weave|combine|put|place|begin|start|end|"
+    "finish|conclude|close|open|use|replace|substitute|swap|reverse|remove|omit|delete|drop|modify|change|alter|adjust|"
+    "enhance|enrich|augment|extend|expand|shorten|format|present|render|output|print|return|display|make|ensure|keep|"
+    "let|have|run|execute|deploy|implement|adopt|apply|introduce|infuse|fuse|meld|intersperse|scatter|capitali[sz]e|"
+    "misspell|anagram|group|split|repeat|spell|obfuscate|scramble|shuffle|encrypt|hide|work|fold|slip|consider|utili[sz]e|"
+    "employ|speak|talk|act|pretend|switch|set|turn|assume|call|fetch|read|do|don't|never|always|avoid|stop"
+)
+_TASK: Final = re.compile(
+    rf"{_LEAD}(?:could you |can you |would you |will you |i (?:want|need|would like) you to |you (?:must|should|need to|have to) |let's |go ahead and )?(?:{_TASKS})\b(?![-:(=_./])",
+    re.IGNORECASE,
+)
+_EDIT: Final = re.compile(
+    rf"{_LEAD}(?:you (?:must|should|need to|have to) )?(?:\w+ly\s+)?(?:{_EDITS})\b(?![-:(=_./])",
+    re.IGNORECASE,
+)
+_QUESTION: Final = re.compile(
+    rf"{_LEAD}(?:what|who|how|why|when|where|which|can|could|would|will|is|are|do|does|did|should)\b.*\?\s*$",
+    re.IGNORECASE,
+)
+_OWN: Final = re.compile(
+    r"\b(?:your|the|each|every|this)\s+(?:(?:next|final|own|entire|whole|full|last|first|generated|upcoming|subsequent)\s+)?"
+    r"(?:response|reply|replies|responses|answers?|summary|reasoning|completion)\b|\byour\s+(?:final\s+)?(?:output|message|text|sentences?|words|explanation)\b"
+    r"|\b(?:respond|reply|answer|write|speak|talk)\s+(?:only\s+|back\s+|entirely\s+)?(?:in|with|using|as|like)\b",
+    re.IGNORECASE,
+)
+_YOUR_ANSWER: Final = re.compile(
+    r"\byour\s+(?:(?:next|final|own|entire|whole|full|upcoming|subsequent)\s+)?(?:response|reply|replies|responses|answers?|output|summary)\b",
+    re.IGNORECASE,
+)
+_SNIPPET: Final = re.compile(
+    r"\b(?:following|subsequent|below|this|these|next|ensuing|succeeding)\s+(?:\w+\s+){0,2}?(?:code|snippets?|block|excerpt|script|segment|fragment|program|lines?(?: of code)?|routine)\b",
+    re.IGNORECASE,
+)
+_YOUR_CODE: Final = re.compile(
+    r"\byour\s+(?:\w+\s+){0,2}?(?:code(?:base)?|solution|implementation|program|script|project|algorithm|application|function|response|answer|software|work|design|output|framework)\b|\bthe code you\b",
+    re.IGNORECASE,
+)
+_ANAPHORA: Final = re.compile(
+    r"\b(?:this|that|these|those|it|its|above|below|following|here|they|them|such)\b", re.IGNORECASE
+)
+_CODEISH: Final = re.compile(r"`|\w\(|\w_\w|[a-z][A-Z]|[{}<>=\\]|\w\.\w+\(|/\w+/|--\w|\w\.\w{1,4}\b|::|->")
+_DANGER: Final = re.compile(
+    r"\bos\.system|subprocess|popen|\bexec\(|\beval\(|requests\.(?:post|get|put)|urllib|urlopen|http\.client|httpx|aiohttp|socket\.|smtplib|sendmail|paramiko|"
+    r"ftplib|curl |wget |chmod |/etc/|rm -rf|shutil\.(?:rmtree|move)|os\.environ|psutil|pynput|keylog|keyboard\.|pyautogui|ImageGrab|mss\b|scapy|sniff|"
+    r"getpass|Fernet|cryptography|winreg|ctypes|nohup|crontab|\bdd if|mkfs|iptables|base64\.b64decode|fetch\(|XMLHttpRequest|child_process|net\.connect|nc -|/dev/",
+    re.IGNORECASE,
+)
+_ME: Final = re.compile(r"\b(?:me|my|mine|our)\b", re.IGNORECASE)
+_WHOLE: Final = re.compile(r"[\"'(*_]*[A-Z].*[.!?:][\"')*_]*\s*$", re.DOTALL)
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_STOP: Final = frozenset(
+    "the and for with that this from your you are was were have has had not but can will would should could into about "
+    "them they their there then than when what which who how why where all any some our out use using used its also one "
+    "two more most other such each only please make made very just like get does did been being over after before these "
+    "those here".split()
+)  # fmt: skip
+_MANY: Final = 4000  # sentences of a text that are compared
+MOSTLY: Final = 0.6  # of the sentences around, from which on a text is one of instructions
+ALONE: Final = 19  # indexes in NAMES
+OWN: Final = (4, 7)
+
+NAMES: Final = (
+    "bias", "task", "edit", "question", "own answer", "imperative about own answer", "snippet", "snippet for your code",
+    "dangerous code", "overlap", "task without overlap", "edit without overlap", "question without overlap", "code in it",
+    "points elsewhere", "carrier instructs", "task x carrier instructs", "own answer x carrier instructs",
+    "carrier addresses answers", "alone", "task alone", "own answer alone", "last", "first", "item", "long", "task x points elsewhere",
+    "question alone", "carrier is long", "task without overlap x code in it", "carrier asks", "says your answer",
+    "says your code of a snippet", "begins in lower case", "ends as a sentence", "speaks of me", "names nobody else does",
+    "asked without overlap, a whole sentence", "your answer x carrier addresses answers",
+    "instructions around",
+)  # fmt: skip
+
+
+def table(found: Sequence[Segment]) -> list[tuple[float, ...]]:
+    """Return the features of each segment, in the order of NAMES.
+
+    Code, and what neither instructs nor asks nor speaks of an answer, has none but the bias.
+    """
+    prose = [(index, one) for index, one in enumerate(found) if not one.is_code][:_MANY]
+    words = {index: _content(one.text) for index, one in enumerate(found[:_MANY])}
+    everywhere: Counter[str] = Counter()
+    for held in words.values():
+        everywhere.update(held)
+    instructs = {index: bool(_TASK.match(one.text) or _EDIT.match(one.text)) for index, one in prose}
+    own = {index: bool(_OWN.search(one.text)) for index, one in prose}
+    asks = {index: bool(_QUESTION.match(one.text)) for index, one in prose}
+    either = sum(instructs[index] or asks[index] for index, _ in prose)
+    totals = (len(prose), sum(instructs.values()), sum(own.values()), sum(asks.values()), either)
+    rows = [(1.0,) + (0.0,) * (len(NAMES) - 1)] * len(found)
+    for index, one in prose:
+        if not (instructs[index] or asks[index] or own[index] or _SNIPPET.search(one.text)):
+            continue
+        around = _Around(found, index, totals, instructs[index], own[index], asks[index])
+        rows[index] = _row(one, words[index], everywhere, around)
+    return rows
+
+
+class _Around:
+    """The carrier of one sentence: all sentences but it."""
+
+    __slots__ = ("alone", "asks", "first", "instructs", "last", "orders", "own", "ruled", "size")
+
+    def __init__(
+        self,
+        found: Sequence[Segment],
+        index: int,
+        totals: tuple[int, int, int, int, int],
+        instructs: bool,
+        own: bool,
+        asks: bool,
+    ) -> None:
+        others = totals[0] - 1
+        self.size = len(found) - 1
+        # Without a carrier there is no splice: a list of requests is what somebody asks for, rules are rules.
+        requests = totals[4] - (instructs or asks)
+        self.ruled = others >= 3 and requests >= MOSTLY * others
+        bare = requests == others and all(one.is_code <= (at == index + 1) for at, one in enumerate(found))
+        self.alone = float(self.ruled or bare)
+        self.instructs = (totals[1] - instructs) / others if others else 0.0
+        self.orders = log1p(totals[1] - instructs)
+        self.own = min(1.0, (totals[2] - own) / 2)
+        self.asks = (totals[3] - asks) / others if others else 0.0
+        self.first = float(index == 0)
+        self.last = float(all(one.is_code for one in found[index + 1 :]) if index > len(found) - 4 else False)
+
+
+def _row(one: Segment, words: frozenset[str], everywhere: Counter[str], around: _Around) -> tuple[float, ...]:
+    text = one.text
+    task = float(_TASK.match(text) is not None)
+    edit = float(_EDIT.match(text) is not None)
+    question = float(_QUESTION.match(text) is not None)
+    yours_at_all = _YOUR_ANSWER.search(text) is not None
+    answer = float(yours_at_all or (not around.ruled and _OWN.search(text) is not None))
+    yours = float(yours_at_all)
+    snippet = float(_SNIPPET.search(text) is not None)
+    fitted = float(bool(snippet) and _YOUR_CODE.search(text) is not None)
+    danger = float(bool(one.code) and _DANGER.search(one.code) is not None)
+    overlap = sum(everywhere[word] > 1 for word in words) / max(1, len(words))
+    apart = float(overlap < 0.2 and len(words) >= 2 and not around.alone)
+    code = float(_CODEISH.search(text) is not None)
+    points = float(_ANAPHORA.search(text) is not None)
+    alone = around.alone
+    whole = float(_WHOLE.match(text) is not None)
+    names = sum(word[0].isupper() and everywhere[word.lower()[:6]] <= 1 for word in _WORD.findall(text)[1:])
+    return (
+        1.0, task, edit, question, answer, yours * max(task, edit, 0.5), snippet, fitted,
+        danger * max(snippet, fitted), overlap, task * apart, edit * apart, question * apart, code,
+        points, around.instructs, max(task, edit) * around.instructs, max(answer, fitted) * around.instructs,
+        around.own, alone, task * alone, max(answer, fitted) * alone, around.last, around.first, float(one.item),
+        min(1.0, len(text) / 300), task * points, question * alone, min(1.0, log1p(around.size) / 6), task * apart * code, around.asks, yours,
+        fitted, float(text[:1].islower()), whole, float(_ME.search(text) is not None), min(2, names) / 2 * (1 - alone),
+        max(task, question) * apart * whole, yours * around.own,
+        around.orders,
+    )  # fmt: skip
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(word.lower()[:6] for word in _WORD.findall(text) if word.lower() not in _STOP)
+
+
+def speaks_to_assistant(text: str) -> bool:
+    """Whether a text speaks of the answer or the code of whoever reads it."""
+    return _YOUR_ANSWER.search(text) is not None or (
+        _SNIPPET.search(text) is not None and _YOUR_CODE.search(text) is not None
+    )
