@@ -32,6 +32,13 @@ class Section:
 
 SECTIONS: Final = (
     Section(
+        "plan",
+        "1",
+        "Plan",
+        "a task, the pack that forms for it, and why.",
+        "screens.plan.screen:PlanScreen",
+    ),
+    Section(
         "metrics",
         "8",
         "Metrics",

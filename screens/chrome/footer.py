@@ -11,6 +11,7 @@ from textual.events import Click
 from textual.widget import Widget
 
 from screens.commands.registry import find_command
+from screens.keys import shown_key
 
 _GAP = 2
 
@@ -69,9 +70,16 @@ class CommandFooter(Widget):
             command = find_command(binding.id) if binding.id else None
             if command is None or not command.rank or not active.enabled or command.id in found:
                 continue
+            if self._is_written(binding.key):
+                continue
             key = self.app.get_key_display(binding)
             found[command.id] = Entry(key, command.title, command.action, command.rank)
         return sorted(found.values(), key=lambda entry: entry.rank)
+
+    def _is_written(self, key: str) -> bool:
+        """Whether the focused field takes a key as text: Textual knows that of letters, not of all signs."""
+        focused, written = self.screen.focused, shown_key(key)
+        return focused is not None and len(written) == 1 and focused.check_consume_key(key, written)
 
 
 def fitting(entries: Sequence[Entry], width: int) -> list[Entry]:

@@ -8,9 +8,11 @@ from screens.commands.everywhere import EVERYWHERE
 from screens.commands.log import LOG
 from screens.commands.metrics import METRICS
 from screens.commands.model import Command
+from screens.commands.plan import PLAN
 
 BY_SECTION: Final[dict[str, tuple[Command, ...]]] = {
     "app": EVERYWHERE,
+    "plan": PLAN,
     "metrics": METRICS,
     "log": LOG,
 }

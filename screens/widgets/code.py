@@ -118,9 +118,13 @@ class CodeView(ScrollView, can_focus=True):
         path: str = "",
         first_line: int = 1,
         marks: Sequence[tuple[int, int]] = (),
+        numbers: Sequence[int] = (),
     ) -> None:
-        """Show another text from its beginning; `marks` are ranges of line numbers, both ends included."""
-        self._set(text, path, first_line, marks)
+        """Show another text from its beginning; `marks` are ranges of line numbers, both ends included.
+
+        `numbers` are written before the lines in place of their own: those of an excerpt's file, 0 for none.
+        """
+        self._set(text, path, first_line, marks, numbers)
         self.virtual_size = self._extent()
         self.scroll_to(0, 0, animate=False)
         self.refresh()
@@ -184,8 +188,9 @@ class CodeView(ScrollView, can_focus=True):
         number = self._first + place
         at_cursor = place == self._cursor
         marked = any(start <= number <= end for start, end in self._marks)
+        told = self._told_number(place)
         gutter = Content.assemble(
-            (f"{number:>{self._digits}}", "bold" if at_cursor else "$text-muted"),
+            (f"{told:>{self._digits}}", "bold" if at_cursor else "$text-muted"),
             ("▌" if marked else " ", "bold $text-warning"),
             (">" if at_cursor and self.has_focus else " ", "bold"),
         )
@@ -197,13 +202,26 @@ class CodeView(ScrollView, can_focus=True):
         line = Strip.join([_strip(gutter, self.visual_style), body])
         return line.crop_extend(0, width, base)
 
-    def _set(self, text: str | bytes, path: str, first_line: int, marks: Sequence[tuple[int, int]]) -> None:
+    def _told_number(self, place: int) -> str:
+        if place >= len(self._numbers):
+            return str(self._first + place) if not self._numbers else ""
+        return str(self._numbers[place] or "")
+
+    def _set(
+        self,
+        text: str | bytes,
+        path: str,
+        first_line: int,
+        marks: Sequence[tuple[int, int]],
+        numbers: Sequence[int] = (),
+    ) -> None:
         self._lines = text_lines(text)
         self._language = language_of(path)
         self._first = first_line
         self._marks = tuple(marks)
+        self._numbers = tuple(numbers)
         self._cursor = 0
-        self._digits = max(len(str(first_line + len(self._lines))), 2)
+        self._digits = max(len(str(max((first_line + len(self._lines), *self._numbers)))), 2)
         self._stretches.clear()
 
     def _extent(self) -> Size:

@@ -1,0 +1,337 @@
+"""What the keys of the plan do. Each changes what is asked, or asks once more and plans anew."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from screens.base import SectionScreen
+from screens.jobs import Failure, Job
+from screens.plan import asking, work
+from screens.plan.asking import Asked
+from screens.plan.candidates import Candidate, Shown
+from screens.plan.first_run import FirstRun
+from screens.widgets.filter import FilterBar
+from screens.widgets.prompt_editor import PromptEditor
+from screens.widgets.table import VirtualTable
+from workbench.errors import UsageError
+
+_PULSE = 0.25  # seconds between two looks at how far the first index is
+
+
+class PlanActions(SectionScreen):
+    """The commands of the plan. The screen below it composes, asks and shows."""
+
+    asked: Asked
+    plan: Shown | None
+    indexing: Job | None
+
+    # What the screen gives.
+
+    def replan(self, asked: Asked, *, log: bool = True) -> None:
+        """Plan as asked from now on."""
+        raise NotImplementedError
+
+    def show_candidate(self) -> None:
+        """Show the candidate under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def editor(self) -> PromptEditor:
+        """Where the task is written."""
+        return self.query_one(PromptEditor)
+
+    @property
+    def table(self) -> VirtualTable:
+        """The candidates."""
+        return self.query_one(VirtualTable)
+
+    @property
+    def filter(self) -> FilterBar:
+        """What the candidates are filtered by."""
+        return self.query_one(FilterBar)
+
+    @property
+    def first(self) -> bool:
+        """Whether the project was never indexed."""
+        return self.has_class("-first")
+
+    def chosen(self) -> list[Candidate]:
+        """Return the candidates a command is for: the marked ones, else the one under the cursor."""
+        known = {} if self.plan is None else {one.key: one for one in self.plan.candidates}
+        return [known[key] for key in self.table.chosen if key in known]
+
+    def available(self, command_id: str) -> bool | None:
+        """Before the first index only indexing is; what needs a plan waits for one."""
+        if command_id in ("plan.index", "plan.index-all"):
+            panel = self.query_one(FirstRun)
+            more = command_id == "plan.index" or panel.transcripts
+            return self.first and self.indexing is None and more
+        if self.first:
+            return False
+        if command_id in _NEED_A_PLAN and self.plan is None:
+            return None
+        if command_id == "plan.clear" and not (self.asked.pinned or self.asked.excluded):
+            return None
+        return True
+
+    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+        """Refuse: what is decided here is in view and taken back by its own keys."""
+        return _nothing_to_undo, _nothing_to_undo, "plan"
+
+    # The first index.
+
+    def action_index(self) -> None:
+        """Index the project."""
+        self._index(sessions=False)
+
+    def action_index_all(self) -> None:
+        """Import sessions and index the project."""
+        self._index(sessions=True)
+
+    def _index(self, *, sessions: bool) -> None:
+        panel = self.query_one(FirstRun)
+        work_ = partial(work.index, self.engine, sessions)
+        then = partial(self._indexed, sessions)
+        self.indexing = self.ask("Indexing", work_, then, group="index", failed=self._not_indexed)
+        panel.show_progress(self.indexing)
+        self.set_timer(_PULSE, self._pulse)
+        self.refresh_bindings()
+
+    def _pulse(self) -> None:
+        """Show how far the first index is; once it was cancelled the counts come back."""
+        job = self.indexing
+        if job is None:
+            return
+        if job.cancelled:
+            self._no_longer_indexing()
+        else:
+            self.query_one(FirstRun).show_progress(job)
+            self.set_timer(_PULSE, self._pulse)
+
+    def _no_longer_indexing(self) -> None:
+        self.indexing = None
+        self.query_one(FirstRun).show_counts()
+        self.refresh_bindings()
+
+    def _indexed(self, sessions: bool, _: None) -> None:
+        self.indexing = None
+        if sessions:
+            self.bench.log_action(("import", "sessions"))
+        self.bench.log_action(("index",))
+        self.load()
+
+    def _not_indexed(self, failure: Failure) -> None:
+        self._no_longer_indexing()
+        self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+        self.bench.log_action(("index",), failure.message, failed=True)
+
+    # The task and how it is planned.
+
+    def action_task(self) -> None:
+        """Write the task."""
+        self.editor.focus()
+
+    def action_more(self) -> None:
+        """Enlarge the budget."""
+        self._budget(asking.stepped(self._budget_now, 1))
+
+    def action_less(self) -> None:
+        """Reduce the budget."""
+        self._budget(asking.stepped(self._budget_now, -1))
+
+    def action_budget(self) -> None:
+        """Ask for a budget."""
+        from screens.widgets.confirm import Ask
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                self._budget(asking.typed_budget(text))
+
+        self.app.push_screen(
+            Ask(
+                "Budget of tokens",
+                body="The whole text, headings included, never has more.",
+                value=str(self._budget_now),
+                validate=asking.wrong_budget,
+            ),
+            answered,
+        )
+
+    def action_mode(self) -> None:
+        """Switch between the learned ranking and the baseline."""
+        self.replan(replace(self.asked, baseline=not self.asked.baseline))
+
+    def action_kind(self) -> None:
+        """Choose the kind of task."""
+        from screens.widgets.choose import Choice, Choose
+
+        kinds = ("", *asking.KINDS)
+
+        def chosen(kind: str | None) -> None:
+            if kind is not None and kind != self.asked.query_type:
+                self.replan(replace(self.asked, query_type=kind))
+
+        choices = [Choice(kind, kind or "told from the words") for kind in kinds]
+        self.app.push_screen(
+            Choose("Kind of task", choices, selected=kinds.index(self.asked.query_type)), chosen
+        )
+
+    def action_strict(self) -> None:
+        """Switch whether a changed project is refused."""
+        settings = self.engine.config.plan.strict
+        now = settings if self.asked.strict is None else self.asked.strict
+        self.replan(replace(self.asked, strict=not now))
+
+    @property
+    def _budget_now(self) -> int:
+        return self.asked.budget or self.engine.config.plan.budget
+
+    def _budget(self, tokens: int) -> None:
+        if tokens != self._budget_now:
+            self.replan(replace(self.asked, budget=tokens))
+
+    # Wishes.
+
+    def action_pin(self) -> None:
+        """Pin the chosen candidates, or take their pins out."""
+        self._wish(self.asked.pinning)
+
+    def action_exclude(self) -> None:
+        """Exclude the chosen candidates, or let them back in."""
+        self._wish(self.asked.excluding)
+
+    def action_clear(self) -> None:
+        """Take back all wishes."""
+        self.replan(replace(self.asked, pinned=(), excluded=()))
+
+    def _wish(self, change: Callable[[tuple[str, ...]], Asked]) -> None:
+        found = [one for one in self.chosen() if one.named]
+        if not found:
+            self.say("this candidate has no name that could be pinned or excluded")
+            return
+        self.table.set_marks(())
+        self.replan(change(tuple(one.name for one in found)))
+
+    # What is looked at.
+
+    def action_filter(self) -> None:
+        """Filter the candidates."""
+        self.filter.open()
+
+    def action_pack(self) -> None:
+        """Show the whole pack, or one candidate."""
+        self.toggle_class("-whole")
+        self.show_candidate()
+
+    def action_why(self) -> None:
+        """Show or hide why."""
+        self.remove_class("-whole") if self.has_class("-whole") else self.toggle_class("-why")
+        self.show_candidate()
+
+    def action_reasons(self) -> None:
+        """Show every reason as one text."""
+        from screens.widgets.details import Details
+        from workbench.plan.response import why_text
+
+        if self.plan is not None:
+            response = self.plan.response
+            told = why_text(response, dropped=len(response["dropped_candidates"]))
+            self.app.push_screen(Details("Why this pack", told))
+
+    # What leaves the screen.
+
+    def action_copy(self) -> None:
+        """Put the pack on the clipboard."""
+        if self.plan is not None:
+            self.bench.copy(self.plan.text, "the pack")
+            self.bench.log_action(self.asked.arguments("--copy"))
+
+    def action_export(self) -> None:
+        """Ask for a form and a path, and write the pack there."""
+        from screens.widgets.choose import Choice, Choose
+        from screens.widgets.confirm import Ask
+
+        if self.plan is None:
+            return
+        asked = self.asked
+
+        def formed(form: str | None) -> None:
+            if form is None:
+                return
+            title, name = f"Export as {form}", f"context.{work.FORMATS[form]}"
+            body = f"A path, from {self.engine.root} on unless it is absolute."
+            named = partial(self._export_to, asked, form)
+            self.app.push_screen(Ask(title, body=body, value=name, validate=_wrong_path), named)
+
+        details = {"json": "the full answer, with every reason", "xml": "for prompts with tags"}
+        choices = [Choice(form, form, details.get(form, "")) for form in work.FORMATS]
+        self.app.push_screen(Choose("Export the pack as", choices), formed)
+
+    def _export_to(self, asked: Asked, form: str, path: str | None) -> None:
+        if path is None:
+            return
+        target = self.engine.root / Path(path.strip()).expanduser()
+        job = partial(work.exported, self.engine, asked, form, target, False)
+        self.ask("Exporting", job, partial(self._exported, asked, form, target), group="export")
+
+    def _exported(self, asked: Asked, form: str, target: Path, written: int | None) -> None:
+        from screens.widgets.confirm import Confirm
+
+        if written is None:
+
+            def answered(yes: bool | None) -> None:
+                if yes:
+                    job = partial(work.exported, self.engine, asked, form, target, True)
+                    self.ask("Exporting", job, partial(self._exported, asked, form, target), group="export")
+
+            self.app.push_screen(
+                Confirm("Replace the file?", f"{target} is there already.", yes="Replace", danger=True),
+                answered,
+            )
+            return
+        self.bench.tell(f"{written:,} characters of {form} written to {target}")
+        line = shlex.join(("workbench", *asked.arguments("--format", form)))
+        self.bench.log_of_actions.add(f"{line} > {shlex.quote(str(target))}", f"{written:,} characters")
+
+    def action_save(self) -> None:
+        """Begin an episode with this task and this pack."""
+        if self.plan is not None:
+            job = partial(work.saved, self.engine, self.asked, self.plan)
+            self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save")
+
+    def _saved(self, asked: Asked, plan: Shown, done: tuple[str, dict[str, object]]) -> None:
+        session, note = done
+        start = ["episode", "start", "--budget", str(plan.limit)]
+        if asked.query_type:
+            start += ["--type", asked.query_type]
+        self.bench.log_action([*start, "--session", session, "--source", "tui", "--", asked.task], session)
+        told = ("episode", "event", session, "--type", "decision", "--payload", json.dumps(note))
+        self.bench.log_action(told)
+        self.bench.tell(
+            f"Episode {session} has begun.\nWhen the task is done: "
+            f"workbench episode end {session} --outcome success"
+        )
+
+
+_NEED_A_PLAN = frozenset(
+    ("plan.pin", "plan.exclude", "plan.copy", "plan.export", "plan.save", "plan.pack", "plan.reasons")
+)
+
+
+def _nothing_to_undo(job: Job) -> str:
+    raise UsageError(
+        "nothing is undone here",
+        hint="i and x again take a wish back, c all of them; u works where rules and learnings are curated.",
+    )
+
+
+def _wrong_path(text: str) -> str:
+    path = text.strip()
+    if not path:
+        return "a path is missing"
+    return "no path has such characters" if "\0" in path else ""

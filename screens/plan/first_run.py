@@ -1,0 +1,172 @@
+"""What stands here before a project was ever indexed: what would be read, counted, and one key to begin."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from screens.safe_text import shown
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from screens.jobs import Job
+    from workbench.entry.first_look import FirstLook
+
+_NAMES = 6
+_LABEL = 12
+_COUNT = 7
+_WIDTH = 70
+_BAR = 40
+
+
+class FirstRun(VerticalScroll, can_focus=True):
+    """A panel in the middle. It asks nothing itself: the keys are the section's commands."""
+
+    DEFAULT_CSS = """
+    FirstRun {
+        align: center middle;
+        scrollbar-size-vertical: 1;
+        & > #first-box {
+            width: 76;
+            max-width: 100%;
+            height: auto;
+            border: round $primary;
+            border-title-style: bold;
+            padding: 1 2;
+        }
+    }
+    PlanScreen.-short FirstRun > #first-box { padding: 0 2; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: tuple[str, FirstLook] | None = None
+        self._told: Content | None = None
+
+    def compose(self) -> ComposeResult:
+        """Make the box."""
+        yield Static(id="first-box", markup=False)
+
+    def on_mount(self) -> None:
+        """Say what is going on until there are counts."""
+        self._box.border_title = shown("Welcome to the context workbench")
+        self._box.update(shown("Looking at what is here …", "$text-muted"))
+
+    def show(self, project: str, found: FirstLook) -> None:
+        """Take the counts and show them."""
+        self._found = (project, found)
+        self.show_counts()
+
+    def show_counts(self) -> None:
+        """Show the counts again."""
+        if self._found is not None:
+            self._told = None
+            project, found = self._found
+            self._box.update(counts(project, found, self._box.content_size.width or _WIDTH))
+
+    def on_resize(self) -> None:
+        """Wrap the counts anew."""
+        if self._told is None:
+            self.show_counts()
+
+    @property
+    def transcripts(self) -> bool:
+        """Whether there are sessions to learn from."""
+        return self._found is not None and bool(self._found[1].transcripts)
+
+    def show_progress(self, job: Job) -> None:
+        """Show how far the reading is."""
+        self._told = progress_text(job.stage or job.name, job.done, job.total)
+        self._box.update(Content.assemble(self._told, "\n\n", shown(_WAIT, "$text-muted")))
+
+    @property
+    def _box(self) -> Static:
+        return self.query_one("#first-box", Static)
+
+
+_WAIT = "The plan opens when it is done. ctrl+x cancels; what was read is kept."
+
+
+def progress_text(stage: str, done: int, total: int) -> Content:
+    """Return a stage of the work with a bar where its end is known."""
+    head = shown(f"{stage} …", "bold")
+    if not total:
+        return Content.assemble(head, f"  {done:,}" if done else "")
+    filled = min(done * _BAR // total, _BAR)
+    return Content.assemble(
+        head,
+        "\n",
+        ("█" * filled, "$text-success"),
+        ("·" * (_BAR - filled), "$text-muted"),
+        f"  {done:,} of {total:,}",
+    )
+
+
+def counts(project: str, found: FirstLook, width: int = _WIDTH) -> Content:
+    """Return what a first index would read, and the keys, on lines of a width."""
+    lines = [
+        Content.assemble(
+            "It decides what a coding agent should read for a task in ", shown(project, "bold"), "."
+        ),
+        Content(""),
+        shown("To know this project it reads:", "$text-muted"),
+        *(_row(label, told, note, width) for label, told, note in facts(found)),
+        Content(""),
+        Content.assemble(
+            ("● ", "$text-success"),
+            shown("Nothing leaves this machine."),
+            shown(" State: .workbench/", "$text-muted"),
+        ),
+        Content(""),
+        _key("enter", "index this project and go"),
+    ]
+    if found.transcripts:
+        lines.append(_key("a", "index, and learn from the sessions too"))
+    lines.append(_key("0-9", "the other sections; ctrl+p all commands"))
+    return Content("\n").join(lines)
+
+
+def facts(found: FirstLook) -> list[tuple[str, str, str]]:
+    """Return what there is as (what, how much, more about it)."""
+    rules = ", ".join(found.rule_files[:_NAMES])
+    if len(found.rule_files) > _NAMES:
+        rules += f" and {len(found.rule_files) - _NAMES} more"
+    rows = [
+        ("files", f"{found.files:,}", f"{found.skipped:,} left out" if found.skipped else ""),
+        ("rule files", f"{len(found.rule_files):,}", rules or "none yet"),
+        (
+            "commits",
+            "–" if found.commits is None else f"{found.commits:,}",
+            "not a git repository" if found.commits is None else "the past tasks that plans learn from",
+        ),
+    ]
+    for agent, count, certain in found.transcripts:
+        rows.append((agent, f"{count:,}", "sessions here" if certain else "sessions of all projects"))
+    if not found.transcripts:
+        rows.append(("sessions", "0", "no transcripts of coding agents found"))
+    return rows
+
+
+def _row(label: str, told: str, note: str, width: int) -> Content:
+    """Return a count; what it says more is wrapped beside it."""
+    left = 2 + _LABEL + _COUNT + 2
+    first, *rest = wrap(visible_line(note), max(width - left, 12)) or [""]
+    head = Content.assemble(
+        "  ",
+        (f"{label:<{_LABEL}}", "$text-muted"),
+        (f"{told:>{_COUNT}}", "bold"),
+        "  ",
+        shown(first, "$text-muted"),
+    )
+    return Content("\n").join(
+        [head, *(Content.assemble(" " * left, shown(one, "$text-muted")) for one in rest)]
+    )
+
+
+def _key(key: str, what: str) -> Content:
+    return Content.assemble("  ", (f"{key:<7}", "bold $text-accent"), shown(what))

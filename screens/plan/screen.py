@@ -1,0 +1,354 @@
+"""The plan: a task above, its budget, what is in and out of the pack at the left, why and what beside it.
+
+The screen only wires: what is asked is `asking.Asked`, what is shown `candidates.Shown`, and everything that
+takes time runs in `work`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from screens.commands.model import bindings
+from screens.commands.plan import PLAN
+from screens.jobs import Failure
+from screens.plan import asking, telling, work
+from screens.plan.actions import PlanActions
+from screens.plan.asking import Asked
+from screens.plan.candidates import FIELDS, FILES, IN, Candidate, Shown
+from screens.plan.details import PreviewPanel, WhyPanel
+from screens.plan.first_run import FirstRun
+from screens.plan.rows import COLUMNS, rows_of
+from screens.safe_text import shown, shown_lines
+from screens.widgets.budget import BudgetBar
+from screens.widgets.filter import FilterBar
+from screens.widgets.prompt_editor import PromptEditor
+from screens.widgets.table import VirtualTable
+from screens.widgets.table_rows import ListRows, NoRows
+
+_REST: Final = 0.05  # seconds the cursor rests on a candidate before its text is drawn
+_HISTORY: Final = 50
+_TEACH: Final = (
+    "Write above what is to be done, in your own words or as a pasted error.\n"
+    "What an agent should read for it appears here as you type:\n"
+    "the rules that hold, the files that matter, and why.\n\n"
+    "up    earlier tasks and what was done in this project\n"
+    "enter to the list; from there t comes back here\n"
+    "f1    all keys"
+)
+_FILE_NAMES: Final = {"markdown": "pack.md", "xml": "pack.xml"}
+
+
+class PlanScreen(PlanActions):
+    """Shows what an agent should read for a task, live, and lets a person decide otherwise."""
+
+    section: ClassVar[str] = "plan"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
+    DEFAULT_CSS = """
+    PlanScreen {
+        & #plan-work { height: 1fr; }
+        & PromptEditor { max-height: 6; }
+        & BudgetBar { padding: 0 1; }
+        & #plan-how { height: 1; padding: 0 1; }
+        & #plan-panes { height: 1fr; layout: horizontal; }
+        & #plan-list { width: 1fr; height: 1fr; }
+        & #plan-side { width: 1fr; height: 1fr; layout: vertical; }
+        & WhyPanel { display: none; height: 2fr; }
+        & PreviewPanel { height: 3fr; }
+        &.-why WhyPanel { display: block; }
+        &.-whole WhyPanel { display: none; }
+        & FirstRun { display: none; }
+        &.-first FirstRun { display: block; }
+        &.-first #plan-work { display: none; }
+    }
+    PlanScreen.-narrow {
+        & #plan-panes { layout: vertical; }
+        & #plan-list, & #plan-side { width: 100%; }
+        &.-why PreviewPanel { display: none; }
+        &.-whole PreviewPanel { display: block; }
+    }
+    PlanScreen.-wide {
+        & #plan-list { width: 2fr; }
+        & #plan-side { width: 3fr; layout: horizontal; }
+        & WhyPanel { width: 2fr; height: 1fr; }
+        & PreviewPanel { width: 3fr; height: 1fr; }
+    }
+    PlanScreen.-short {
+        & PromptEditor { min-height: 1; max-height: 3; border: none; border-left: outer $primary; }
+        & BudgetBar { height: 2; }
+        & WhyPanel, & PreviewPanel { border: none; border-top: solid $panel; }
+        & WhyPanel:focus, & PreviewPanel:focus-within { border: none; border-top: solid $primary; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = Asked()
+        self.plan: Shown | None = None
+        self._history: list[str] = []
+        self._keep = ""
+        self._packed = True
+        self.indexing = None
+
+    def compose_body(self) -> ComposeResult:
+        """Lay out the panes, and over them what a project without an index sees."""
+        with Vertical(classes="body"):
+            yield FirstRun()
+            with Vertical(id="plan-work"):
+                yield PromptEditor(placeholder="What is to be done?")
+                yield BudgetBar()
+                yield Static(id="plan-how", markup=False)
+                with Container(id="plan-panes"):
+                    with Vertical(id="plan-list"):
+                        yield FilterBar(FIELDS)
+                        yield VirtualTable(COLUMNS, empty=shown(""))
+                    with Container(id="plan-side"):
+                        yield WhyPanel()
+                        yield PreviewPanel()
+
+    # What is kept.
+
+    def remember(self) -> Mapping[str, Any]:
+        """Return the task and all that was decided about it, and how it is looked at."""
+        return {
+            **asking.kept(self.asked),
+            "history": self._history[:_HISTORY],
+            "cursor": self.table.cursor_key or "",
+            "filter": self.filter.text,
+            "why": self.has_class("-why"),
+            "whole": self.has_class("-whole"),
+            "packed": self._packed,
+        }
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Take it back."""
+        self.asked = asking.taken_back(kept)
+        history = kept.get("history")
+        if isinstance(history, list):
+            self._history = [task for task in history if isinstance(task, str)][:_HISTORY]
+        cursor, text = kept.get("cursor"), kept.get("filter")
+        self._keep = cursor if isinstance(cursor, str) else ""
+        self.set_class(kept.get("why") is not False, "-why")
+        self.set_class(kept.get("whole") is True, "-whole")
+        self._packed = kept.get("packed") is not False
+        self.editor.text = self.asked.task
+        self.editor.recall(self._history)
+        if isinstance(text, str) and text:
+            self.filter.set_text(text)
+        self._show_nothing()
+
+    def stores(self) -> Iterable[str]:
+        """Name what plans are made of and others may change."""
+        return ("rules", "memory/", "sessions")
+
+    # Asking.
+
+    def load(self) -> None:
+        """Find out whether there is an index; plan if there is."""
+        if self.plan is not None:
+            self.replan(self.asked, log=False)
+        else:
+            # The engine is loaded when the screen is painted, which is what the start is measured by.
+            self.call_after_refresh(self._open)
+
+    def _open(self) -> None:
+        self.ask("Opening", partial(work.opening, self.engine), self._opened, quiet=True)
+
+    def replan(self, asked: Asked, *, log: bool = True) -> None:
+        """Plan as asked from now on; `log` notes the command line that does the same."""
+        self.asked = asked
+        self._show_how()
+        if asked.blank:
+            self.bench.jobs.cancel(f"{self.section}/plan")
+            self.plan = None
+            self._show_nothing()
+            return
+        then = partial(self._planned, asked, log)
+        failed = partial(self._not_planned, asked)
+        self.ask("Planning", partial(work.make_plan, self.engine, asked), then, group="plan", failed=failed)
+
+    def _opened(self, found: work.Opening) -> None:
+        self.set_class(not found.indexed, "-first")
+        self.refresh_bindings()
+        if found.look is not None:
+            panel = self.query_one(FirstRun)
+            panel.show(self.engine.root.name, found.look)
+            panel.show_counts()
+            self.say("nothing was read yet")
+            panel.focus()
+            return
+        if self.asked.blank:
+            self.editor.focus()
+            self.ask("Bringing in step", partial(work.warm_up, self.engine), self._warm, quiet=False)
+        else:
+            self.table.focus()
+            self.replan(self.asked, log=False)
+
+    def _warm(self, heads: tuple[str, ...]) -> None:
+        self._recall_tasks(heads)
+        if self.plan is None:
+            self.say("ready")
+
+    def _planned(self, asked: Asked, log: bool, plan: Shown) -> None:
+        before, self.plan = self.plan, plan
+        if plan.gone:
+            self.asked = asked.without(plan.gone)
+        self._recall_tasks(plan.heads)
+        self.query_one(BudgetBar).show(plan.limit, plan.portions)
+        self._show_how()
+        self.say(telling.status(plan))
+        if before is None and not self._keep:
+            self.table.set_rows(NoRows())
+        self._list()
+        self.refresh_bindings()
+        if log:
+            used = plan.response["budget_report"]["estimated_used"]
+            outcome = f"{used:,} of {plan.limit:,} tokens, {plan.selected} in"
+            self.bench.log_action(self.asked.arguments(), outcome)
+
+    def _not_planned(self, asked: Asked, failure: Failure) -> None:
+        self.plan = None
+        self._show_nothing()
+        self.table.set_empty(
+            Content.assemble(
+                shown(f"! {failure.message}", "bold $text-error"), "\n", shown(failure.hint, "$text-muted")
+            )
+        )
+        self.say(f"no plan: {failure.message}")
+        self.bench.log_action(asked.arguments(), failure.details or failure.message, failed=True)
+
+    # Showing.
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """The candidate under the cursor."""
+        rows = self.table.rows
+        return rows.thing(self.table.cursor) if isinstance(rows, ListRows) and len(rows) else None
+
+    def _list(self) -> None:
+        """List the candidates that the filter lets through; the cursor stays with its own."""
+        plan = self.plan
+        if plan is None:
+            return
+        wanted = self.filter.filter
+        if wanted:
+            job = partial(work.filtered, plan.candidates, wanted)
+            self.ask("Filtering", job, partial(self._listed, plan), group="filter", quiet=True)
+        else:
+            self._listed(plan, None)
+
+    def _listed(self, plan: Shown, order: list[int] | None) -> None:
+        if plan is not self.plan:
+            return
+        total = len(plan.candidates)
+        self.filter.show_count(total if order is None else len(order), total)
+        empty = _none(plan) if order is None else "Nothing matches the filter; escape in it takes it off."
+        self.table.set_empty(shown_lines(empty, "$text-muted"))
+        keep, self._keep = self._keep or self.table.cursor_key, ""
+        self.table.set_rows(rows_of(plan.candidates, order), keep=keep)
+        self.show_candidate()
+
+    def _show_nothing(self) -> None:
+        budget = self.asked.budget or self.engine.config.plan.budget
+        self.query_one(BudgetBar).show(budget, ())
+        self._show_how()
+        self.table.set_empty(shown_lines(_TEACH, "$text-muted"))
+        self.table.set_rows(NoRows())
+        self.query_one(WhyPanel).show_none()
+        self.query_one(PreviewPanel).show_none()
+        self.refresh_bindings()
+
+    def _show_how(self) -> None:
+        settings = self.engine.config.plan
+        strict = settings.strict if self.asked.strict is None else self.asked.strict
+        self.query_one("#plan-how", Static).update(telling.how(self.asked, self.plan, strict=strict))
+
+    def show_candidate(self) -> None:
+        """Show why the candidate under the cursor stands where it does, and its text or the whole pack."""
+        plan, one = self.plan, self.candidate
+        preview = self.query_one(PreviewPanel)
+        if plan is None:
+            return
+        if one is None:
+            self.query_one(WhyPanel).show_none()
+        else:
+            self.query_one(WhyPanel).show(one, plan)
+        if self.has_class("-whole"):
+            used = plan.response["budget_report"]["estimated_used"]
+            preview.show_title(f"The whole pack · {used:,} tokens · {plan.style}")
+            preview.code.show(plan.text, path=_FILE_NAMES.get(plan.style, ""))
+        elif one is None:
+            preview.show_none()
+        elif one.kind != FILES:
+            preview.show_title(f"{one.kind.capitalize()} · {one.place}")
+            preview.code.show(one.text)
+        elif self._packed and one.state == IN and one.text:
+            preview.show_title(f"Packed · {one.form} · {one.name}")
+            preview.code.show(one.text, path=one.name, numbers=one.numbers)
+        else:
+            preview.show_title(f"File · {one.name}")
+            then = partial(self._read, one)
+            reading = partial(work.file_text, self.engine.root, one.name)
+            self.ask("Reading", reading, then, group="file", quiet=True)
+
+    def _read(self, one: Candidate, text: bytes | str) -> None:
+        if self.candidate is not None and self.candidate.key == one.key and not self.has_class("-whole"):
+            code = self.query_one(PreviewPanel).code
+            code.show(text, path=one.name, marks=one.spans)
+            if one.spans and one.form != "full":
+                code.goto(one.spans[0][0])
+
+    def _recall_tasks(self, heads: Iterable[str]) -> None:
+        self.editor.recall(tuple(dict.fromkeys((*self._history, *heads))))
+
+    # Messages.
+
+    @on(PromptEditor.Settled)
+    def _written(self, message: PromptEditor.Settled) -> None:
+        message.stop()
+        if message.asked and message.text.strip():
+            rest = [task for task in self._history if task != message.text]
+            self._history = [message.text, *rest][:_HISTORY]
+            self._recall_tasks(self.plan.heads if self.plan is not None else ())
+            self.table.focus()
+        if message.text != self.asked.task or message.asked:
+            same = message.text == self.asked.task
+            self._keep = self._keep if same else ""
+            self.replan(replace(self.asked, task=message.text), log=message.asked)
+
+    @on(VirtualTable.Highlighted)
+    def _moved(self, message: VirtualTable.Highlighted) -> None:
+        message.stop()
+        self.bench.jobs.later("plan/rest", _REST, self.show_candidate)
+
+    @on(VirtualTable.Opened)
+    def _entered(self, message: VirtualTable.Opened) -> None:
+        message.stop()
+        self.remove_class("-why") if self.has_class("-narrow") else None
+        self.show_candidate()
+        self.query_one(PreviewPanel).code.focus()
+
+    @on(FilterBar.Changed)
+    def _filtered(self, message: FilterBar.Changed) -> None:
+        message.stop()
+        self._list()
+
+    def action_file(self) -> None:
+        """Switch between what is packed of a file and all of it."""
+        self._packed = not self._packed
+        self.show_candidate()
+
+
+def _none(plan: Shown) -> str:
+    """Say why there are no candidates at all."""
+    notes = "\n".join(plan.response["decision_trace"])
+    return f"Nothing here has to do with this task.\n{notes}".strip()

@@ -1,0 +1,188 @@
+"""What the section asks of the engine, each a function that runs in a job's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from screens.engine import BY, Engine, Planning
+from screens.filter_matching import filter_rows
+from screens.filtering import Filter
+from screens.headless import run_command
+from screens.jobs import Job
+from screens.plan.asking import Asked
+from screens.plan.candidates import FIELDS, Candidate, Shown, record_of
+from workbench.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from workbench.entry.first_look import FirstLook
+    from workbench.plan.pipeline import Plan
+
+FORMATS: Final = {"text": "txt", "markdown": "md", "xml": "xml", "json": "json"}
+"""How a pack can be written, and what such files are called."""
+
+_HEADS: Final = 20
+_SHOWN_FILE: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a project was found: indexed, or else what a first index would read."""
+
+    look: FirstLook | None
+
+    @property
+    def indexed(self) -> bool:
+        """Whether plans can be made at once."""
+        return self.look is None
+
+
+def opening(engine: Engine, job: Job) -> Opening:
+    """Return whether there is an index, and what would be read if not. Raises: WorkbenchError."""
+    with engine.workspace(job.progress) as opened:
+        if opened.workspace.indexed:
+            return Opening(None)
+        from workbench.entry.first_look import first_look
+
+        return Opening(first_look(opened, progress=job.progress))
+
+
+def index(engine: Engine, sessions: bool, job: Job) -> None:
+    """Index a project, and import its sessions if asked, as commands of their own. Raises: ProcessError."""
+    if sessions:
+        run_command(job, engine.root, ("import", "sessions", "--json"))
+    run_command(job, engine.root, ("index", "--json"))
+
+
+def make_plan(engine: Engine, asked: Asked, job: Job) -> Shown:
+    """Plan, and return what is shown of it. Wishes for what is gone are dropped and told.
+
+    Raises: StaleProject under strict; other errors of the engine.
+    """
+    from screens.plan.from_plan import shown_plan
+
+    with engine.planning("plan", job.progress) as planning:
+        opened = planning.opened
+        style = _style(opened.config.plan.format)
+        gone: tuple[str, ...] = ()
+        try:
+            made = _planned(asked, style, job, planning)
+        except UsageError:
+            from workbench.plan.wishes import unknown_names
+
+            names = (*asked.pinned, *asked.excluded)
+            ids = {rule.id for rule in opened.workspace.rulebook.rules}
+            gone = unknown_names(names, opened.workspace.index.positions.keys(), ids)
+            if not gone:
+                raise
+            made = _planned(asked.without(gone), style, job, planning)
+        job.check()
+        return shown_plan(
+            made,
+            opened.workspace.rulebook.rules,
+            opened.planner.counter,
+            style,
+            gone=gone,
+            heads=opened.workspace.task_heads[:_HEADS],
+        )
+
+
+def warm_up(engine: Engine, job: Job) -> tuple[str, ...]:
+    """Bring the project in step, so that the first plan is a warm one; return the heads of past tasks."""
+    with engine.planning("refresh", job.progress) as planning:
+        workspace = planning.opened.workspace
+        planning.told.synced(workspace.sync(progress=job.progress))
+        return workspace.task_heads[:_HEADS]
+
+
+def exported(engine: Engine, asked: Asked, form: str, target: Path, overwrite: bool, job: Job) -> int | None:
+    """Write the pack to a file and return its characters; None if one is there and not to be replaced.
+
+    Raises: StoreError where it cannot be written; errors of the engine.
+    """
+    from workbench.entry.cli.output import to_json
+
+    with engine.planning("plan", job.progress) as planning:
+        made = _planned(asked, _style(form), job, planning)
+    text = to_json(made.response) + "\n" if form == "json" else made.pack.text
+    job.check()
+    try:
+        with target.open(
+            "w" if overwrite else "x", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
+            file.write(text)
+    except FileExistsError:
+        return None
+    except OSError as error:
+        raise StoreError(
+            f"{target} cannot be written: {error.strerror or error}", hint="Give another path."
+        ) from error
+    return len(text)
+
+
+def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> tuple[str, dict[str, object]]:
+    """Begin an episode with the task and note its pack; return its session and the note.
+
+    Raises: UsageError, StoreError.
+    """
+    from workbench.entry.places import episode_desk
+
+    job.check()
+    desk = episode_desk(engine.root, engine.config, BY)
+    session = desk.start(asked.task, query_type=asked.query_type, token_budget=plan.limit)
+    note: dict[str, object] = {
+        "pack": {
+            "files": {one["path"]: one["representation"] for one in plan.response["selection"]},
+            "passages": [one["id"] for one in plan.response["rules"]],
+            "tokens": plan.response["budget_report"]["estimated_used"],
+            "pinned": list(asked.pinned),
+            "excluded": list(asked.excluded),
+        }
+    }
+    desk.event(session, "decision", payload=note)
+    return session, note
+
+
+def file_text(root: Path, path: str, job: Job) -> bytes | str:
+    """Return a file as it is now, or why it cannot be shown."""
+    from screens.widgets.code import language_of
+    from workbench.project.scan import read_bytes
+    from workbench.records.project import Skipped
+
+    language_of(path)  # finding a language loads a list of all of them, here rather than on the loop
+    found = read_bytes(root, path, _SHOWN_FILE)
+    return f"not shown: {found.reason}" if isinstance(found, Skipped) else found
+
+
+def filtered(candidates: Sequence[Candidate], wanted: Filter, job: Job) -> list[int]:
+    """Return the places of the candidates a filter lets through, in their order."""
+    for step in filter_rows(
+        wanted, lambda place: record_of(candidates[place]), len(candidates), fields=FIELDS
+    ):
+        job.check()
+        if step.order is not None:
+            return sorted(step.order)
+    return []
+
+
+def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
+    from workbench.entry.planning import plan_for
+
+    settings = planning.opened.config.plan
+    request = replace(
+        asked.request(str(planning.opened.root), settings.budget, settings.strict), ml_mode=settings.ml_mode
+    )
+    return plan_for(
+        planning.opened,
+        planning.told,
+        request,
+        style=style,
+        baseline=asked.baseline,
+        progress=job.progress,
+    )
+
+
+def _style(form: str) -> str:
+    return "text" if form == "json" else form
