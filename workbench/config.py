@@ -134,7 +134,14 @@ class MemoryConfig:
 class PrivacyConfig:
     """Paths whose content is never read, as gitignore patterns; every layer adds to them."""
 
-    exclude: tuple[str, ...] = (".env", ".env.*", "!.env.example", "*.pem", "*.key", "id_rsa*", "secrets/")
+    exclude: tuple[str, ...] = (
+        *(".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template"),
+        *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.age"),
+        *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!id_*.pub"),
+        *(".netrc", "_netrc", ".pgpass", ".htpasswd", ".git-credentials", ".pypirc"),
+        *("credentials.json", "service-account*.json", "*.tfstate"),
+        *("secrets/", ".aws/", ".ssh/", ".gnupg/"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,33 @@ def test_names_that_only_look_like_state_are_harmless(project: Any) -> None:
     assert opened(project.root).location.root == project.root / ".workbench"
 
 
+def test_what_keeps_secrets_is_never_read_by_default(project: Any) -> None:
+    """Keys, logins and settings of environments are in no listing; their examples and public halves are."""
+    kept = (".env.example", "id_ed25519.pub", "src/app.py", "src/secrets.py")
+    for name in (
+        *kept,
+        ".env",
+        ".env.prod",
+        "a/.netrc",
+        "a/id_ed25519",
+        "tls/x.pem",
+        "secrets/a.txt",
+        ".aws/credentials",
+    ):
+        project.write(name, "x\n")
+    project.commit()
+    opened = open_project(project.root, Config())
+    assert opened.workspace.adapters.lister is not None
+    listed = opened.workspace.adapters.lister(None).paths
+
+    assert set(kept) <= set(listed)
+    assert [
+        path
+        for path in listed
+        if "secrets/" in path or ".aws" in path or path.endswith((".pem", ".env", "rc", "d25519"))
+    ] == []
+
+
 def test_excluded_files_are_not_listed(project: Any) -> None:
     """Patterns of privacy and of the index keep files out as if they were not there."""
     project.write("secrets/key.pem", "x\n")

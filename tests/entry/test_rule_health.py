@@ -59,3 +59,14 @@ def test_files_that_lag_behind_are_told(opened: Opened, work: Any) -> None:
     assert opened.journal.size("rules") == size
     work.write("CLAUDE.md", "- Use tabs.\n" * 600_000)
     assert texts(opened)[0].startswith("CLAUDE.md:0: ")
+
+
+def test_secrets_in_rules_are_told_of_and_left_alone(opened: Opened, work: Any) -> None:
+    """The kind is told, the secret is not, and the file stays as it is."""
+    secret = "gh" + "p_" + "a1B2" * 9
+    work.write("CLAUDE.md", f"- Push with {secret} as the token.\n")
+    opened.workspace.sync_rules()
+    found = texts(opened)
+
+    assert [one.split(" ", 2)[2] for one in found] == ["holds what looks like a secret: github-token"]
+    assert secret in (work.root / "CLAUDE.md").read_text(encoding="utf-8")

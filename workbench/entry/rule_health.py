@@ -20,7 +20,7 @@ def rule_findings(opened: Opened) -> Iterator[Finding]:
     """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
     store = opened.workspace.rule_store()
     ledger = store.ledger()
-    found = [*_entries(ledger), *_files(look(store, opened.workspace.rule_files()))]
+    found = [*_entries(ledger), *_secrets(ledger), *_files(look(store, opened.workspace.rule_files()))]
     if found:
         yield from found
         return
@@ -42,6 +42,23 @@ def _entries(ledger: Ledger) -> Iterator[Finding]:
         text = f"rules replace each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
         step = f"`workbench rules history {cycle[0][:13]}` shows how; add the rule anew if it is missing."
         yield Finding("rules", State.NOTE, text, step)
+
+
+def _secrets(ledger: Ledger) -> Iterator[Finding]:
+    """Yield the rules that hold secrets. The files are the user's own: they are told of, never rewritten."""
+    from workbench.text.redact import redact
+
+    held = [(key, redact(rule.rule).counts) for key, rule in sorted(ledger.live.items())]
+    leaking = [(key, counts) for key, counts in held if counts]
+    for key, counts in leaking[:_SHOWN]:
+        text = f"rule {key[:13]} holds what looks like a secret: {', '.join(counts)}"
+        yield Finding(
+            "rules", State.NOTE, text, "Take it out of the rule and its file, and renew the secret."
+        )
+    if len(leaking) > _SHOWN:
+        yield Finding(
+            "rules", State.NOTE, f"{len(leaking) - _SHOWN:,} more hold secrets", "See the first ones."
+        )
 
 
 def _files(outcome: Outcome) -> Iterator[Finding]:
