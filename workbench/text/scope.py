@@ -16,7 +16,7 @@ from typing import Final
 from workbench.text.everyday import meaning
 from workbench.text.opposites import choices_of
 from workbench.text.polarity import denials, spell_out
-from workbench.text.words import FUNCTION, Token, merged, tokens_of
+from workbench.text.words import FUNCTION, MAX_WORDS, Token, merged, tokens_of
 
 MAX_CHARS: Final = 4000
 MAX_TERMS: Final = 160
@@ -31,7 +31,7 @@ _BACKWARD: Final = frozenset(
     "avoided forbidden prohibited banned disallowed discouraged unacceptable impermissible".split()
 )
 _PERMISSION: Final = frozenset("allowed permitted acceptable ok okay fine tolerated supported".split())
-_WHOLE: Final = frozenset("nobody none nothing neither no".split())
+_GRANTED: Final = [[word] for word in sorted(_PERMISSION)]
 _LOCAL: Final = frozenset("with have has had having in of at on".split())
 _PLACES: Final = frozenset(
     """
@@ -46,7 +46,9 @@ _IMPLICIT: Final = frozenset(
 _REPLACED: Final = {"instead": "of", "rather": "than", "free": "of", "opposed": "to"}
 _NAMED: Final = {"nobody": "person", "nothing": "thing", "none": "one"}
 _SKIPPED: Final = frozenset(
-    "not no never there be go one thing time who which s t but notonly although though while because".split()
+    """
+    not no never without there be go one thing time who which s t but notonly although though while because
+    """.split()
 )
 
 
@@ -93,12 +95,15 @@ def scoped(text: str) -> Scoped:
     """Return the words of a text, each with whether it is denied."""
     spelled = _NO_ONE.sub("nobody", spell_out(text[:MAX_CHARS]))
     found: list[Word] = []
+    cut = False
     for segment in _segments(spelled):
-        found.extend(_segment(segment))
+        tokens = tokens_of(segment)
+        cut = cut or len(tokens) == MAX_WORDS
+        found.extend(_segment(segment, merged(tokens)))
         if len(found) > MAX_TERMS:
             break
     limits = frozenset(_LIMIT.findall(spelled))
-    whole = len(text) <= MAX_CHARS and len(found) <= MAX_TERMS
+    whole = not cut and len(text) <= MAX_CHARS and len(found) <= MAX_TERMS
     small = tuple(
         sorted(word for word in _LETTERS.findall(spelled) if word in FUNCTION and word not in _ARTICLES)
     )
@@ -120,8 +125,7 @@ def _segments(text: str) -> list[str]:
     return [piece for piece in _BREAK.split(text) if piece and not piece.isspace()]
 
 
-def _segment(text: str) -> list[Word]:
-    tokens = merged(tokens_of(text))
+def _segment(text: str, tokens: list[Token]) -> list[Word]:
     plain = [token.text if token.kind in ("word", "english") else "" for token in tokens]
     commas = [bool(_COMMA.search(text[a.end : b.start])) for a, b in pairwise(tokens)]
     flips = [0] * len(tokens)
@@ -134,7 +138,7 @@ def _segment(text: str) -> list[Word]:
         first = next((p for p in reach if _carries(tokens[p])), None)
         if first is not None:
             heads.add(first)
-    dropped = set(deny)
+    dropped = {*deny, *(at + 1 for at in deny if plain[at] == "not" and plain[at + 1 : at + 2] in _GRANTED)}
     found: list[Word] = []
     for at, token in enumerate(tokens):
         if at in dropped and token.text not in _NAMED:

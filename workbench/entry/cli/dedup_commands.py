@@ -40,7 +40,10 @@ _MEANING = click.option(
     ),
 )
 def dedup() -> None:
-    """Tell repetitions from contradictions: "not allowed" is no repetition of "allowed"."""
+    """Tell which texts repeat or contradict each other, pair by pair or in a whole list.
+
+    "Not allowed" is no repetition of "allowed", and "do not forget to test" is one of "test".
+    """
 
 
 @command(

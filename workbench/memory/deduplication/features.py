@@ -264,7 +264,7 @@ def obstacle(found: Overlay, left: Scoped, right: Scoped) -> str:
     if short and _exchanged(left_only, right_only):
         instead = [" ".join(w.text for w in side) for side in (left_only, right_only)]
         return " where the other says ".join(instead)
-    if short and left.small == right.small and _reversed(a):
+    if turned_around(found, left, right):
         return "what one does to the other is turned around"
     return ""
 
@@ -285,8 +285,14 @@ def _exchanged(left: list[Word], right: list[Word]) -> bool:
     return min(mine, theirs) > 0 and max(mine, theirs) <= SLOT and max(mass(left), mass(right)) >= PLAIN
 
 
-def _reversed(a: Alignment) -> bool:
-    """Whether two words change sides around one between them: "dog bites man", "man bites dog"."""
+def turned_around(found: Overlay, left: Scoped, right: Scoped) -> bool:
+    """Whether two words change sides around one between them: "dog bites man", "man bites dog".
+
+    Only in short texts. The function words are then the same; a passive or another order of clauses brings others.
+    """
+    a = found.alignment
+    if max(found.left_mass, found.right_mass) > SHORT or left.small != right.small:
+        return False
     order = [p.right for p in sorted(a.pairs, key=lambda p: p.left) if weight(a.left[p.left]) >= PLAIN]
     return any(
         order[last] < middle < order[first]

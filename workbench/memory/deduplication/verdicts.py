@@ -25,6 +25,7 @@ from workbench.memory.deduplication.features import (
     obstacle,
     only_steps,
     overlay,
+    turned_around,
 )
 from workbench.memory.deduplication.weights import (
     ANTONYM,
@@ -100,7 +101,8 @@ def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
         return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), reasons)
     both = instructs(first) and instructs(second)
     whole = mine.whole and theirs.whole and max(len(left), len(right)) <= MAX_CHARS
-    if whole and not lone_denial(found) and _restated(first, second):
+    apart = lone_denial(found) or turned_around(found, mine, theirs)
+    if whole and not apart and _restated(first, second):
         same = Evidence("statement", 0.95, "the same statement once light words and reasons are left out")
         return Judgement(Verdict.DUPLICATE, 0.95, (same,))
     against = obstacle(found, mine, theirs)

