@@ -15,6 +15,7 @@ PROJECTED: Final = {
     "episode_events": "SELECT * FROM episode_events ORDER BY id",
     "episode_sources": "SELECT * FROM episode_sources ORDER BY session_id",
     "episodes": "SELECT * FROM episodes ORDER BY session_id",
+    "learning_events": "SELECT * FROM learning_events ORDER BY origin, stream, position",
     "metrics": "SELECT * FROM metrics ORDER BY id",
     "model_registry": "SELECT * FROM model_registry ORDER BY model_id",
     "rejected": "SELECT * FROM rejected ORDER BY ALL",

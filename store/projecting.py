@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from store.duck import storable
 from store.journal import FileJournal, Quarantined
 from store.migrations import ForeignSchema
-from store.projections import episodes, measures, models, rules, usage
+from store.projections import episodes, learnings, measures, models, rules, usage
 from workbench.ports import Entry
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # Raised when the same entries give other rows than before: tables made by another number are made again.
-PROJECTION: Final = 4
+PROJECTION: Final = 5
 HELD_ROWS: Final = 50_000
 HEAD_BYTES: Final = 256
 
@@ -153,6 +153,8 @@ def _projector(origin: str, stream: str) -> Callable[[DuckDBPyConnection], Proje
         return lambda connection: rules.RuleProjector(connection, origin, int(origin == HOME))
     if stream == usage.STREAM:
         return lambda connection: usage.UsageProjector(connection, origin)
+    if stream.startswith(learnings.PREFIX):
+        return lambda connection: learnings.LearningProjector(connection, origin, stream)
     if origin != PROJECT:
         return None
     if _is_metrics(stream):

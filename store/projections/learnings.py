@@ -1,0 +1,151 @@
+"""What was said of learnings, from the streams `memory/<feature>` of both journals, past the iterations.
+
+Each entry is a row; the view `learnings` makes of them what holds, as the engine's fold does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from store.duck import insert
+from store.projections.bodies import json_text
+from workbench.ports import Entry
+from workbench.records.learnings import FeatureLearning
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+PREFIX: Final = "memory/"
+
+INSERT_EVENTS: Final = """
+INSERT INTO learning_events
+SELECT origin, stream, position, entry_id, moment, event, learning_id, "at", "by", step, title, why,
+    session_id, TRY_CAST(iteration AS BIGINT), feature, task_id, text, reason, source, kind, state,
+    TRY_CAST(reviewed AS BOOLEAN), "timestamp", TRY_CAST(first_hits AS BIGINT), successor, project_id,
+    body::JSON
+FROM staged
+"""
+SELECT_CLOCK: Final = "SELECT max(moment) FROM learning_events WHERE origin = ? AND stream = ?"
+
+_EVENTS: Final = {
+    "learning.put": "put",
+    "learning.removed": "removed",
+    "learning.hit": "hit",
+    "learning.contradicted": "contradicted",
+}
+_PASSED: Final = frozenset({"iteration", "learning.settled", "learning.reopened"})
+_INTEGERS: Final = frozenset({"position"})
+_OF_PUTS: Final = (
+    *("feature", "task_id", "text", "reason", "source", "kind", "state", "reviewed", "timestamp"),
+    *("first_hits", "successor", "project_id", "body"),
+)
+_MOST: Final = 2**53
+
+Row = dict[str, Any]
+
+
+class _Said(msgspec.Struct):
+    id: str
+    session_id: str = ""
+    iteration: int | None = None
+    why: str = ""
+
+
+class LearningProjector:
+    """Holds back what was said of learnings in one stream of the journal `origin`."""
+
+    def __init__(self, connection: DuckDBPyConnection, origin: str, stream: str) -> None:
+        self._connection = connection
+        self._place = {"origin": origin, "stream": stream}
+        found = connection.execute(SELECT_CLOCK, [origin, stream]).fetchall()
+        self._clock: str = found[0][0] or ""
+        self._rows: list[Row] = []
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds this projector takes."""
+        return frozenset(_EVENTS) | _PASSED
+
+    @property
+    def held(self) -> int:
+        """How many rows are held back."""
+        return len(self._rows)
+
+    def take(self, offset: int, entry: Entry) -> None:
+        """Take an entry. Raises ValueError for a body of another form."""
+        if entry.kind in _PASSED:
+            return
+        event = _EVENTS[entry.kind]
+        row = _put(entry) if event == "put" else _said(entry)
+        self._clock = max(self._clock, entry.id)
+        told = {"entry_id": entry.id, "moment": self._clock, "event": event, "at": entry.at, "by": entry.by}
+        self._rows.append({**self._place, "position": offset, **told, **_marks(entry), **row})
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        if self._rows:
+            columns = {
+                name: ("int64" if name in _INTEGERS else "str", [row[name] for row in self._rows])
+                for name in self._rows[0]
+            }
+            insert(self._connection, INSERT_EVENTS, columns)
+            self._rows.clear()
+
+    def finish(self) -> None:
+        """Write what is held back."""
+        self.flush()
+
+
+def _put(entry: Entry) -> Row:
+    learning = msgspec.convert(dict(entry.body), FeatureLearning)
+    return {
+        "learning_id": learning.id,
+        "why": str(_curation(entry).get("reason") or ""),
+        "session_id": learning.session_id,
+        "iteration": _whole(learning.iteration),
+        "feature": learning.feature,
+        "task_id": learning.task_id,
+        "text": learning.text,
+        "reason": learning.reason,
+        "source": learning.source.value,
+        "kind": learning.kind.value,
+        "state": learning.state.value,
+        "reviewed": "true" if learning.reviewed else "false",
+        "timestamp": learning.timestamp,
+        "first_hits": _whole(learning.hit_count),
+        "successor": learning.successor,
+        "project_id": learning.project_id,
+        "body": json_text(learning),
+    }
+
+
+def _said(entry: Entry) -> Row:
+    said = msgspec.convert(dict(entry.body), _Said)
+    why = said.why or str(_curation(entry).get("reason") or "")
+    return {
+        "learning_id": said.id,
+        "why": why,
+        "session_id": said.session_id,
+        "iteration": _whole(said.iteration),
+        **dict.fromkeys(_OF_PUTS),
+    }
+
+
+def _whole(number: int | None) -> str | None:
+    """Return a number as text, None where it is none that tables hold."""
+    if number is not None and abs(number) > _MOST:
+        raise ValueError("a number is out of range")
+    return None if number is None else str(number)
+
+
+def _marks(entry: Entry) -> dict[str, str]:
+    told = _curation(entry)
+    return {"step": str(told.get("step") or entry.id), "title": str(told.get("title") or "")}
+
+
+def _curation(entry: Entry) -> Mapping[str, Any]:
+    told = entry.body.get("curation")
+    return told if isinstance(told, Mapping) else {}
