@@ -123,7 +123,7 @@ def test_texts_of_nothing_but_marks_do_not_repeat_each_other() -> None:
 
 
 WORDS = st.sampled_from(
-    "not no never do use the tests tabs and or before after without `x` 3 80 only but is a man nobody , .".split()
+    "not no never do use the tests tabs and or before after without `x` 3 80 only but is a man nobody".split()
 )
 SENTENCES = st.lists(WORDS, max_size=14).map(" ".join)
 

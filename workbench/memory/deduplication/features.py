@@ -288,7 +288,8 @@ def _exchanged(left: list[Word], right: list[Word]) -> bool:
 def turned_around(found: Overlay, left: Scoped, right: Scoped) -> bool:
     """Whether two words change sides around one between them: "dog bites man", "man bites dog".
 
-    Only in short texts. The function words are then the same; a passive or another order of clauses brings others.
+    Only in short texts. The function words are then the same; a passive or another order of clauses brings
+    others.
     """
     a = found.alignment
     if max(found.left_mass, found.right_mass) > SHORT or left.small != right.small:
