@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 IN: Final = "in"
 OUT: Final = "out"
 FILES: Final = "files"
+LEARNINGS: Final = "learnings"
 RULES: Final = "rules"
 FIELDS: Final = (
     Field("name", Kind.TEXT),
@@ -71,7 +72,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A plan to be shown: its candidates, the text of the pack, and what the lines around them say."""
+    """A plan to be shown: its candidates, the text of the pack, and what the lines around them say.
+
+    `learnings` {id: text} are those in the pack, noted as given once the pack is handed over.
+    """
 
     response: Mapping[str, Any]
     candidates: tuple[Candidate, ...]
@@ -82,6 +86,7 @@ class Shown:
     ranked: Mapping[str, RankedFile]
     matches: Mapping[str, RuleMatch]
     chances: Mapping[str, float]
+    learnings: Mapping[str, str]
     model: str = ""
     gone: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()

@@ -70,10 +70,11 @@ def make_plan(engine: Engine, asked: Asked, job: Job) -> Shown:
         try:
             made = _planned(asked, style, job, planning)
         except UsageError:
+            from workbench.plan.pipeline import wishable_ids
             from workbench.plan.wishes import unknown_names
 
             names = (*asked.pinned, *asked.excluded)
-            ids = {rule.id for rule in opened.workspace.rulebook.rules}
+            ids = wishable_ids(opened.workspace)
             gone = unknown_names(names, opened.workspace.index.positions.keys(), ids)
             if not gone:
                 raise
@@ -168,13 +169,13 @@ def filtered(candidates: Sequence[Candidate], wanted: Filter, job: Job) -> list[
 
 
 def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
-    from workbench.entry.planning import plan_for
+    from workbench.entry.planning import preview_for
 
     settings = planning.opened.config.plan
     request = replace(
         asked.request(str(planning.opened.root), settings.budget, settings.strict), ml_mode=settings.ml_mode
     )
-    return plan_for(
+    return preview_for(
         planning.opened,
         planning.told,
         request,

@@ -9,7 +9,7 @@ import pytest
 from workbench.config import load
 from workbench.entry.bootstrap import Opened, open_project
 from workbench.entry.measuring import Measured
-from workbench.entry.planning import plan_for
+from workbench.entry.planning import plan_for, preview_for
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.framing import FRAME, is_echo
 from workbench.memory.learnings.injected import read_injections
@@ -119,3 +119,29 @@ def test_a_plan_is_remembered_as_told(opened: Opened, store: LearningStore) -> N
     planned(opened)
     assert is_echo(REFRESH, read_injections(store.journal).prints)
     assert size == store.journal.size("injected") > 0
+
+
+def test_learnings_are_pinned_and_excluded_by_id(opened: Opened, store: LearningStore) -> None:
+    """A pinned learning is in though it is about something else, an excluded one is out; each says so."""
+    desk = LearningDesk(store, "cli")
+    about = desk.add(REFRESH, feature="auth", reason="seen")
+    other = desk.add(CACHE, feature="images", reason="seen")
+    made = planned(opened, pinned=(other.id,), excluded=(about.id[:12],))
+    assert CACHE in made.pack.text
+    assert REFRESH not in made.pack.text
+    dropped: Any = made.response["dropped_candidates"]
+    assert [one for one in dropped if one["file"] == about.id] == [
+        {"file": about.id, "reason": "excluded by you"}
+    ]
+    assert any("pinned by you" in passage.why for passage in made.pack.passages if passage.id == other.id)
+
+
+def test_a_preview_gives_nobody_anything(opened: Opened, store: LearningStore) -> None:
+    """What was only looked at is not noted as given."""
+    LearningDesk(store, "cli").add(REFRESH, feature="auth", reason="seen", iteration=7)
+    before = store.journal.revision("injected")
+    request = PlanRequest(project_root=str(opened.root), task=TASK, token_budget=1500)
+    made = preview_for(opened, Measured(), request, style="markdown")
+    assert made.learnings
+    assert not read_injections(store.journal).prints
+    assert store.journal.revision("injected") == before

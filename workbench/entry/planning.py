@@ -5,17 +5,18 @@ The command line and the screens call this, so that neither has a plan of its ow
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.measuring import Measured
 from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
-from workbench.plan.workspace import Progress
+from workbench.plan.workspace import Progress, Workspace
 from workbench.records.plan import PlanRequest
 
 
-def plan_for(
+def preview_for(
     opened: Opened,
     told: Measured,
     request: PlanRequest,
@@ -24,7 +25,7 @@ def plan_for(
     baseline: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
-    """Make a plan and tell its measurement about it. Raises as `plan` does."""
+    """Make a plan that nobody is handed yet, and tell its measurement about it. Raises as `plan` does."""
     planner = opened.planner
     made = make_plan(opened.workspace, planner, request, style=style, baseline=baseline, progress=progress)
     response: Any = made.response
@@ -37,15 +38,29 @@ def plan_for(
     told.tokens = made.pack.report.estimated_used
     told.candidates = len(made.ranked)
     told.degraded = tuple(response["degraded"])
-    if made.learnings:
-        _remember_given(opened, made, request)
     return made
 
 
-def _remember_given(opened: Opened, made: Plan, request: PlanRequest) -> None:
+def plan_for(
+    opened: Opened,
+    told: Measured,
+    request: PlanRequest,
+    *,
+    style: str,
+    baseline: bool = False,
+    progress: Progress | None = None,
+) -> Plan:
+    """Make a plan that is handed over, and tell its measurement about it. Raises as `plan` does."""
+    made = preview_for(opened, told, request, style=style, baseline=baseline, progress=progress)
+    remember_given(opened.workspace, made.learnings, request.session_id or "")
+    return made
+
+
+def remember_given(workspace: Workspace, learnings: Mapping[str, str], session: str = "") -> None:
     """Note which learnings went into a prompt, so that they are not learned again when they come back."""
+    if not learnings:
+        return
     from workbench.memory.learnings.injected import note_injected
     from workbench.memory.learnings.learningstore import store_of
 
-    store = store_of(opened.workspace.rule_store())
-    note_injected(store, made.learnings, surface="plan", session=request.session_id or "")
+    note_injected(store_of(workspace.rule_store()), learnings, surface="plan", session=session)

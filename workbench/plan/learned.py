@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.plan.render import LEARNINGS, Passage
+from workbench.plan.wishes import PINNED
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
@@ -65,12 +66,18 @@ def learned_passages(
     for one in kept.known.live:
         if one.task_id is not None and one.task_id in tasks:
             relevance[one.id] = max(relevance.get(one.id, 0.0), _OWN_TASK)
+    wishes = ranking.wishes
+    relevance |= {one.id: 1.0 for one in kept.known.live if one.id in wishes.pinned}
     found = candidates(
         kept.known, workspace.adapters.now(), feature=request.feature, tasks=tasks, relevance=relevance
     )
-    passages, dropped = _admitted(found.candidates, planner, int(request.token_budget * SHARE), whys)
+    claims = [one for one in found.candidates if one.learning.id not in wishes.excluded]
+    claims.sort(key=lambda one: one.learning.id not in wishes.pinned)
+    share = int(request.token_budget * SHARE)
+    passages, dropped = _admitted(claims, planner, share, whys, pinned=wishes.pinned)
+    left_out = tuple(one for one in found.left_out if one[0] not in wishes.excluded)
     texts = {one.learning.id: one.learning.text for one in found.candidates}
-    return Learned(tuple(passages), (*dropped, *found.left_out), texts, planner.learned.note)
+    return Learned(tuple(passages), (*dropped, *left_out), texts, planner.learned.note)
 
 
 def _relevance(
@@ -121,7 +128,12 @@ def _tasks(request: PlanRequest, references: Sequence[str]) -> tuple[str, ...]:
 
 
 def _admitted(
-    claims: Sequence[Candidate], planner: Planner, tokens: int, whys: Mapping[str, str]
+    claims: Sequence[Candidate],
+    planner: Planner,
+    tokens: int,
+    whys: Mapping[str, str],
+    *,
+    pinned: Sequence[str] = (),
 ) -> tuple[list[Passage], list[tuple[str, str]]]:
     from workbench.memory.learnings.prompting import source_of, told
 
@@ -132,10 +144,11 @@ def _admitted(
         one = claim.learning
         text, origin = told(one), source_of(one, None)
         cost = planner.counter.count(f"- ({origin}) {text}\n")
-        if not one.reviewed and unreviewed >= UNREVIEWED:
+        wanted = one.id in pinned
+        if not wanted and not one.reviewed and unreviewed >= UNREVIEWED:
             dropped.append((one.id, f"more than {UNREVIEWED} learnings that nobody reviewed"))
             continue
-        if cost > left:
+        if not wanted and cost > left:
             dropped.append((one.id, f"its {cost} tokens exceed the {tokens} of the learnings"))
             continue
         left -= cost
@@ -147,7 +160,9 @@ def _admitted(
                 section=LEARNINGS,
                 text=text,
                 origin=origin,
-                why="; ".join(filter(None, (claim.why, whys.get(one.id, "about the same task")))),
+                why="; ".join(
+                    filter(None, (claim.why, PINNED if wanted else whys.get(one.id, "about the same task")))
+                ),
                 score=claim.score,
                 utility=worth / (1.0 + 0.1 * place),
             )

@@ -125,7 +125,10 @@ def rank(
     """
     synced = workspace.sync(strict=strict, progress=progress)
     wishes = resolve_wishes(
-        pinned, excluded, workspace.index.positions.keys(), {rule.id for rule in workspace.rulebook.rules}
+        pinned,
+        excluded,
+        workspace.index.positions.keys(),
+        wishable_ids(workspace) if pinned or excluded else (),
     )
     past = known_past(planner.embedder, workspace.task_heads)
     needed = past.vectors is not None or bool(workspace.rulebook.rules)
@@ -210,7 +213,7 @@ def plan(
         dropped=dropped,
         degraded=(*missing_parts(workspace, planner), *matched.degraded),
         notes=[
-            *_unfit(pack, unread, wishes),
+            *_unfit(pack, dropped, wishes),
             *_notes(workspace, planner, ranking),
             *(matched.notes if planner.recheck else ()),
         ],
@@ -417,10 +420,17 @@ def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str
     return notes
 
 
-def _unfit(pack: Pack, unread: Sequence[Skipped], wishes: Wishes) -> list[str]:
+def wishable_ids(workspace: Workspace) -> frozenset[str]:
+    """Return the ids of the passages that can be pinned and excluded: rules and learnings in force."""
+    kept = workspace.learnings()
+    learned = () if kept is None else kept.known.live
+    return frozenset((*(rule.id for rule in workspace.rulebook.rules), *(one.id for one in learned)))
+
+
+def _unfit(pack: Pack, dropped: Sequence[tuple[str, str]], wishes: Wishes) -> list[str]:
     """Say what was pinned and could not be packed."""
     out = [f"{visible_line(one.file)}: {one.reason}" for one in pack.dropped if one.pinned]
-    refused = [f"{visible_line(one.path)}: {one.reason}" for one in unread if one.path in wishes.pinned]
+    refused = [f"{visible_line(name)}: {reason}" for name, reason in dropped if name in wishes.pinned]
     return out + refused
 
 

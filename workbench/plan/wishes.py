@@ -1,6 +1,6 @@
 """What the caller decides before the engine does: things that must be in a plan, and things that must not.
 
-A wish names a file by its path or a rule (or another passage) by its id; the beginning of an id is enough.
+A wish names a file by its path, a rule or a learning by its id; the beginning of an id is enough.
 What is pinned is packed before anything else and counts as certainly needed, so that the packing decides how
 much of it to show and not whether; what is excluded is dropped and says so.
 """
@@ -86,9 +86,9 @@ def _named(name: str, paths: Collection[str], ids: Collection[str]) -> str:
         some = ", ".join(begun[:3])
         raise UsageError(f"{len(begun)} ids begin with {_shown(given)!r}", hint=f"Give more of it: {some}, …")
     raise UsageError(
-        f"there is no file and no rule {_shown(given)!r} to pin or exclude",
+        f"there is no file, rule or learning {_shown(given)!r} to pin or exclude",
         hint=_hint(path, paths, ids)
-        or "Give a path of the project as `workbench rank` lists it, or the id of a rule.",
+        or "Give a path of the project as `workbench rank` lists it, or the id of a rule or a learning.",
     )
 
 

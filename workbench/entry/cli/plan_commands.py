@@ -70,10 +70,10 @@ _STRICT = click.option(
 )
 @_STDIN
 @click.option(
-    "--pin", "pins", multiple=True, metavar="NAME", help="Pack this file or rule first. Repeatable."
+    "--pin", "pins", multiple=True, metavar="NAME", help="Pack this file, rule or learning first. Repeatable."
 )
 @click.option(
-    "--exclude", "excludes", multiple=True, metavar="NAME", help="Leave this file or rule out. Repeatable."
+    "--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable."
 )
 @click.option("--feature", metavar="NAME", help="Of what was learned, only what is of this feature.")
 @click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
@@ -98,8 +98,8 @@ def plan(
     thing is in and what was left out. On a terminal the reasons follow the context; in a pipe only the
     context goes to stdout and the reasons go to stderr, unless --quiet. --why puts them on stdout always.
 
-    --pin and --exclude name files by their paths and rules by their ids. What is pinned is packed before
-    anything else, within the budget, as much of it as the budget is worth.
+    --pin and --exclude name files by their paths, rules and learnings by their ids. What is pinned is
+    packed before anything else, within the budget, as much of it as the budget is worth.
 
     What iterations learned stands under a heading of its own, if it is about the task: observations, not
     instructions, reviewed ones first.
