@@ -143,7 +143,8 @@ class _Around:
         # Without a carrier there is no splice: a list of requests is what somebody asks for, rules are rules.
         requests = totals[4] - (instructs or asks)
         self.ruled = others >= 3 and requests >= MOSTLY * others
-        bare = requests == others and all(one.is_code <= (at == index + 1) for at, one in enumerate(found))
+        below = index + 1 < len(found) and found[index + 1].is_code
+        bare = requests == others and self.size - others == below
         self.alone = float(self.ruled or bare)
         self.instructs = (totals[1] - instructs) / others if others else 0.0
         self.orders = log1p(totals[1] - instructs)

@@ -81,8 +81,8 @@ STRONG: Final = {kind: re.compile(source, re.IGNORECASE | re.MULTILINE) for kind
 ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u2060\ufeff]")
 TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
 HIDDEN: Final = re.compile(
-    r"<!--(.{1,4000}?)-->|<[a-z]{1,10}\b[^>\n]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0|color:\s*(?:white|#fff))[^>\n]{0,200}>(.{1,4000}?)</"
-    r"|^\[(?://|comment)\]:\s*#\s*[(\"'](.{1,2000}?)[)\"']$",
+    r"<!--((?:(?!-->|<!--).){1,4000})-->|<[a-z]{1,10}\b[^>\n]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0|color:\s*(?:white|#fff))[^>\n]{0,200}>([^<]{1,4000})</"
+    r"|^\[(?://|comment)\]:\s*#\s*[(\"']([^\n]{1,2000})[)\"']$",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 
