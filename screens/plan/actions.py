@@ -249,6 +249,7 @@ class PlanActions(SectionScreen):
         """Put the pack on the clipboard."""
         if self.plan is not None:
             self.bench.copy(self.plan.text, "the pack")
+            self._handed_over(self.plan)
             self.bench.log_action(self.asked.arguments("--copy"))
 
     def action_export(self) -> None:
@@ -258,28 +259,28 @@ class PlanActions(SectionScreen):
 
         if self.plan is None:
             return
-        asked = self.asked
+        asked, plan = self.asked, self.plan
 
         def formed(form: str | None) -> None:
             if form is None:
                 return
             title, name = f"Export as {form}", f"context.{work.FORMATS[form]}"
             body = f"A path, from {self.engine.root} on unless it is absolute."
-            named = partial(self._export_to, asked, form)
+            named = partial(self._export_to, asked, plan, form)
             self.app.push_screen(Ask(title, body=body, value=name, validate=_wrong_path), named)
 
         details = {"json": "the full answer, with every reason", "xml": "for prompts with tags"}
         choices = [Choice(form, form, details.get(form, "")) for form in work.FORMATS]
         self.app.push_screen(Choose("Export the pack as", choices), formed)
 
-    def _export_to(self, asked: Asked, form: str, path: str | None) -> None:
+    def _export_to(self, asked: Asked, plan: Shown, form: str, path: str | None) -> None:
         if path is None:
             return
         target = self.engine.root / Path(path.strip()).expanduser()
         job = partial(work.exported, self.engine, asked, form, target, False)
-        self.ask("Exporting", job, partial(self._exported, asked, form, target), group="export")
+        self.ask("Exporting", job, partial(self._exported, asked, plan, form, target), group="export")
 
-    def _exported(self, asked: Asked, form: str, target: Path, written: int | None) -> None:
+    def _exported(self, asked: Asked, plan: Shown, form: str, target: Path, written: int | None) -> None:
         from screens.widgets.confirm import Confirm
 
         if written is None:
@@ -287,13 +288,15 @@ class PlanActions(SectionScreen):
             def answered(yes: bool | None) -> None:
                 if yes:
                     job = partial(work.exported, self.engine, asked, form, target, True)
-                    self.ask("Exporting", job, partial(self._exported, asked, form, target), group="export")
+                    then = partial(self._exported, asked, plan, form, target)
+                    self.ask("Exporting", job, then, group="export")
 
             self.app.push_screen(
                 Confirm("Replace the file?", f"{target} is there already.", yes="Replace", danger=True),
                 answered,
             )
             return
+        self._handed_over(plan)
         self.bench.tell(f"{written:,} characters of {form} written to {target}")
         line = shlex.join(("workbench", *asked.arguments("--format", form)))
         self.bench.log_of_actions.add(f"{line} > {shlex.quote(str(target))}", f"{written:,} characters")
@@ -304,8 +307,14 @@ class PlanActions(SectionScreen):
             job = partial(work.saved, self.engine, self.asked, self.plan)
             self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save")
 
+    def _handed_over(self, plan: Shown) -> None:
+        if plan.learnings:
+            job = partial(work.handed_over, self.engine, plan)
+            self.ask("Noting learnings", job, lambda _: None, group="given", quiet=True)
+
     def _saved(self, asked: Asked, plan: Shown, done: tuple[str, dict[str, object]]) -> None:
         session, note = done
+        self._handed_over(plan)
         start = ["episode", "start", "--budget", str(plan.limit)]
         if asked.query_type:
             start += ["--type", asked.query_type]

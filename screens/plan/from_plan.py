@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from screens.plan.candidates import FILES, OUT, RULES, Candidate, Shown
+from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, Candidate, Shown
 from screens.widgets.budget import Portion
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.pipeline import Plan
@@ -20,18 +20,22 @@ from workbench.text.tokens import TokenCounter
 def shown_plan(
     plan: Plan,
     rules: Iterable[Rule],
+    learned: Mapping[str, str],
     counter: TokenCounter,
     style: str,
     *,
     gone: tuple[str, ...] = (),
     heads: tuple[str, ...] = (),
 ) -> Shown:
-    """Return what the section shows of a plan; `gone` are wishes for things that are not there any more."""
+    """Return what the section shows of a plan; `gone` are wishes for things that are not there any more.
+
+    `learned` {id: text} are all learnings, of which some are left out.
+    """
     ranked = {found.path: found for found in plan.ranked}
     model = plan.ranking.model
     by_id = {rule.id: rule for rule in rules}
     inside = [*_passages(plan, counter, style), *_files(plan)]
-    outside = sorted(_dropped(plan, ranked, by_id), key=lambda one: not one.excluded)
+    outside = sorted(_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
     return Shown(
         response=plan.response,
         candidates=(*inside, *outside),
@@ -41,6 +45,7 @@ def shown_plan(
         portions=_portions(plan, counter, style),
         ranked=ranked,
         matches={match.rule.id: match for match in plan.matches},
+        learnings=plan.learnings,
         chances={path: relevance(model, found.score) for path, found in ranked.items()},
         model="baseline" if _is_baseline(plan) else model.model_id,
         gone=gone,
@@ -99,7 +104,9 @@ def _numbers(offer: ViewOffer) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _dropped(plan: Plan, ranked: Mapping[str, RankedFile], rules: Mapping[str, Rule]) -> Iterator[Candidate]:
+def _dropped(
+    plan: Plan, ranked: Mapping[str, RankedFile], rules: Mapping[str, Rule], learned: Mapping[str, str]
+) -> Iterator[Candidate]:
     """Yield what is out, each once. What packing dropped comes first and has ids, the rest has names."""
     response: Any = plan.response
     ids = [one.id for one in plan.pack.dropped]
@@ -120,8 +127,8 @@ def _dropped(plan: Plan, ranked: Mapping[str, RankedFile], rules: Mapping[str, R
         if rule is not None:
             where = f"{rule.provenance.file}:{rule.provenance.line}" if rule.provenance else rule.source
             yield Candidate(RULES, title=rule.rule, place=where, text=rule.rule, **told)
-        elif found is None and one["file"] != name:
-            yield Candidate("learnings", title=one["file"], **told)
+        elif name in learned:
+            yield Candidate(LEARNINGS, title=learned[name], text=learned[name], **told)
         else:
             folder, _, base = name.rpartition("/")
             yield Candidate(FILES, title=base, place=folder, score=found.score if found else None, **told)

@@ -80,9 +80,11 @@ def make_plan(engine: Engine, asked: Asked, job: Job) -> Shown:
                 raise
             made = _planned(asked.without(gone), style, job, planning)
         job.check()
+        kept = opened.workspace.learnings()
         return shown_plan(
             made,
             opened.workspace.rulebook.rules,
+            {} if kept is None else {one.id: one.text for one in kept.known.live},
             opened.planner.counter,
             style,
             gone=gone,
@@ -106,7 +108,8 @@ def exported(engine: Engine, asked: Asked, form: str, target: Path, overwrite: b
     from workbench.entry.cli.output import to_json
 
     with engine.planning("plan", job.progress) as planning:
-        made = _planned(asked, _style(form), job, planning)
+        style = _style(form, planning.opened.config.plan.format)
+        made = _planned(asked, style, job, planning)
     text = to_json(made.response) + "\n" if form == "json" else made.pack.text
     job.check()
     try:
@@ -144,6 +147,14 @@ def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> tuple[str, dic
     }
     desk.event(session, "decision", payload=note)
     return session, note
+
+
+def handed_over(engine: Engine, plan: Shown, job: Job) -> None:
+    """Note which learnings left with a pack, so that they are not learned again. Raises: StoreError."""
+    from workbench.entry.planning import remember_given
+
+    with engine.workspace(job.progress) as opened:
+        remember_given(opened.workspace, plan.learnings)
 
 
 def file_text(root: Path, path: str, job: Job) -> bytes | str:
@@ -185,5 +196,7 @@ def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
     )
 
 
-def _style(form: str) -> str:
-    return "text" if form == "json" else form
+def _style(form: str, configured: str = "text") -> str:
+    """Return how the text is written: json is the answer around a text of the configured form."""
+    style = configured if form == "json" else form
+    return "text" if style == "json" else style
