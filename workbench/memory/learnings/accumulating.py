@@ -25,6 +25,8 @@ from workbench.memory.learnings.lessons.told import correction_lessons, decision
 from workbench.memory.learnings.similar import check_deduplication, comparable
 from workbench.memory.learnings.steps import added, contradicted, hit
 from workbench.memory.learnings.texts import (
+    instructs,
+    plain_line,
     sanitize_learning_text,
     should_exclude_from_auto_accumulation,
     too_vague,
@@ -176,6 +178,8 @@ def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
     # What tools answered has words of its own only in the commands: nearly all of it must have been told.
     if echo_share(text, work.injections.prints) >= (TEMPLATE_ECHO if lesson.observed else ECHO):
         return "the workbench told it"
+    if instructs(lesson.text):
+        return "it would instruct whoever reads it"
     vague = "" if lesson.observed else too_vague(text)
     if vague:
         return vague
@@ -203,16 +207,16 @@ def _learning(work: _Work, lesson: Lesson, text: str) -> FeatureLearning:
         timestamp=work.record.timestamp,
         session_id=work.raw.session,
         files=lesson.files[:MAX_FILES],
-        evidence=sanitize_learning_text(lesson.evidence),
-        trigger=sanitize_learning_text(lesson.trigger),
-        remedy=sanitize_learning_text(lesson.remedy),
+        evidence=plain_line(lesson.evidence),
+        trigger=plain_line(lesson.trigger),
+        remedy=plain_line(lesson.remedy),
         project_id=work.store.project_id,
     )
 
 
 def _same_trigger(work: _Work, lesson: Lesson) -> FeatureLearning | None:
     """Return the learning of the same failure and the same way out."""
-    trigger, remedy = sanitize_learning_text(lesson.trigger), sanitize_learning_text(lesson.remedy)
+    trigger, remedy = plain_line(lesson.trigger), plain_line(lesson.remedy)
     if not trigger:
         return None
     found = [
@@ -268,7 +272,7 @@ def _against(work: _Work, learning: FeatureLearning, why: str) -> None:
             learning,
             session_id=work.raw.session,
             iteration=work.record.iteration_number,
-            why=sanitize_learning_text(why)[:200],
+            why=plain_line(why)[:200],
         )
         work.write(note)
         work.out.contradicted.append(learning.id)

@@ -104,9 +104,12 @@ def conflicts_of(ledger: Ledger) -> tuple[ConflictFound, ...]:
             identifier = conflict_id(one.id, other)
             if other in live and identifier not in judged:
                 judged[identifier] = (live[other], one, judge(live[other].text, one.text))
-    found = [
-        _found(identifier, *both) for identifier, both in judged.items() if identifier not in ledger.settled
-    ]
+    first = {identifier: place for place, identifier in enumerate(ledger.put)}
+    found = []
+    for identifier, (one, other, judgement) in judged.items():
+        if identifier not in ledger.settled:
+            left, right = sorted((one, other), key=lambda side: first[side.id])
+            found.append(_found(identifier, left, right, judgement))
     found.sort(key=lambda one: (one.verdict is not Verdict.CONFLICT, -one.score, one.id))
     return tuple(found)
 
@@ -147,9 +150,8 @@ def _open(ledger: Ledger, one: str, other: str) -> bool:
 
 
 def _found(
-    identifier: str, first: FeatureLearning, second: FeatureLearning, judgement: Judgement
+    identifier: str, left: FeatureLearning, right: FeatureLearning, judgement: Judgement
 ) -> ConflictFound:
-    left, right = sorted((first, second), key=lambda one: (one.timestamp, one.id))
     verdict = judgement.verdict if judgement.verdict is not Verdict.UNIQUE else Verdict.CONFLICT
     action, why = _suggested(left, right, verdict)
     return ConflictFound(identifier, verdict, left, right, judgement.score, judgement.evidence, action, why)

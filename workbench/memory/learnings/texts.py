@@ -11,6 +11,8 @@ from typing import Final
 
 from workbench.memory.learnings.framing import unframed
 from workbench.records.learnings import MAX_TEXT, bounded
+from workbench.text.injection import framing
+from workbench.text.injection.detect import scan
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible
 
@@ -33,7 +35,17 @@ def sanitize_learning_text(text: str) -> str:
 
     What would instruct its reader is framed and not dropped (F20); what the workbench itself injected goes.
     """
+    return framing.sanitize_learning_text(unframed(text))
+
+
+def plain_line(text: str) -> str:
+    """Return what was seen, as a command or a message, in the same way but without a frame."""
     return bounded(" ".join(visible(redact(unframed(text)).text).split()), MAX_TEXT)
+
+
+def instructs(text: str) -> bool:
+    """Whether a text would instruct whoever reads it."""
+    return scan(text).flagged
 
 
 def should_exclude_from_auto_accumulation(path: str) -> bool:
