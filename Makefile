@@ -26,7 +26,7 @@ $(call show,workbench $(1))
 @cd $(SAMPLE)/roastery && "$(CURDIR)/$(WORKBENCH)" $(1)
 endef
 
-.PHONY: help run test check format bench docs lock clean
+.PHONY: help run test check format bench docs pictures lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -87,6 +87,9 @@ bench: $(VENV)/.dev ## measure ranking, packing and speed
 
 docs: $(VENV)/.dev ## write the generated pages in docs/
 	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md
+
+pictures: $(VENV)/.dev ## draw the pictures of the README and the tour
+	@$(PYTHON_) -m bench.pictures docs/pictures
 
 COMPILE = $(UV) pip compile --quiet pyproject.toml --group models --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links

@@ -1,0 +1,100 @@
+"""The pictures of the README and of the tour: `python -m bench.pictures docs/pictures` (also `make pictures`).
+
+Builds the sample project, opens the real app on it without a terminal, goes to each screen as a user would,
+and writes what is shown as SVG. Nothing is staged but the project; a picture is what the keys lead to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from textual.pilot import Pilot
+
+from sample_data.build import build
+from screens.app import WorkbenchApp
+
+SIZE: Final = (120, 34)
+TASK: Final = "a customer cancelled an order that was paid with a gift card and the balance is not back"
+SHOTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    ("plan", "plan", ()),
+    ("rules", "rules", ()),
+    ("conflicts", "conflicts", ()),
+    ("learnings", "learnings", ()),
+    ("sessions", "sessions", ()),
+    ("replay", "replay", ()),
+    ("metrics", "metrics", ()),
+    ("log", "log", ()),
+    ("help", "rules", ("question_mark",)),
+)
+"""(name of the picture, section, keys pressed there)."""
+
+_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+
+
+def prepare(place: Path) -> Path:
+    """Build the sample project with a past of commits and sessions, plans and a replay; return its root."""
+    root, sessions = build(place)
+    for arguments in (
+        ("import", "sessions", str(sessions)),
+        ("index",),
+        ("rules", "list"),
+        ("plan", TASK, "--budget", "1500"),
+        ("plan", "prices in the invoice are off by a cent"),
+        ("memory", "ingest", *sorted(map(str, sessions.rglob("*.jsonl")))),
+        ("replay", "--tasks", "30"),
+    ):
+        subprocess.run(
+            [sys.executable, "-P", "-m", "workbench", *arguments], cwd=root, check=False, capture_output=True
+        )
+    return root
+
+
+async def settle(app: WorkbenchApp, pilot: Pilot[Any]) -> None:
+    """Wait until nothing runs in the background of the app."""
+    await pilot.pause()
+    while app.jobs.busy:
+        await app.jobs.idle()
+        await pilot.pause()
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def shoot(root: Path, section: str, keys: Sequence[str]) -> str:
+    """Return what a section shows after some keys, as SVG."""
+    app = WorkbenchApp(root, watch=False, section=section)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(app, pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settle(app, pilot)
+        picture = app.export_screenshot(title=f"workbench · {section}")
+    return _FONT.sub("", picture)  # fonts from elsewhere: a reader's own will do
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pictures into a directory."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--only", nargs="*", default=[], help="names of pictures to make")
+    given = parser.parse_args(arguments)
+    given.directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        root = prepare(Path(place))
+        for name, section, keys in SHOTS:
+            if given.only and name not in given.only:
+                continue
+            (given.directory / f"{name}.svg").write_text(asyncio.run(shoot(root, section, keys)), "utf-8")
+            print(f"{name}.svg", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
