@@ -105,10 +105,10 @@ def conflicts_of(ledger: Ledger) -> tuple[ConflictFound, ...]:
             if other in live and identifier not in judged:
                 judged[identifier] = (live[other], one, judge(live[other].text, one.text))
     first = {identifier: place for place, identifier in enumerate(ledger.put)}
-    found = []
-    for identifier, (one, other, judgement) in judged.items():
+    found: list[ConflictFound] = []
+    for identifier, (mine, theirs, judgement) in judged.items():
         if identifier not in ledger.settled:
-            left, right = sorted((one, other), key=lambda side: first[side.id])
+            left, right = (mine, theirs) if first[mine.id] < first[theirs.id] else (theirs, mine)
             found.append(_found(identifier, left, right, judgement))
     found.sort(key=lambda one: (one.verdict is not Verdict.CONFLICT, -one.score, one.id))
     return tuple(found)
