@@ -15,14 +15,24 @@ from workbench.rules.curation.rulestore import RuleStore
 
 
 def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequence[FeatureLearning]]:
-    """Return what learns from an iteration of a project and gives the learnings it added."""
+    """Return what learns from an iteration of a project and gives the learnings it added.
+
+    Rules and earlier iterations are read once: a file may hold thousands.
+    """
     store = learning_store(place)
+    rules: list[str] = []
+    past: dict[str, dict[int, IterationRecord]] = {}
 
     def learn(record: IterationRecord, found: Digested) -> Sequence[FeatureLearning]:
-        ledger = read_ledger(((store.journal, False), (store.home_journal, True)))
-        rules = [rule.rule for rule in ledger.live.values()]
-        entries = place.feature(record.feature).entries
-        before = [one.record for one in entries if one.record.iteration_number < record.iteration_number]
+        if not past:
+            ledger = read_ledger(((store.journal, False), (store.home_journal, True)))
+            rules.extend(rule.rule for rule in ledger.live.values())
+        if record.feature not in past:
+            entries = place.feature(record.feature).entries
+            past[record.feature] = {one.record.iteration_number: one.record for one in entries}
+        known = past[record.feature]
+        known[record.iteration_number] = record
+        before = [known[number] for number in sorted(known) if number < record.iteration_number]
         done = accumulate(record, found.extraction, found.raw, store, before=before, rules=rules)
         return (*done.added, *done.conflicts)
 

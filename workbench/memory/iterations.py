@@ -139,4 +139,6 @@ def _digest(record: IterationRecord) -> str:
 
 
 def _title(prompt: str) -> str:
-    return next((line.strip() for line in prompt.splitlines() if line.strip()), "")
+    """Return the first line of a prompt that says something: "Implement the following plan:" does not."""
+    lines = [line.strip().lstrip("#").strip() for line in prompt.splitlines() if line.strip()]
+    return next((line for line in lines if line and not line.endswith(":")), lines[0] if lines else "")

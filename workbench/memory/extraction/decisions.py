@@ -55,6 +55,15 @@ _BECAUSE = re.compile(
     r".{2,240}?\b(?:because|since|so that|to avoid|as it)\b",
     re.IGNORECASE,
 )
+# Each pattern with words of which one is in whatever it finds: most sentences hold none.
+_PATTERNS = (
+    (("because", "since", "so that", "to avoid", "as it"), _BECAUSE),
+    (("instead", "rather", "in favo"), _INSTEAD),
+    (
+        ("decid", "decision", "chose", "choos", "opt", "settled", "picked", "with", "switch", "keep using"),
+        _CHOSEN,
+    ),
+)
 _REASON = re.compile(
     r"[,;:(–—-]*\s*\b(because(?: of)?|since(?! v?\d)|so that|due to|in order to|to avoid|"
     r"as (?:it|this|that|they|the)\b(?= \w+)|which (?:avoids|keeps|makes|means|lets|allows|is))\s+",
@@ -91,7 +100,10 @@ def sentences(text: str) -> Iterator[str]:
     for line in _SENTENCE.findall(text):
         if line.lstrip().startswith("|") or len(line) > 20_000:
             continue
-        line = _MARKS.sub("", _BULLET.sub("", line)).strip()
+        line = _BULLET.sub("", line)
+        if "*" in line or "__" in line:
+            line = _MARKS.sub("", line)
+        line = line.strip()
         for sentence in _SPLIT.split(line):
             if _SHORTEST <= len(sentence) <= MAX_SENTENCE:
                 yield sentence.strip()
@@ -99,9 +111,11 @@ def sentences(text: str) -> Iterator[str]:
 
 def is_decision(sentence: str) -> bool:
     """Whether a sentence says that one of several ways was chosen."""
-    if _NOT.search(sentence):
-        return False
-    return any(pattern.search(sentence) for pattern in (_CHOSEN, _INSTEAD, _BECAUSE))
+    folded = sentence.casefold()
+    for signs, pattern in _PATTERNS:
+        if any(sign in folded for sign in signs) and pattern.search(sentence):
+            return not _NOT.search(sentence)
+    return False
 
 
 def with_reason(sentence: str) -> DecisionEntry:

@@ -25,6 +25,12 @@ MAX_SEEN: Final = 400
 
 PARSERS = tuple(chain(python.PARSERS, javascript.PARSERS, compiled.PARSERS, elixir.PARSERS, located.PARSERS))
 
+# One of these is in whatever a parser finds; most outputs hold none, and are not looked at any further.
+_SIGNS = (
+    "rror", "ERR", "FAIL", "fail", "panic", "Exception", "Throwable", "--> ", ".go:", ".py:", ".pyi:",
+    ".ipynb:", "not ok ", "undefined ", "━━", "✘", "e: ", " > ", "● ", "** (", ") test ", "Failed", "Failure",
+)  # fmt: skip
+
 _READERS = frozenset(
     "cat head tail less more bat batcat nl sed awk gawk grep egrep fgrep rg ag ack find fd ls tree wc jq yq "
     "echo printf diff cut sort uniq column stat file cd pwd true export which type strings xxd od hexdump "
@@ -51,6 +57,8 @@ _REMOTE_READERS = frozenset("view list diff api logs log search describe get".sp
 
 def find_errors(text: str) -> list[Found]:
     """Return the errors that a text holds in a format some tool prints, in its order, none inside another."""
+    if not any(sign in text for sign in _SIGNS):
+        return []
     text = plain(text)
     taken: list[Found] = []
     for parser in PARSERS:
