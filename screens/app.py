@@ -277,11 +277,12 @@ class WorkbenchApp(App[int]):
         here = self.section
         if here is None or self.screen is not here:
             return
-        undo, redo, group = here.undo_with()
+        undo, redo, _ = here.undo_with()
         work: Callable[[Job], str] = undo if verb == "undo" else redo
 
         def then(title: str) -> None:
             self.tell(f"{done}: {title}")
+            group = here.undo_with()[2]  # where several desks are undone, the section knows by now which
             self.log_action((group, verb), title)
             here.mark_stale()
 

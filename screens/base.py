@@ -102,10 +102,13 @@ class SectionScreen(Screen[None]):
         group: str = "",
         failed: Callable[[Failure], None] | None = None,
         quiet: bool = False,
+        stopped: Callable[[], None] | None = None,
     ) -> Job:
         """Run `work` in the background, hand its result to `then`: see `Jobs.start`."""
         scope = f"{self.section}/{group or name}"
-        return self.bench.jobs.start(self, name, work, then, group=scope, failed=failed, quiet=quiet)
+        return self.bench.jobs.start(
+            self, name, work, then, group=scope, failed=failed, quiet=quiet, stopped=stopped
+        )
 
     def say(self, text: str) -> None:
         """Show a sentence in the status line."""

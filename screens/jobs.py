@@ -49,6 +49,7 @@ class Job:
     owner: Widget
     app: App[Any]
     quiet: bool = False
+    stopped: Callable[[], None] | None = None
     stage: str = ""
     done: int = 0
     total: int = 0
@@ -131,14 +132,16 @@ class Jobs:
         group: str = "",
         failed: Callable[[Failure], None] | None = None,
         quiet: bool = False,
+        stopped: Callable[[], None] | None = None,
     ) -> Job:
         """Run `work` in a thread and hand what it returns to `then` on the event loop.
 
         A job takes the place of one of the same group (by default its name): that one is cancelled and its
-        result dropped. Without `failed` a failure is shown as the app shows them. A `quiet` job is not named
-        in the status line. Nothing is handed over once the owner is gone.
+        result dropped; `stopped` is called once a cancelled job is over. Without `failed` a failure is shown
+        as the app shows them. A `quiet` job is not named in the status line. Nothing is handed over once the
+        owner is gone.
         """
-        job = Job(name, group or name, owner, self._app, quiet)
+        job = Job(name, group or name, owner, self._app, quiet, stopped)
         for other in self._running:
             if other.group == job.group:
                 other.cancel()
@@ -190,8 +193,11 @@ class Jobs:
         job = message.job
         job.over = True
         self._running.remove(job)
-        if not job.cancelled and job.owner.is_attached:
-            message.finish()
+        if job.owner.is_attached:
+            if not job.cancelled:
+                message.finish()
+            elif job.stopped is not None:
+                job.stopped()
         self._settle()
 
     async def idle(self) -> None:

@@ -92,7 +92,7 @@ class ReadingPane(VerticalScroll):
 
 
 class WordDiff(Widget):
-    """Two texts with their titles, side by side or, where it is narrow, one below the other."""
+    """Two texts with their titles, side by side from `beside` cells on, else one below the other."""
 
     DEFAULT_CSS = """
     WordDiff {
@@ -117,12 +117,14 @@ class WordDiff(Widget):
         *,
         left_title: str = "left",
         right_title: str = "right",
+        beside: int = _SIDE_BY_SIDE,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._texts = left, right
         self._titles = left_title, right_title
+        self._beside = beside
 
     def compose(self) -> ComposeResult:
         """Lay out the two sides."""
@@ -136,7 +138,7 @@ class WordDiff(Widget):
 
     def on_resize(self, event: Resize) -> None:
         """Put the sides below each other where they would be too narrow."""
-        self.set_class(event.size.width < _SIDE_BY_SIDE, "-stacked")
+        self.set_class(event.size.width < self._beside, "-stacked")
 
     def show(self, left: str, right: str, *, left_title: str = "left", right_title: str = "right") -> None:
         """Show another pair, from its beginning."""

@@ -57,7 +57,7 @@ async def test_a_newer_job_of_a_group_takes_the_place_of_an_older_one(tmp_path: 
 
 
 async def test_a_cancelled_job_stops_at_its_next_word_and_tells_nothing(tmp_path: Path) -> None:
-    """Cancelling ends a job where it tells its progress; nothing is handed over."""
+    """Cancelling ends a job where it tells its progress; nothing is handed over, its owner is told."""
     app = make(tmp_path)
     async with app.run_test() as pilot:
         await settle(pilot)
@@ -72,12 +72,13 @@ async def test_a_cancelled_job_stops_at_its_next_word_and_tells_nothing(tmp_path
             finally:
                 ended.set()
 
-        app.section.ask("Count", endless, arrived.append)
+        stopped: list[bool] = []
+        app.section.ask("Count", endless, arrived.append, stopped=lambda: stopped.append(True))
         assert begun.wait(10)
         await pilot.press("ctrl+x")
         await settle(pilot)
         assert ended.wait(10)
-        assert arrived == []
+        assert (arrived, stopped) == ([], [True])
 
 
 @pytest.mark.parametrize("error", [UsageError("no [/] such", hint="try x[0]"), ZeroDivisionError("x[0] [/]")])
