@@ -114,6 +114,34 @@ for batch in spread(slow, range(100), workers=2, batch=1, failed=abs):
 """
 
 
+_CAPTURED = """
+import sys, threading
+from workbench.project.workers import spread
+class Captured:
+    def fileno(self):
+        return -1
+    def write(self, text):
+        return len(text)
+    def flush(self):
+        pass
+captured = sys.stderr = Captured()
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+if __name__ == "__main__":
+    print(list(spread(abs, [-1, -2], workers=2, batch=1, failed=abs)), sys.stderr is captured)
+"""
+
+
+def test_a_caller_that_captures_its_stderr_is_served(tmp_path: Path) -> None:
+    """An app that draws the screen has a stderr without a descriptor; its workers start all the same."""
+    program = tmp_path / "program.py"
+    program.write_text(_CAPTURED, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout == "[[1], [2]] True\n"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("ending", ["SIGINT", "SIGKILL", "SIGTERM"])
 def test_workers_end_with_their_caller(ending: str, tmp_path: Path) -> None:

@@ -176,12 +176,30 @@ def _start(function: Callable[[Any], Any], others: Sequence[_Worker]) -> _Worker
     ours, theirs = context.Pipe()
     closing = [worker.pipe for worker in others] + [ours] if forking else []
     process = context.Process(target=_serve, args=(function, theirs, closing), daemon=True)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _usable_stderr():
         # Newer Pythons warn of forks beside the idle threads of numerical libraries, which workers never use.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     theirs.close()
     return _Worker(process, ours)
+
+
+@contextmanager
+def _usable_stderr() -> Iterator[None]:
+    """Hand the processes a stderr that is a file: what draws a whole screen puts something else in its place."""
+    held = sys.stderr
+    try:
+        usable = held is None or held.fileno() >= 0
+    except (AttributeError, OSError, ValueError):
+        usable = True  # without any number the processes go without, which they can
+    if usable:
+        yield
+        return
+    sys.stderr = sys.__stderr__
+    try:
+        yield
+    finally:
+        sys.stderr = held
 
 
 def _serve(function: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Connection]) -> None:
