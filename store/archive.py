@@ -1,4 +1,4 @@
-"""Copies of files that others delete: compressed, named by their content, up to a size in all.
+"""Copies of files that others delete: without secrets, compressed, named by content, up to a size in all.
 
 Each copy is written whole before its name appears, readable by its owner alone. When there is no room the
 oldest copies go. What a copy is a copy of stands in an index beside them.
@@ -19,12 +19,14 @@ import msgspec
 
 from store.files import PRIVATE_FILE, private_dir, sync_data, translated, write_atomic
 from workbench.records.ids import new_id
+from workbench.text.redact import redact_bytes
 
 DIRECTORY: Final = "archive"
 _INDEX: Final = "index.json"
 _SUFFIX: Final = ".jsonl.gz"
 _LEVEL: Final = 4
 _BLOCK: Final = 1 << 20
+_LONGEST: Final = 64 << 20  # bytes of a line
 
 
 class Copy(msgspec.Struct, frozen=True):
@@ -106,7 +108,7 @@ class Archive:
                 )
                 with os.fdopen(descriptor, "wb") as file:
                     with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed:
-                        for block in _blocks(source):
+                        for block in _safe(_blocks(source)):
                             digest.update(block)
                             packed.write(block)
                     file.flush()
@@ -147,3 +149,16 @@ def _blocks(source: Source) -> Iterator[bytes]:
         while left > 0 and (block := file.read(min(_BLOCK, left))):
             left -= len(block)
             yield block
+
+
+def _safe(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the content without secrets, in pieces of whole lines unless a line is longer than any is."""
+    held = b""
+    for block in blocks:
+        held += block
+        end = held.rfind(b"\n") + 1 or (len(held) if len(held) > _LONGEST else 0)
+        if end:
+            yield redact_bytes(held[:end])[0]
+            held = held[end:]
+    if held:
+        yield redact_bytes(held)[0]

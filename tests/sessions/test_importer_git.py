@@ -59,3 +59,13 @@ def test_session_ids_name_their_commit() -> None:
     """The id of a commit's episode gives the commit back; other ids give none."""
     assert session_commit(commit_session("abc")) == "abc"
     assert session_commit("claude:abc") == ""
+
+
+def test_secrets_in_messages_are_not_kept() -> None:
+    """What somebody committed by mistake and told of is masked in the history's copy."""
+    secret = "gh" + "p_" + "a1B2" * 9
+    found = commit_episode(commit(f"fix: token {secret}", f"PASSWORD=hunter22 and {secret}"), "p", UNDERSTAND)
+
+    assert found is not None
+    assert secret not in found["task_text"]
+    assert "hunter22" not in found["task_text"]

@@ -90,3 +90,16 @@ def test_a_damaged_index_is_no_copies(tmp_path: Path) -> None:
     assert archive.copies() == ()
     archive.keep([source()])
     assert held(archive) == {"/x/s.jsonl": CONTENT}
+
+
+def test_copies_hold_no_secrets(tmp_path: Path) -> None:
+    """Also not one that stands where two blocks of reading meet; lines keep their numbers."""
+    secret = b"gh" + b"p_" + b"a1B2" * 9
+    content = b"x" * ((1 << 20) - 10) + b" " + secret + b"\n" + secret
+    archive = Archive(tmp_path, 10_000_000)
+    archive.keep([source(content)])
+    kept = held(archive)["/x/s.jsonl"]
+
+    assert secret not in kept
+    assert kept.count(b"\n") == content.count(b"\n")
+    assert kept.count(b"[secret:github-token]") == 2

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -89,6 +90,14 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
     once = redact(text).text
 
     assert once == redact(once).text
+
+
+def test_lines_of_json_stay_json() -> None:
+    """A transcript without its secrets is read as before."""
+    for leak in LEAKS:
+        line = json.dumps({"content": leak.text, "more": [json.dumps({"inner": leak.text})], "end": 1})
+
+        assert json.loads(redact(line).text)["end"] == 1, leak
 
 
 @given(ANY)

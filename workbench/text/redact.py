@@ -42,17 +42,23 @@ def mark(kind: str) -> str:
 
 def redact(text: str) -> Redacted:
     """Return the text with each secret replaced by its mark; the name that announces it stays."""
+    data, counts = redact_bytes(text.encode("utf-8", "surrogatepass"))
+    return Redacted(data.decode("utf-8", "surrogatepass") if counts else text, counts)
+
+
+def redact_bytes(data: bytes) -> tuple[bytes, Mapping[str, int]]:
+    """Return a text in UTF-8, or nearly that, without its secrets, and how many of each kind there were.
+
+    Lines of JSON stay JSON: no secret ends in the middle of an escape.
+    """
     counts: Counter[str] = Counter()
-    data = text.encode("utf-8", "surrogatepass")
     for _ in range(_ROUNDS):
         found = spans(data)
         if not found:
             break
         counts.update(span.kind for span in found)
         data = replaced(data, found)
-    if not counts:
-        return Redacted(text, {})
-    return Redacted(data.decode("utf-8", "surrogatepass"), dict(sorted(counts.items())))
+    return data, dict(sorted(counts.items()))
 
 
 def find_secrets(text: str) -> tuple[Secret, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.records.episodes import Commit, Outcome
 from workbench.records.plan import Intent
+from workbench.text.redact import redact
 from workbench.text.tasks import clean_task
 
 MAX_TEXT = 4_000
@@ -36,7 +37,8 @@ def session_commit(session: str) -> str:
 
 def commit_episode(commit: Commit, project_id: str, understand: Understand) -> dict[str, Any] | None:
     """Return the journal body of a commit, or None if it says or changes nothing."""
-    text = clean_task(f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject)[:MAX_TEXT]
+    said = f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject
+    text = redact(clean_task(said)).text[:MAX_TEXT]
     if not text or not commit.files:
         return None
     intent = understand(text)

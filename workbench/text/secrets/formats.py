@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.text.secrets.values import is_given, is_mixed, is_numbered, is_random
+from workbench.text.secrets.values import is_given, is_key_block, is_mixed, is_numbered, is_random
 
 Check = Callable[[str], bool]
 
@@ -33,9 +33,11 @@ _END = r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 
 TOKENS: Final = (
     # Whole keys, then keys whose end was cut off. Between the marks nothing holds two dashes in a row.
-    Shape("private-key", rf"{_BEGIN}(?:[^-]|-[^-])*?{_END}"),
+    Shape("private-key", rf"{_BEGIN}(?:[^-]|-[^-])*?{_END}", is_key_block),
     Shape("private-key", rf"{_BEGIN}(?:[^A-Za-z0-9+/=-]{{1,12}}[nr]?[A-Za-z0-9+/=]{{20,}})+"),
-    Shape("private-key", r"PuTTY-User-Key-File-[23]:(?:[^-]|-[^-])*?Private-MAC: [0-9a-f]{40,64}"),
+    Shape(
+        "private-key", r"PuTTY-User-Key-File-[23]:(?:[^-]|-[^-])*?Private-MAC: [0-9a-f]{40,64}", is_key_block
+    ),
     Shape("age-key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
     Shape("jwt", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*(?:\.[\w-]+){0,2}"),
     Shape("aws-access-key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b"),
@@ -141,7 +143,7 @@ PLACES: Final = (
     Shape("discord-webhook", r"discord(?:app)?\.com/api/webhooks/\d+/([\w-]{20,})"),
     Shape("teams-webhook", r"\.webhook\.office\.com/webhookb2/([\w@/-]{30,})"),
     Shape("sentry-dsn", r"https?://([0-9a-f]{32}(?::[0-9a-f]{32})?)@[\w.-]+/\d+"),
-    Shape("url-login", r"[a-z]://[^\s:/@\"'<>]{0,128}:([^\s/\"'<>]{1,200})@", is_given),
+    Shape("url-login", r"[a-z]://[^\s:/@\"'<>]{0,128}:([^\s/\"'<>\\]{1,200})@", is_given),
     Shape("url-login", r"[a-z]://([\w~.-]{20,})@", is_mixed),
     Shape(
         "url-parameter",
@@ -160,18 +162,18 @@ PLACES: Final = (
     Shape("authorization", r"\b(?:bearer|basic)\s+([A-Za-z0-9+/=._~-]{8,})", is_mixed),
     Shape("cookie", r"\b(?:set-)?cookie[\\\"'`]{0,4}\s{0,3}[:=,]\s{0,3}[\\\"'`]{0,4}([\w.%-]{1,64}=[^\r\n\"'`\\]{8,})", is_mixed),
     Shape("command-line", rf"[\s\"'`]--?{_NAMED_FLAG}(?:=|\s{{1,2}})[\\\"']{{0,2}}([^\s\"'`\\]{{4,}})", is_given),
-    Shape("netrc", r"\blogin\s+\S{1,100}\s+password\s+(\S{4,})", is_given),
-    Shape("password", r"\b(?:identified\s+by|with\s+(?:encrypted\s+)?password|set\s+password\s*=?)\s+'([^'\n]{4,})'", is_given),
-    Shape("password", r"\b(?:password|passphrase)\s+(?:is|was)\s*:?\s+[\"'`]?([^\s\"'`]{6,})", is_mixed),
-    Shape("password", r"<[\w:.-]*(?:password|passphrase|secret|token|api-?key)[\w:.-]*>([^<\s]{4,})</", is_given),
+    Shape("netrc", r"\blogin\s+\S{1,100}\s+password\s+([^\s\"\\]{4,})", is_given),
+    Shape("password", r"\b(?:identified\s+by|with\s+(?:encrypted\s+)?password|set\s+password\s*=?)\s+'([^'\"\n\\]{4,})'", is_given),
+    Shape("password", r"\b(?:password|passphrase)\s+(?:is|was)\s*:?\s+[\"'`]?([^\s\"'`\\]{6,})", is_mixed),
+    Shape("password", r"<[\w:.-]*(?:password|passphrase|secret|token|api-?key)[\w:.-]*>([^<\s\"\\]{4,})</", is_given),
 )  # fmt: skip
 
 # Commands whose short options take passwords. They reach far along a line, so they are looked for apart.
 COMMANDS: Final = (
     Shape("secret", r"(?:^|\n|\\n)[ \t]*(?:env|arg|setenv|set -[gx]+|run export)\s+\S*(?:password|passwd|pwd|token|secret|key|credentials?|pat)\w{0,12}[ \t]+[\"']?([^\s\"'=\\]{6,}[^\s\"'\\]*)", is_mixed),
-    Shape("curl-login", r"\bcurl\b[^\n]{0,400}?\s(?:-u|--user|--proxy-user)[\s=]?[\"']?[^\s:\"'/]{1,64}:([^\s\"']{3,})", is_given),
-    Shape("command-line", r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,200}?\s-p([^\s\"'=-][^\s\"']{3,})", is_given),
-    Shape("command-line", r"\bsshpass\s+-p\s?[\"']?([^\s\"']{4,})", is_given),
-    Shape("command-line", r"\bredis-cli\b[^\n|;]{0,200}?\s-a\s+[\"']?([^\s\"']{4,})", is_given),
-    Shape("command-line", r"\b(?:docker|podman|helm|oc|az|npm) (?:registry )?login\b[^\n|;]{0,200}?\s-p[\s=][\"']?([^\s\"']{4,})", is_given),
+    Shape("curl-login", r"\bcurl\b[^\n]{0,400}?\s(?:-u|--user|--proxy-user)[\s=]?[\"']?[^\s:\"'/]{1,64}:([^\s\"'\\]{3,})", is_given),
+    Shape("command-line", r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,200}?\s-p([^\s\"'=\\-][^\s\"'\\]{3,})", is_given),
+    Shape("command-line", r"\bsshpass\s+-p\s?[\"']?([^\s\"'\\]{4,})", is_given),
+    Shape("command-line", r"\bredis-cli\b[^\n|;]{0,200}?\s-a\s+[\"']?([^\s\"'\\]{4,})", is_given),
+    Shape("command-line", r"\b(?:docker|podman|helm|oc|az|npm) (?:registry )?login\b[^\n|;]{0,200}?\s-p[\s=][\"']?([^\s\"'\\]{4,})", is_given),
 )  # fmt: skip

@@ -36,6 +36,7 @@ _NAME = re.compile(
 )
 _METAVARIABLE = re.compile(r"[A-Z]+(?:_[A-Z]+)*\Z")
 _ALPHABET = re.compile(r"[\w+/=.~:@%!#|$&*^-]+")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=-]")
 _PIECE = re.compile(r"[-_./:+=~,@ ]+")
 _WORD = re.compile(
     r"v?\d{1,4}|[a-z]?\d{0,2}[a-z]+\d{0,4}|[A-Z]+\d{0,4}|(?:[A-Z]?[a-z]+|[A-Z]{1,4})(?:[A-Z][a-z]+)+\d{0,3}"
@@ -97,3 +98,8 @@ def _entropy(value: str) -> float:
     """Return Shannon's entropy in bits a character."""
     total = len(value)
     return -sum(count / total * log2(count / total) for count in Counter(value).values())
+
+
+def is_key_block(value: str) -> bool:
+    """Whether what stands between two marks of a key is one: short, and nearly all of it Base64."""
+    return len(value) <= 40_000 and len(_BASE64.findall(value)) >= 0.7 * len(value)
