@@ -82,11 +82,16 @@ def filter_rows(
 def scorer(wanted: Filter, fields: Sequence[Field]) -> Score:
     """Return what scores rows: 0 for rows that are not let through, 1 or more for the others.
 
-    Text is looked for in the fields of kind TEXT, then WORD, in their order; a match in an earlier one is
-    worth more.
+    Text is looked for in the searched fields of kind TEXT, then WORD, in their order; a match in an earlier
+    one is worth more.
     """
     known = {field.name: field for field in fields}
-    prose = [field.name for kind in (Kind.TEXT, Kind.WORD) for field in fields if field.kind is kind]
+    prose = [
+        field.name
+        for kind in (Kind.TEXT, Kind.WORD)
+        for field in fields
+        if field.kind is kind and field.searched
+    ]
     tests = [_facet(term, known[term.field]) for term in wanted.terms if isinstance(term, Facet)]
     absent = [_absent(term, prose) for term in wanted.terms if isinstance(term, Words) and term.negated]
     texts = [_text(term, prose) for term in wanted.terms if isinstance(term, Words) and not term.negated]

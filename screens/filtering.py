@@ -36,11 +36,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of rows. `choices`, in ascending order, are all the values a WORD may have."""
+    """A field of rows. `choices`, in ascending order, are all the values a WORD may have.
+
+    Text without a field is looked for in those that are `searched`.
+    """
 
     name: str
     kind: Kind = Kind.WORD
     choices: tuple[str, ...] = ()
+    searched: bool = True
 
 
 class Op(Enum):

@@ -39,6 +39,20 @@ SECTIONS: Final = (
         "screens.plan.screen:PlanScreen",
     ),
     Section(
+        "rules",
+        "2",
+        "Rules",
+        "browse, filter, search, edit, and keep files in step.",
+        "screens.rules.screen:RulesScreen",
+    ),
+    Section(
+        "replay",
+        "6",
+        "Replay",
+        "past tasks put again to several systems: who was right, and why.",
+        "screens.replay.screen:ReplayScreen",
+    ),
+    Section(
         "metrics",
         "8",
         "Metrics",

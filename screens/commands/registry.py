@@ -9,10 +9,14 @@ from screens.commands.log import LOG
 from screens.commands.metrics import METRICS
 from screens.commands.model import Command
 from screens.commands.plan import PLAN
+from screens.commands.replay import REPLAY
+from screens.commands.rules import RULES
 
 BY_SECTION: Final[dict[str, tuple[Command, ...]]] = {
     "app": EVERYWHERE,
     "plan": PLAN,
+    "rules": RULES,
+    "replay": REPLAY,
     "metrics": METRICS,
     "log": LOG,
 }

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from textual.app import App, SuspendNotSupported
 
 from screens.widgets.confirm import Validate
-from workbench.entry.editing import draft_bytes, edited
+from workbench.entry.editing import draft_bytes, edited, open_at
 from workbench.errors import WorkbenchError
 
 
@@ -78,6 +78,21 @@ def edit_externally(
         return _failed(path, text, wrong, "Edit again to go on with the draft.")
     _remove(path)
     return Edited(found)
+
+
+def open_externally(app: App[Any], path: Path, line: int) -> str:
+    """Suspend the app while the editor has a file itself, at a line where the editor knows how; 0 for none.
+
+    Return what went wrong, or ''. Blocks until the editor is closed.
+    """
+    try:
+        with app.suspend():
+            open_at(path, line)
+    except SuspendNotSupported:
+        return "this terminal cannot be handed to an editor"
+    except WorkbenchError as error:
+        return f"{error.message}\n{error.hint}".strip()
+    return ""
 
 
 def _new_draft(text: str, suffix: str) -> Path:

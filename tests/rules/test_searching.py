@@ -25,6 +25,7 @@ from workbench.rules.matching.searching import (
     RuleIndex,
     index_rules,
     match_message,
+    search_all,
     search_rules,
     search_selected,
     with_vectors,
@@ -214,3 +215,12 @@ def test_filters_are_those_of_fetching(rule: Make) -> None:
     assert ids() == ["a", "b", "c"]
     assert ids(project_id="p") == ["a", "b"]
     assert ids(category="preference") == ids(authority="absolute") == ["a"]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "sparse"])
+def test_a_search_of_all_rules_finds_what_one_without_filters_finds(index: RuleIndex, mode: Any) -> None:
+    """Leaving properties out changes nothing but the time it takes."""
+    selected = rule_filter(enabled=None)
+    wanted = search_selected(index, TASKS[4], selected, None, mode=mode, limit=4, least=0.0)
+    assert wanted.found
+    assert search_all(index, TASKS[4], None, mode=mode, limit=4, least=0.0) == wanted

@@ -5,13 +5,21 @@ The command line and the screens wait for the same editor and read what it leave
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from workbench.errors import ProcessError, UsageError
+
+_PLUS: Final = frozenset("vi vim nvim gvim view nano pico emacs emacsclient kak joe micro ne mg jed".split())
+_GOTO: Final = frozenset(("code", "codium", "code-insiders", "cursor", "windsurf"))
+_COLON: Final = frozenset(("hx", "helix", "subl", "zed"))
 
 
 def edited(draft: Path) -> str:
@@ -29,6 +37,41 @@ def edited(draft: Path) -> str:
     except ValueError as error:
         raise ProcessError(f"$EDITOR is no command: {error}", hint="Close its quotes.") from error
     return _read(draft)
+
+
+def open_at(path: Path, line: int = 0) -> None:
+    """Wait until the editor is closed that a file of somebody's was opened in, at a line if that is known.
+
+    Raises: ProcessError if the editor is missing or fails.
+    """
+    import click
+
+    given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        command = shlex.split(given)
+    except ValueError as error:
+        raise ProcessError(f"$EDITOR is no command: {error}", hint="Close its quotes.") from error
+    try:
+        with _interrupts_are_the_editors():
+            if not command or not line:
+                click.edit(filename=str(path), require_save=False)
+                return
+            code = subprocess.run([*command, *_at_line(command[0], path, line)], check=False).returncode
+    except (click.ClickException, OSError) as error:
+        reason = error.message if isinstance(error, click.ClickException) else str(error)
+        raise ProcessError(reason, hint="Set $EDITOR to an editor that works.") from error
+    if code:
+        raise ProcessError(f"{command[0]} ended with {code}", hint="Set $EDITOR to an editor that works.")
+
+
+def _at_line(editor: str, path: Path, line: int) -> list[str]:
+    """Return the arguments that open a file at a line, or the file alone where an editor has no such."""
+    name = Path(editor).stem.lower()
+    if name in _PLUS:
+        return [f"+{line}", str(path)]
+    if name in _GOTO:
+        return ["--goto", f"{path}:{line}"]
+    return [f"{path}:{line}"] if name in _COLON else [str(path)]
 
 
 def draft_bytes(text: str) -> bytes:

@@ -170,7 +170,27 @@ def search_selected(
     """
     properties = index.properties or column_rules(index.columns.rules)
     scores = relevance_of(index.words, query, index.vectors, vector, weights=weights, mode=mode, model=model)
-    rows = allowed_positions(properties, selected)
+    return _found(index, scores, allowed_positions(properties, selected), mode, limit, least)
+
+
+def search_all(
+    index: RuleIndex,
+    query: str,
+    vector: Float32 | None = None,
+    *,
+    mode: Mode = "hybrid",
+    limit: int = 10,
+    least: float = 0.5,
+    weights: tuple[float, float] = (0.7, 0.3),
+) -> RuleSearch:
+    """Return what `search_selected` returns where nothing is filtered, without working out properties."""
+    scores = relevance_of(index.words, query, index.vectors, vector, weights=weights, mode=mode)
+    return _found(index, scores, np.arange(len(index.columns.rules)), mode, limit, least)
+
+
+def _found(
+    index: RuleIndex, scores: Relevance, rows: NDArray[np.int64], mode: Mode, limit: int, least: float
+) -> RuleSearch:
     rows = rows[(scores.relevance[rows] >= least) & (scores.relevance[rows] > 0)]
     order = np.lexsort((index.columns.rank[rows], -index.columns.priority[rows], -scores.relevance[rows]))
     found = tuple(

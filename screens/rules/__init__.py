@@ -1,0 +1,1 @@
+"""Rules: browsing, filtering, searching, editing, and their files."""

@@ -1,0 +1,349 @@
+"""Files and rules out of step: what changed where, both sides of it, whose words hold, and the writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.engine import BY, Engine
+from screens.jobs import Failure, Job
+from screens.safe_text import shown, shown_lines
+from screens.widgets.confirm import DIALOG_CSS, Confirm
+from screens.widgets.diff import WordDiff, unified
+from screens.widgets.merge import MergeEditor
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.records.rules import Rule
+from workbench.rules.fields import checked
+from workbench.rules.files.drift import FileDrift, Outcome, look, settle, write_pending
+from workbench.rules.files.merging import Incoming
+
+if TYPE_CHECKING:
+    from screens.rules.screen import RulesScreen
+
+_MARKS: Final = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
+_SHOWN: Final = 12  # lines of a question
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One rule that is out of step with its file. `side` is where it changed: file, store or both.
+
+    `ours` is the store's text and `theirs` the file's, None where there is none; `identifier` names the rule
+    of a conflict, which is settled by it.
+    """
+
+    file: str
+    line: int
+    side: str
+    what: str
+    ours: str | None
+    theirs: str | None
+    identifier: str = ""
+    store_id: str = ""
+
+    @property
+    def key(self) -> str:
+        """What tells it from others."""
+        return f"{self.file}:{self.line} {self.side} {self.what} {self.identifier} {self.ours or self.theirs}"
+
+
+def differences(drift: Sequence[FileDrift]) -> tuple[Difference, ...]:
+    """Return what is out of step, file by file: what both changed first, for it waits for somebody."""
+    found: list[Difference] = []
+    for file in drift:
+        for conflict in file.conflicts:
+            ours, theirs = _text(conflict.ours), _text(conflict.theirs)
+            store_id = "" if conflict.ours is None else conflict.ours.id
+            found.append(
+                Difference(file.file, conflict.line, "both", "!", ours, theirs, conflict.base.id, store_id)
+            )
+        for pending in file.pending:
+            what = "+" if pending.base is None else "-" if pending.rule is None else "~"
+            found.append(
+                Difference(file.file, pending.line, "store", what, _text(pending.rule), _text(pending.base))
+            )
+        found += [
+            Difference(
+                file.file,
+                change.line,
+                "file",
+                _MARKS[change.what],
+                _text(change.before),
+                _text(change.after),
+            )
+            for change in file.incoming
+        ]
+    return tuple(found)
+
+
+def look_at(engine: Engine, job: Job) -> tuple[Difference, ...]:
+    """Return what is out of step, changing nothing. Raises: StoreError."""
+    with engine.workspace(job.progress) as opened:
+        workspace = opened.workspace
+        outcome = look(workspace.rule_store(), workspace.rule_files())
+    return differences(outcome.drift)
+
+
+def bring_in_step(engine: Engine, dry_run: bool, job: Job) -> Outcome:
+    """Write what the store alone changed into the files, or say what would be written. Raises: StoreError."""
+    with engine.workspace(job.progress) as opened:
+        workspace = opened.workspace
+        return write_pending(workspace.rule_store(), workspace.rule_files(), dry_run=dry_run)
+
+
+def take_side(engine: Engine, difference: Difference, side: str, job: Job) -> None:
+    """Say whose words of a conflict hold, `ours` or `theirs`. Raises: UsageError, StoreError."""
+    with engine.workspace(job.progress) as opened:
+        workspace = opened.workspace
+        settle(workspace.rule_store(), workspace.rule_files(), difference.identifier, side, by=BY)
+
+
+def take_merged(engine: Engine, difference: Difference, text: str, job: Job) -> None:
+    """Settle a conflict with words of both sides: ours hold, and become the merged ones. Raises: as above."""
+    from workbench.rules.curation.curator import Curator
+
+    fields, _ = checked({"rule": text})
+    with engine.workspace(job.progress) as opened:
+        workspace = opened.workspace
+        store = workspace.rule_store()
+        settle(store, workspace.rule_files(), difference.identifier, "ours", by=BY)
+        if text.strip() != (difference.ours or "").strip():
+            Curator(store, BY).edit(difference.store_id, reason="merged with the file", **fields)
+
+
+def preview_text(outcome: Outcome) -> str:
+    """Return what would be written, as lines for a question."""
+    lines: list[str] = []
+    for written in outcome.written:
+        before, after = (data.decode("utf-8", "replace") for data in (written.before, written.after))
+        lines.append(written.file)
+        lines += [
+            f"  {'+' if line.kind == 'new' else '-'} {line.text}"
+            for line in unified(before, after, context=0)
+            if line.kind in ("old", "new")
+        ]
+        lines += [f"  ! {reason}" for reason in written.refused]
+    return "\n".join(lines)
+
+
+class DriftDesk(ModalScreen[bool]):
+    """Lists what is out of step; settles conflicts one by one, then writes the files."""
+
+    DEFAULT_CSS = f"""DriftDesk {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 116; height: 90%; }}
+        & VirtualTable {{ height: 2fr; min-height: 4; }}
+        & WordDiff {{ height: 3fr; }}
+        & .dialog-error {{ max-height: 3; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o,left", "take('ours')", "Ours", id="drift.ours", tooltip="The store's words hold"),
+        Binding("t,right", "take('theirs')", "Theirs", id="drift.theirs", tooltip="The file's words hold"),
+        Binding("m", "merge", "Merge", id="drift.merge", tooltip="Merge both sides"),
+        Binding("f2,w", "write", "Write", id="drift.write", tooltip="Bring files and rules in step"),
+        Binding("escape", "leave", "Leave", id="drift.leave", tooltip="Back to the list"),
+    ]
+
+    def __init__(self, screen: RulesScreen) -> None:
+        super().__init__()
+        self._section = screen
+        self.differences: tuple[Difference, ...] = ()
+        self._changed = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the differences above both sides of one."""
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown("Files and rules out of step")
+        with dialog:
+            yield VirtualTable(
+                (
+                    Column("what", "", 1, priority=6),
+                    Column("side", "Changed in", 10, priority=5),
+                    Column("file", "File", 24, priority=4),
+                    Column("text", "Rule", priority=7, share=3),
+                ),
+                empty="Files and rules are in step: there is nothing to write.",
+            )
+            yield WordDiff(left_title="the store", right_title="the file")
+            yield Static(classes="dialog-error")
+            yield Static(
+                shown("changed on both sides: o ours · t theirs · m merge   f2 writes · escape leaves"),
+                classes="dialog-hint",
+            )
+
+    def on_mount(self) -> None:
+        """Look at the files."""
+        self.query_one(VirtualTable).focus()
+        self._look()
+
+    def _look(self) -> None:
+        table, engine = self.query_one(VirtualTable), self._section.engine
+        table.busy = "comparing files and rules"
+
+        def then(found: tuple[Difference, ...]) -> None:
+            table.busy = ""
+            self.differences = found
+            keep = table.cursor_key
+            table.set_rows(ListRows(found, key=lambda one: one.key, cells=_cells), keep=keep)
+            both = sum(one.side == "both" for one in found)
+            self._say(f"{both:,} changed on both sides: say whose words hold" if both else "")
+            self._show()
+
+        self._section.ask(
+            "Comparing", lambda job: look_at(engine, job), then, group="drift", failed=self._fail
+        )
+
+    @property
+    def here(self) -> Difference | None:
+        """The difference under the cursor."""
+        place = self.query_one(VirtualTable).cursor
+        return self.differences[place] if place < len(self.differences) else None
+
+    @on(VirtualTable.Highlighted)
+    def _moved(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._show()
+
+    @on(VirtualTable.Opened)
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        self.action_merge()
+
+    def action_take(self, side: str) -> None:
+        """Say whose words hold."""
+        here, engine = self.here, self._section.engine
+        if here is None or here.side != "both":
+            self._say("only one side changed this: f2 brings it in step")
+            return
+        command = ["rules", "drift", "--resolve", here.identifier, "--take", side]
+        self._step("Settling", lambda job: take_side(engine, here, side, job), command, f"{side} holds")
+
+    def action_merge(self) -> None:
+        """Merge both sides of a conflict."""
+        here, engine = self.here, self._section.engine
+        if here is None or here.side != "both" or here.ours is None or here.theirs is None:
+            self._say("only what both sides changed, and neither removed, can be merged")
+            return
+
+        def merged(text: str | None) -> None:
+            if text is not None:
+                command = ["rules", "edit", here.store_id, "--text", text]
+                self._step("Settling", lambda job: take_merged(engine, here, text, job), command, "merged")
+
+        editor = MergeEditor(
+            here.ours,
+            here.theirs,
+            title="Text",
+            left_title="the store",
+            right_title="the file",
+            validate=lambda text: "" if text.strip() else "the text is empty",
+        )
+        self.app.push_screen(editor, merged)
+
+    def action_write(self) -> None:
+        """Show what would be written, and write it when that is confirmed."""
+        engine = self._section.engine
+        if not self.differences:
+            return
+        self._say("looking at what would be written …")
+
+        def then(outcome: Outcome) -> None:
+            self._say("")
+            text = preview_text(outcome)
+            incoming = sum(one.side == "file" for one in self.differences)
+            taken = [f"{incoming:,} changes of files come into the store."] if incoming else []
+            if not outcome.written and not incoming:
+                self._say("what is left changed on both sides: o, t or m")
+                return
+            lines = text.split("\n")
+            more = [f"and {len(lines) - _SHOWN:,} more lines"] if len(lines) > 10 * _SHOWN else []
+            body = "\n".join([*taken, *lines[: 10 * _SHOWN], *more])
+            files = len(outcome.written)
+            title = (
+                f"Write {files:,} file{'s' if files != 1 else ''}?"
+                if files
+                else "Take the files' changes in?"
+            )
+            self.app.push_screen(Confirm(title, body, yes="Write"), self._confirmed)
+
+        self._section.ask(
+            "Comparing", lambda job: bring_in_step(engine, True, job), then, group="drift", failed=self._fail
+        )
+
+    def action_leave(self) -> None:
+        """Go back to the list."""
+        self.dismiss(self._changed)
+
+    def _confirmed(self, yes: bool | None) -> None:
+        engine, section = self._section.engine, self._section
+        if not yes:
+            return
+
+        def then(outcome: Outcome) -> None:
+            self._changed = True
+            refused = [f"{item.file}: {reason}" for item in outcome.written for reason in item.refused]
+            told = f"{len(outcome.written):,} files written"
+            section.bench.tell("\n".join([told, *refused]), severity="warning" if refused else "information")
+            section.bench.log_action(["rules", "drift", "--merge"], told)
+            self._look()
+
+        section.ask(
+            "Writing", lambda job: bring_in_step(engine, False, job), then, group="drift", failed=self._fail
+        )
+
+    def _step(self, name: str, work: Callable[[Job], None], command: Sequence[str], told: str) -> None:
+        section = self._section
+
+        def then(nothing: None) -> None:
+            self._changed = True
+            section.bench.log_action(command, told)
+            section.bench.tell(f"{told}; f2 writes the files, u takes it back")
+            self._look()
+
+        section.ask(name, work, then, group="drift", failed=self._fail)
+
+    def _show(self) -> None:
+        here = self.here
+        ours, theirs = ("", "") if here is None else (here.ours, here.theirs)
+        self.query_one(WordDiff).show(
+            "(removed)" if ours is None else ours,
+            "(removed)" if theirs is None else theirs,
+            left_title=_LEFT.get("" if here is None else here.side, "the store"),
+            right_title=_RIGHT.get("" if here is None else here.side, "the file"),
+        )
+
+    def _fail(self, failure: Failure) -> None:
+        self.query_one(VirtualTable).busy = ""
+        self._say(f"! {failure.message}\n{failure.hint}".strip())
+
+    def _say(self, text: str) -> None:
+        self.query_one(".dialog-error", Static).update(shown_lines(text))
+
+
+_LEFT: Final = {"both": "the store", "store": "the store, to be written", "file": "the store"}
+_RIGHT: Final = {"both": "the file", "store": "the file", "file": "the file, to be taken in"}
+
+
+def _text(rule: Rule | None) -> str | None:
+    return None if rule is None else rule.rule
+
+
+def _cells(one: Difference) -> tuple[Content, ...]:
+    style = {"both": "bold $text-error", "store": "$text-warning", "file": "$text-primary"}[one.side]
+    where = f"{one.file}:{one.line}" if one.line else one.file
+    text = one.ours if one.ours is not None else one.theirs
+    return (
+        Content.styled(one.what, style),
+        Content.styled({"both": "both sides", "store": "store", "file": "file"}[one.side], style),
+        shown(where, "$text-primary"),
+        shown(" ".join((text or "")[:400].split())),
+    )

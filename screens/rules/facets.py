@@ -1,0 +1,177 @@
+"""The values of every field among the rules that are shown, with how many have them, to filter by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.filter_matching import filter_rows
+from screens.filtering import Facet, Filter
+from screens.filtering import Field as FilterField
+from screens.rules.records import FACETS, FIELDS, facet_values
+from screens.rules.rows import RuleRows
+from screens.safe_text import shown
+from screens.widgets.bars import bar
+from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.filter import FilterBar
+from screens.widgets.table import Column, ListRows, VirtualTable
+
+Progress = Callable[[str, int, int], None]
+
+MOST: Final = 200
+"""Values of a field that are listed, those of the most rules."""
+
+_BATCH: Final = 2_000
+_BAR: Final = 12
+_FIELDS: Final = (FilterField("value"), FilterField("field"))
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCount:
+    """A value of a field, and how many of `total` rules have it."""
+
+    field: str
+    value: str
+    count: int
+    total: int
+
+    @property
+    def key(self) -> str:
+        """What tells it from others."""
+        return f"{self.field}:{self.value}"
+
+
+def counted(rows: RuleRows, progress: Progress) -> tuple[FacetCount, ...]:
+    """Return the values of all facets, field by field, the most frequent first. `progress` may raise."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
+    total = len(rows)
+    for index in range(total):
+        if index % _BATCH == 0:
+            progress("Counting", index, total)
+        rule = rows.rule(index)
+        for name, values in counts.items():
+            values.update(facet_values(rule, name))
+    return tuple(
+        FacetCount(name, value, count, total)
+        for name, values in counts.items()
+        for value, count in sorted(values.items(), key=lambda item: (-item[1], item[0]))[:MOST]
+    )
+
+
+def facets_of(keys: Sequence[str], counts: Sequence[FacetCount]) -> tuple[Facet, ...]:
+    """Return the facets that let through what has any of the chosen values of each field."""
+    chosen = set(keys)
+    values: dict[str, list[str]] = {}
+    for one in counts:
+        if one.key in chosen:
+            values.setdefault(one.field, []).append(one.value)
+    choices = {field.name: field.choices for field in FIELDS}
+    return tuple(
+        Facet(name, tuple(value.lower() if choices[name] else value for value in found))
+        for name, found in values.items()
+    )
+
+
+class Facets(ModalScreen[tuple[Facet, ...] | None]):
+    """Marks values; gives the facets that are to hold, or None where nothing shall change."""
+
+    DEFAULT_CSS = f"""Facets {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 84; height: 90%; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2", "apply", "Filter", id="facets.apply", tooltip="Filter by what is marked"),
+        Binding("slash", "filter", "Find", id="facets.find", tooltip="Find a value"),
+        Binding("escape", "leave", "Leave", id="facets.leave", tooltip="Leave the filter as it is"),
+    ]
+
+    def __init__(self, counts: Sequence[FacetCount], active: Sequence[Facet] = ()) -> None:
+        super().__init__()
+        self._counts = tuple(counts)
+        self._active = {f"{facet.field}:{value}" for facet in active for value in facet.values}
+        self._active |= {one.key for one in counts if one.key.lower() in self._active}
+
+    def compose(self) -> ComposeResult:
+        """Lay out the values."""
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown("Filter by values")
+        with dialog:
+            yield FilterBar(_FIELDS, wait=0.05)
+            yield VirtualTable(
+                (
+                    Column("field", "Field", 10, priority=4),
+                    Column("value", "Value", priority=5),
+                    Column("count", "Rules", 8, align="right", priority=3),
+                    Column("bar", "", _BAR, priority=1),
+                ),
+                ListRows(self._counts, key=lambda one: one.key, cells=facet_cells),
+                empty="There is nothing to count.",
+            )
+            yield Static(
+                shown("space marks · enter filters by marked values or this one · / finds · escape leaves"),
+                classes="dialog-hint",
+            )
+
+    def on_mount(self) -> None:
+        """Mark what is filtered by already."""
+        table = self.query_one(VirtualTable)
+        table.set_marks({one.key for one in self._counts if one.key in self._active})
+        table.focus()
+
+    @on(FilterBar.Changed)
+    def _found(self, event: FilterBar.Changed) -> None:
+        event.stop()
+        self._list(event.query)
+
+    def _list(self, query: Filter) -> None:
+        order: Sequence[int] | None = None
+        if query:
+            counts = self._counts
+            steps = filter_rows(
+                query,
+                lambda index: {"value": counts[index].value, "field": counts[index].field},
+                len(counts),
+                fields=_FIELDS,
+                seconds=60,
+            )
+            order = list(steps)[-1].order
+        rows = ListRows(self._counts, key=lambda one: one.key, cells=facet_cells, order=order)
+        self.query_one(VirtualTable).set_rows(rows)
+
+    @on(VirtualTable.Opened)
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        table = self.query_one(VirtualTable)
+        self.dismiss(facets_of([*table.marks] or [event.key], self._counts))
+
+    def action_apply(self) -> None:
+        """Filter by exactly what is marked."""
+        self.dismiss(facets_of([*self.query_one(VirtualTable).marks], self._counts))
+
+    def action_filter(self) -> None:
+        """Find a value."""
+        self.query_one(FilterBar).open()
+
+    def action_leave(self) -> None:
+        """Leave the filter as it is."""
+        self.dismiss(None)
+
+
+def facet_cells(one: FacetCount) -> tuple[Content, ...]:
+    """Return a value's cells."""
+    return (
+        shown(one.field, "$text-muted"),
+        shown(one.value),
+        Content(f"{one.count:,}"),
+        Content.styled(bar(one.count, one.total, _BAR), "$text-primary"),
+    )

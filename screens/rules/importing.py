@@ -1,0 +1,260 @@
+"""Rule files: which were found by themselves, and others that are imported by name after a look at them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from screens.engine import BY, Engine
+from screens.jobs import Failure, Job
+from screens.safe_text import shown, shown_lines
+from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.fields import SafeInput
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.errors import UsageError
+from workbench.rules.files.merging import Incoming
+from workbench.rules.files.named import import_named, named_files
+
+if TYPE_CHECKING:
+    from screens.rules.screen import RulesScreen
+    from workbench.rules.files.stepping import InStep
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A rule file: how many rules it holds, or what importing it would bring."""
+
+    file: str
+    what: str
+    new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What importing paths would bring; `problems` are sentences about files that are left out."""
+
+    paths: tuple[str, ...]
+    rows: tuple[FileRow, ...]
+    rules: int
+    problems: tuple[str, ...] = ()
+
+
+def known_files(engine: Engine, job: Job) -> tuple[FileRow, ...]:
+    """Return the rule files that are kept in step, with how many rules stand in each."""
+    with engine.rules("rules", job.progress) as work:
+        book = work.book
+    named = {source.path for source in book.named}
+    counts = Counter(rule.provenance.file for rule in book.rules if rule.provenance is not None)
+    files = sorted({*book.files, *named})
+    return tuple(
+        FileRow(file, f"{counts[file]:,} rules" + (" · imported by name" if file in named else ""))
+        for file in files
+    )
+
+
+def preview(engine: Engine, text: str, job: Job) -> Preview:
+    """Return what importing the files or directories named in a line would bring. Raises: UsageError."""
+    paths = split_paths(text)
+    with engine.rules("import", job.progress) as work:
+        named = named_files(work.store.root, _from(engine, paths), progress=job.progress)
+        found = import_named(work.store, named.sources, by=BY, dry_run=True)
+    rows, rules = _rows(found)
+    left = [f"{named.left:,} other text files left alone: name them"] if named.left else []
+    return Preview(paths, rows, rules, (*named.refused, *map(str, found.warnings), *left))
+
+
+def import_paths(engine: Engine, paths: Sequence[str], job: Job) -> int:
+    """Import files as one step; return how many rules changed. Raises: WorkbenchError."""
+    with engine.rules("import", job.progress) as work:
+        named = named_files(work.store.root, _from(engine, paths), progress=job.progress)
+        found = import_named(work.store, named.sources, by=BY)
+    return _rows(found)[1]
+
+
+def split_paths(text: str) -> tuple[str, ...]:
+    """Return the paths of a line, quoted like those of a shell. Raises: UsageError."""
+    import shlex
+
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"that is no list of paths: {error}", hint="Close the quotes.") from error
+
+
+def _from(engine: Engine, paths: Sequence[str]) -> list[str]:
+    """Return paths as seen from the project."""
+    return [path if path.startswith("~") else str(engine.root / path) for path in paths]
+
+
+def _rows(found: InStep) -> tuple[tuple[FileRow, ...], int]:
+    rows, total = [], 0
+    for merge in found.merges:
+        counts: Counter[Incoming] = Counter(
+            item.what for item in merge.incoming if item.what is not Incoming.REFRESHED
+        )
+        total += sum(counts.values())
+        told = ", ".join(f"{counts[what]:,} {what.value}" for what in Incoming if counts[what])
+        rows.append(FileRow(merge.state.file, told or "nothing new", bool(counts)))
+    return tuple(rows), total
+
+
+class ImportFiles(ModalScreen[bool]):
+    """Lists the files that are known; a path that is written is looked at, then imported."""
+
+    DEFAULT_CSS = f"""ImportFiles {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 96; height: 80%; }}
+        & #import-told {{ height: auto; max-height: 6; color: $text-muted; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2", "import", "Import", id="import.do", tooltip="Import what was looked at"),
+        Binding("escape", "leave", "Leave", id="import.leave", tooltip="Import nothing"),
+        Binding("down", "list", "List", show=False, id="import.list", tooltip="Go to the list"),
+        Binding("up", "path", "Path", show=False, id="import.path", tooltip="Go to the path"),
+    ]
+
+    def __init__(self, screen: RulesScreen) -> None:
+        super().__init__()
+        self._section = screen
+        self.preview: Preview | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the path above the files."""
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown("Rule files")
+        with dialog:
+            yield SafeInput(
+                placeholder="~/dotfiles/CLAUDE.md or a directory, then enter",
+                compact=True,
+                select_on_focus=False,
+            )
+            yield VirtualTable(
+                (
+                    Column("state", "", 1, priority=3),
+                    Column("file", "File", priority=4, share=2),
+                    Column("what", "Rules", priority=2),
+                ),
+                empty=(
+                    "No rule files were found here or in your home.\n\n"
+                    "CLAUDE.md, AGENTS.md, .cursor/rules and the like are found by themselves."
+                ),
+            )
+            yield Static(id="import-told")
+            yield Static(classes="dialog-error")
+            yield Static(
+                shown("enter looks at a path · f2 imports it · escape leaves"), classes="dialog-hint"
+            )
+
+    def on_mount(self) -> None:
+        """List the files that are known."""
+        table = self.query_one(VirtualTable)
+        table.busy = "looking for rule files"
+        engine = self._section.engine
+
+        def then(rows: tuple[FileRow, ...]) -> None:
+            table.busy = ""
+            self._list(rows)
+            self._tell(f"{len(rows):,} files are found by themselves and kept in step.")
+
+        def failed(failure: Failure) -> None:
+            table.busy = ""
+            self._fail(failure)
+
+        self._section.ask("Files", lambda job: known_files(engine, job), then, group="import", failed=failed)
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        text, engine = event.value.strip(), self._section.engine
+        if not text:
+            return
+        self._fail(None)
+        self._tell("looking …")
+
+        def then(found: Preview) -> None:
+            self.preview = found
+            self._list(found.rows)
+            lines = [f"{found.rules:,} rules would change in {len(found.rows):,} files: f2 imports them"]
+            if not found.rules:
+                lines = ["nothing new to import"]
+            self._tell("\n".join([*lines, *found.problems[:4]]))
+
+        self._section.ask(
+            "Looking at files",
+            lambda job: preview(engine, text, job),
+            then,
+            group="import",
+            failed=self._fail,
+        )
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.preview = None
+
+    @on(VirtualTable.Highlighted)
+    @on(VirtualTable.Opened)
+    def _quiet(self, event: VirtualTable.Highlighted | VirtualTable.Opened) -> None:
+        event.stop()
+
+    def action_import(self) -> None:
+        """Import what was looked at."""
+        found, engine, section = self.preview, self._section.engine, self._section
+        if found is None or not found.rules:
+            self._tell("Write a path and press enter to look at it first.")
+            return
+        self._tell("importing …")
+
+        def then(count: int) -> None:
+            told = f"{count:,} rules changed"
+            section.bench.tell(f"imported: {told}; u takes it back")
+            section.bench.log_action(["rules", "import", *found.paths], told)
+            self.dismiss(True)
+
+        section.ask(
+            "Importing",
+            lambda job: import_paths(engine, found.paths, job),
+            then,
+            group="import",
+            failed=self._fail,
+        )
+
+    def action_leave(self) -> None:
+        """Import nothing."""
+        self.dismiss(False)
+
+    def action_list(self) -> None:
+        """Go to the list."""
+        self.query_one(VirtualTable).focus()
+
+    def action_path(self) -> None:
+        """Go to the path."""
+        self.query_one(Input).focus()
+
+    def _list(self, rows: Sequence[FileRow]) -> None:
+        self.query_one(VirtualTable).set_rows(ListRows(rows, key=lambda row: row.file, cells=_cells))
+
+    def _tell(self, text: str) -> None:
+        self.query_one("#import-told", Static).update(shown_lines(text))
+
+    def _fail(self, failure: Failure | None) -> None:
+        told = "" if failure is None else f"! {failure.message}\n{failure.hint}".strip()
+        self.query_one(".dialog-error", Static).update(shown_lines(told))
+        if failure is not None:
+            self._tell("")
+
+
+def _cells(row: FileRow) -> tuple[Content, ...]:
+    mark = ("+", "bold $text-success") if row.new else ("·", "$text-muted")
+    return (Content.styled(*mark), shown(row.file), shown(row.what, "" if row.new else "$text-muted"))

@@ -1,0 +1,222 @@
+"""The pane beside the list: the rule under the cursor from five sides, one of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, Input, Static
+
+from screens.rules.finding import Answers
+from screens.rules.matching import AnswersView
+from screens.rules.telling import change_content, rule_content, told_cells, use_content
+from screens.safe_text import shown
+from screens.widgets.code import CodeView
+from screens.widgets.fields import SafeInput
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.records.rules import Rule
+from workbench.rules.curation.differences import Told
+from workbench.rules.curation.ledger import Use
+
+if TYPE_CHECKING:
+    from workbench.rules.matching.searching import FoundRule
+
+PANES: Final = ("rule", "versions", "usage", "file", "test")
+TITLES: Final = {"rule": "Rule", "versions": "Versions", "usage": "Use", "file": "File", "test": "Test"}
+
+
+class PaneTabs(Widget):
+    """The names of the panes, the one that is shown in brackets."""
+
+    DEFAULT_CSS = "PaneTabs { height: 1; background: $panel; }"
+    shown_pane: reactive[str] = reactive(PANES[0])
+
+    class Chosen(Message):
+        """A name was clicked."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def render(self) -> Content:
+        """Write the names."""
+        return Content(" ").join(
+            Content.styled(f"[{TITLES[pane]}]", "bold $text-primary")
+            if pane == self.shown_pane
+            else Content.styled(f" {TITLES[pane]} ", "$text-muted")
+            for pane in PANES
+        )
+
+    def on_click(self, event: Click) -> None:
+        """Show the pane whose name was clicked."""
+        at = 0
+        for pane in PANES:
+            at += len(TITLES[pane]) + 3
+            if event.x < at:
+                self.post_message(self.Chosen(pane))
+                return
+
+
+class RulePanes(Vertical):
+    """Five views of a rule. It shows what it is given and asks for nothing itself."""
+
+    DEFAULT_CSS = """
+    RulePanes {
+        & ContentSwitcher { height: 1fr; }
+        & .pane { height: 1fr; padding: 0 1; }
+        & .pane > Static { height: auto; }
+        & #pane-versions VirtualTable { height: 40%; min-height: 4; }
+        & #version-text { height: 1fr; padding: 0 1; }
+        & #file-name { height: 1; color: $text-muted; padding: 0 1; }
+        & .pane:focus { background-tint: $foreground 4%; }
+    }
+    """
+
+    class MessageGiven(Message):
+        """A message was written, to see which rules answer to it."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    pane: reactive[str] = reactive(PANES[0], init=False)
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.story: tuple[Told, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the names above the panes."""
+        yield PaneTabs()
+        with ContentSwitcher(initial="pane-rule"):
+            with VerticalScroll(id="pane-rule", classes="pane"):
+                yield Static(id="rule-text")
+            with Vertical(id="pane-versions"):
+                yield VirtualTable(
+                    (
+                        Column("at", "When", 16, priority=3),
+                        Column("what", "What", 11, priority=5),
+                        Column("version", "V", 4, priority=4),
+                        Column("by", "By", 8, priority=1),
+                        Column("why", "Why", priority=2),
+                    ),
+                    empty="Nothing was done to this rule yet.",
+                    id="versions-list",
+                )
+                with VerticalScroll(id="version-text"):
+                    yield Static(id="version-content")
+            with VerticalScroll(id="pane-usage", classes="pane"):
+                yield Static(id="usage-text")
+            with Vertical(id="pane-file"):
+                yield Static(id="file-name")
+                yield CodeView(empty="This rule stands in no file.", id="file-code")
+            with Vertical(id="pane-test"):
+                yield SafeInput(
+                    placeholder="a message to your agent: which rules answer to it?",
+                    compact=True,
+                    select_on_focus=False,
+                    id="test-message",
+                )
+                yield AnswersView(id="test-answers")
+
+    def watch_pane(self, pane: str) -> None:
+        """Show a pane."""
+        self.query_one(PaneTabs).shown_pane = pane
+        self.query_one(ContentSwitcher).current = f"pane-{pane}"
+
+    @on(PaneTabs.Chosen)
+    def _chosen(self, event: PaneTabs.Chosen) -> None:
+        event.stop()
+        self.pane = event.pane
+
+    def turn(self, step: int) -> None:
+        """Show the next pane, or the one before."""
+        self.pane = PANES[(PANES.index(self.pane) + step) % len(PANES)]
+
+    def focus_pane(self) -> None:
+        """Focus what can be moved in."""
+        targets = {
+            "rule": "#pane-rule",
+            "versions": "#versions-list",
+            "usage": "#pane-usage",
+            "file": "#file-code",
+            "test": "#test-message",
+        }
+        self.query_one(targets[self.pane]).focus()
+
+    # What it shows.
+
+    def show_rule(self, rule: Rule | None, found: FoundRule | None = None, searched: str = "") -> None:
+        """Show a rule, or that there is none."""
+        content = (
+            shown("Move to a rule to read it here.", "$text-muted italic")
+            if rule is None
+            else rule_content(rule, found, searched)
+        )
+        self.query_one("#rule-text", Static).update(content)
+        self.query_one("#pane-rule", VerticalScroll).scroll_home(animate=False)
+
+    def show_story(self, story: Sequence[Told]) -> None:
+        """Show what was done to a rule, the newest first."""
+        self.story = tuple(reversed(story))
+        table = self.query_one("#versions-list", VirtualTable)
+        table.set_rows(ListRows(self.story, key=_key, cells=told_cells))
+        self._show_change(0)
+
+    def show_uses(self, rule: Rule, uses: Sequence[Use]) -> None:
+        """Show how often a rule was used."""
+        self.query_one("#usage-text", Static).update(use_content(rule, uses))
+
+    def show_file(self, rule: Rule, read: tuple[Path, bytes] | None) -> None:
+        """Show the file a rule stands in, at its lines."""
+        code, where = self.query_one("#file-code", CodeView), rule.provenance
+        name = self.query_one("#file-name", Static)
+        if read is None or where is None:
+            gone = "" if where is None else f"{where.file} is not there"
+            name.update(shown(gone))
+            code.show("")
+            return
+        line = f":{where.line}" if where.line else "  (not written into it yet)"
+        name.update(shown(f"{where.file}{line}   F opens it in $EDITOR"))
+        marks = ((where.line, where.end_line),) if where.line else ()
+        code.show(read[1], path=where.file, marks=marks)
+        if where.line:
+            code.goto(where.line)
+
+    def show_answers(self, found: Answers) -> None:
+        """Show which rules answer to a message."""
+        self.query_one(AnswersView).show(found)
+
+    @on(VirtualTable.Highlighted, "#versions-list")
+    def _version(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._show_change(event.index)
+
+    @on(Input.Submitted, "#test-message")
+    def _message(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip():
+            self.post_message(self.MessageGiven(event.value.strip()))
+
+    @on(Input.Changed, "#test-message")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+
+    def _show_change(self, index: int) -> None:
+        known = 0 <= index < len(self.story)
+        content = change_content(self.story[index]) if known else shown("")
+        self.query_one("#version-content", Static).update(content)
+        self.query_one("#version-text", VerticalScroll).scroll_home(animate=False)
+
+
+def _key(told: Told) -> str:
+    return f"{told.change.step} {told.change.rule_id} {told.what} {told.change.at}"

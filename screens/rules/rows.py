@@ -1,0 +1,133 @@
+"""Rules as rows of a table: columns by width, glyphs for what has few values, where a rule is found again."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from textual.content import Content
+
+from screens.safe_text import shown
+from screens.widgets.table import Column
+from workbench.records.rules import Authority, Category, Level, Rule
+from workbench.rules.describing import origin
+
+if TYPE_CHECKING:
+    from workbench.rules.matching.searching import FoundRule
+
+ABSOLUTE: Final = "◆"
+DEFAULT: Final = "◇"
+ON: Final = "●"
+OFF: Final = "○"
+CATEGORIES: Final[Mapping[Category, str]] = {
+    Category.PREFERENCE: "P",
+    Category.BEHAVIOR: "B",
+    Category.AGENT: "A",
+}
+LEVELS: Final[Mapping[Level, str]] = {Level.GLOBAL: "global", Level.SCENARIO: "scen.", Level.STEP: "step"}
+LEGEND: Final = (
+    f"{ABSOLUTE} absolute  {DEFAULT} default   {ON} on  {OFF} off   P preference  B behavior  A agent"
+)
+
+_TEXT: Final = 400  # characters of a rule that a row makes Content of
+
+SCORE: Final = Column("score", "Score", 6, align="right", priority=95)
+COLUMNS: Final = (
+    Column("authority", "!", 1, priority=90),
+    Column("enabled", "", 1, priority=80),
+    Column("category", "C", 1, priority=40),
+    Column("text", "Rule", priority=100, share=3, least=36),
+    Column("origin", "Origin", priority=60, least=16),
+    Column("priority", "Pri", 4, align="right", priority=70),
+    Column("level", "Level", 6, priority=30),
+    Column("scope", "Scope", 18, priority=25),
+    Column("tags", "Tags", 20, priority=15),
+    Column("tokens", "Tok", 5, align="right", priority=20),
+    Column("used", "Used", 5, align="right", priority=22),
+    Column("id", "Id", 8, priority=10),
+)
+
+
+def columns(*, scored: bool) -> tuple[Column, ...]:
+    """Return the columns, with that of scores where rules were searched."""
+    return (SCORE, *COLUMNS) if scored else COLUMNS
+
+
+class RuleRows:
+    """Rules, sorted by id, in an order of positions; `found` are search results by position."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        order: Sequence[int],
+        places: array[int],
+        found: Mapping[int, FoundRule] | None = None,
+        least: float = 0.0,
+    ) -> None:
+        self.rules = rules
+        self.order = order
+        self.found = found
+        self._places = places
+        self._least = least
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def rule(self, index: int) -> Rule:
+        """Return the rule of a row."""
+        return self.rules[self.order[index]]
+
+    def key(self, index: int) -> str:
+        """Return a rule's id."""
+        return self.rule(index).id
+
+    def find(self, key: str) -> int | None:
+        """Return the row of a rule by its id."""
+        position = position_of(self.rules, key)
+        if position is None or self._places[position] < 0:
+            return None
+        return self._places[position]
+
+    def cells(self, index: int) -> Sequence[Content | str]:
+        """Return a row's cells."""
+        position = self.order[index]
+        rule = self.rules[position]
+        given = rule_cells(rule)
+        if self.found is None:
+            return given
+        score = self.found[position].score
+        return (Content.styled(f"{score:.3f}", "" if score >= self._least else "$text-muted"), *given)
+
+
+def position_of(rules: Sequence[Rule], identifier: str) -> int | None:
+    """Return the position of a rule among rules sorted by id."""
+    position = bisect_left(rules, identifier, key=lambda rule: rule.id)
+    return position if position < len(rules) and rules[position].id == identifier else None
+
+
+def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
+    """Return the cells of `COLUMNS` for a rule; a disabled one is dim besides its glyph."""
+    dim = "" if rule.enabled else "$text-muted"
+    absolute = rule.authority is Authority.ABSOLUTE
+    return (
+        Content.styled(ABSOLUTE if absolute else DEFAULT, "bold $text-accent" if absolute else "$text-muted"),
+        Content.styled(ON if rule.enabled else OFF, "$text-success" if rule.enabled else "$text-warning"),
+        Content.styled(CATEGORIES[rule.category], "$text-muted"),
+        shown(_line(rule.rule), dim, limit=_TEXT),
+        shown(origin(rule), "$text-primary", limit=_TEXT),
+        str(rule.priority),
+        Content.styled(LEVELS[rule.level], "$text-muted"),
+        shown(", ".join(rule.scope), "$text-muted", limit=_TEXT),
+        shown(" ".join(rule.tags), "$text-secondary", limit=_TEXT),
+        f"{rule.token_cost:,}",
+        f"{rule.usage_count:,}" if rule.usage_count else Content.styled("·", "$text-muted"),
+        shown(rule.id.removeprefix("rule-")[:8], "$text-muted"),
+    )
+
+
+def _line(text: str) -> str:
+    """Return a text's beginning on one line; the rest of a very long one is not looked at."""
+    head = text[: 2 * _TEXT]
+    return " ".join(head.split()) + ("" if len(head) == len(text) else " …")

@@ -1,0 +1,190 @@
+"""A rule, its versions and its use as text for the pane beside the list. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from textual.content import Content, Span
+
+from screens.rules.rows import ABSOLUTE, CATEGORIES, DEFAULT, OFF, ON
+from screens.safe_text import joined, shown, shown_lines
+from screens.widgets.bars import bar
+from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
+from workbench.records.rules import Authority, Rule
+from workbench.rules.curation.differences import FieldChange, Told
+from workbench.rules.curation.ledger import Use
+from workbench.rules.describing import details
+from workbench.rules.rulebook import Rulebook
+from workbench.text.sanitize import visible
+
+if TYPE_CHECKING:
+    from workbench.rules.matching.searching import FoundRule
+
+_LABEL: Final = 11
+_SKIPPED: Final = frozenset(
+    {"name", "authority", "enabled", "category", "tokens", "priority", "level", "example"}
+)
+_FIELDS: Final = {
+    "rule": "text",
+    "tool_targets": "tools",
+    "condition_text": "condition",
+    "conditions": "when",
+}
+_BAR: Final = 20
+
+
+def rule_content(rule: Rule, found: FoundRule | None = None, searched: str = "") -> Content:
+    """Return a rule whole: its states in a line, its text, its fields, its examples, why it was found."""
+    absolute = rule.authority is Authority.ABSOLUTE
+    head = Content("  ").join(
+        [
+            Content.styled(f"{ABSOLUTE} absolute", "bold $text-accent")
+            if absolute
+            else Content(f"{DEFAULT} default"),
+            Content.styled(f"{ON} on", "$text-success")
+            if rule.enabled
+            else Content.styled(f"{OFF} off", "bold $text-warning"),
+            Content(f"{CATEGORIES[rule.category]} {rule.category}"),
+            Content(f"{rule.level}"),
+            Content(f"priority {rule.priority}"),
+            Content(f"{rule.token_cost:,} tokens"),
+        ]
+    )
+    parts = [head, Content(""), shown_lines(rule.rule, lines=400), Content("")]
+    if found is not None:
+        parts += [_found(found, searched), Content("")]
+    parts += [labelled(name, value) for name, value in details(rule) if name not in _SKIPPED]
+    if rule.examples:
+        parts += [Content(""), Content.styled("answers to", "bold $text-muted")]
+        parts += [
+            joined((f"{number:>3} ", "$text-muted"), (text, ""))
+            for number, text in enumerate(rule.examples, 1)
+        ]
+    return Content("\n").join(parts)
+
+
+def labelled(name: str, value: str, style: str = "") -> Content:
+    """Return a name and a value on a line, the values of several lines one below the other."""
+    return joined((f"{name:<{_LABEL}} ", "$text-muted"), (value, style))
+
+
+def _found(found: FoundRule, searched: str) -> Content:
+    parts = [("found", "bold $text-muted"), (f"     {found.score:.3f}", "bold")]
+    if found.vector is not None:
+        parts.append((f"  meaning {found.vector:.2f}", ""))
+    parts.append((f"  words {found.words:.2f}", ""))
+    from workbench.rules.matching.lexical import shared_words
+
+    terms = shared_words(found.rule, searched)
+    if terms:
+        parts.append((f" from {', '.join(terms)}", "$text-accent"))
+    return joined(*parts)
+
+
+def told_cells(told: Told) -> tuple[Content, ...]:
+    """Return a change of a rule as a row: when, what, by whom, which version, why or which fields."""
+    rule = told.after or told.before
+    what = {"added": "+", "restored": "+", "removed": "-", "reworded": "~"}.get(told.what, "·")
+    fields = ", ".join(_FIELDS.get(one.name, one.name) for one in told.fields)
+    why = told.change.reason or fields or told.title
+    return (
+        shown(told.change.at[:16].replace("T", " ")),
+        shown(f"{what} {told.what}", "bold" if told.what in ("reworded", "removed") else ""),
+        shown("" if rule is None else f"v{rule.version}"),
+        shown(told.change.by, "$text-muted"),
+        shown(why, "$text-muted"),
+    )
+
+
+def change_content(told: Told) -> Content:
+    """Return what a change did, field by field, the words of texts marked in place."""
+    parts = [labelled("step", told.title, "bold"), labelled("at", told.change.at, "$text-muted")]
+    if told.change.reason:
+        parts.append(labelled("why", told.change.reason))
+    if told.change.successor:
+        parts.append(labelled("instead", told.change.successor))
+    parts.append(Content(""))
+    for change in told.fields:
+        parts += [Content.styled(_FIELDS.get(change.name, change.name), "bold"), _values(change)]
+    rule = told.after or told.before
+    if not told.fields and rule is not None:
+        parts.append(shown_lines(rule.rule))
+    return Content("\n").join(parts)
+
+
+def _values(change: FieldChange) -> Content:
+    if not change.pieces:
+        return joined(
+            ("- ", "bold"),
+            (_plain(change.before), "$text-error"),
+            ("  + ", "bold"),
+            (_plain(change.after), "$text-success"),
+        )
+    text, spans = "", []
+    for kind, piece in change.pieces:
+        start, safe = len(text), visible(piece)
+        text += safe
+        if kind != "same":
+            spans.append(Span(start, len(text), f"{LEFT_STYLE} strike" if kind == "old" else RIGHT_STYLE))
+    return Content(text, spans)
+
+
+def _plain(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={item}" for name, item in value.items() if item not in ("", [], None))
+    return str(value)
+
+
+def use_content(rule: Rule, uses: Sequence[Use]) -> Content:
+    """Return how often a rule and its earlier versions were used, when, and by which tools and sessions."""
+    if not uses:
+        return shown(
+            "No session was given this rule yet. `workbench rules usage --record` and the hooks note it.",
+            "$text-muted italic",
+        )
+    last = max(use.at for use in uses)
+    sessions = Counter(use.session_id for use in uses)
+    parts = [
+        labelled(
+            "used",
+            f"{len(uses):,} times in {len(sessions):,} session{'s' if len(sessions) > 1 else ''}",
+            "bold",
+        ),
+        labelled("last", last[:16].replace("T", " ")),
+        labelled("cost", f"{len(uses) * rule.token_cost:,} tokens in all"),
+        Content(""),
+    ]
+    parts += _counted("by tool", Counter(use.tool or "?" for use in uses))
+    parts += _counted("by day", Counter(use.at[:10] for use in uses), by_name=True)
+    parts += _counted("by session", sessions)
+    return Content("\n").join(parts)
+
+
+def _counted(title: str, counts: Counter[str], *, by_name: bool = False) -> list[Content]:
+    most = max(counts.values())
+    ranked = (
+        sorted(counts.items(), key=lambda item: item[0], reverse=True) if by_name else counts.most_common()
+    )
+    rows = [
+        joined((f"  {name[:24]:<24} ", ""), (bar(count, most, _BAR), "$text-primary"), (f" {count:>5,}", ""))
+        for name, count in ranked[:10]
+    ]
+    more = [shown(f"  and {len(ranked) - 10:,} more", "$text-muted")] if len(ranked) > 10 else []
+    return [Content.styled(title, "bold $text-muted"), *rows, *more, Content("")]
+
+
+def summary(book: Rulebook) -> str:
+    """Return how many rules there are, of how many files, and what is out of step."""
+    off = sum(not rule.enabled for rule in book.rules)
+    files = len(book.files) + len(book.named)
+    parts = [f"{len(book.rules):,} rules", f"{files:,} file{'s' if files != 1 else ''}"]
+    parts += [f"{off:,} off"] if off else []
+    parts += [f"{book.pending:,} not written yet: D"] if book.pending else []
+    parts += [f"{book.conflicts:,} changed on both sides: D"] if book.conflicts else []
+    return " · ".join(parts)
