@@ -78,7 +78,7 @@ COMMANDS = {
     ),
     "scan": Lazy(
         f"{_PLACE}.scan_commands:scan",
-        "Look for what texts should not carry: instructions to an assistant, secrets.",
+        "Look for what a text should not carry: instructions to an assistant, secrets.",
     ),
     "dedup": Lazy(
         f"{_PLACE}.dedup_commands:dedup",
