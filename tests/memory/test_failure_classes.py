@@ -18,6 +18,7 @@ from workbench.config import Config
 from workbench.entry.memory_index import Embedding, drop_orphans, opened, search, status
 from workbench.entry.memory_place import MemoryPlace, memory_place
 from workbench.entry.memory_recording import record
+from workbench.errors import StoreBusy
 from workbench.memory.extraction.extract import (
     MAX_DECISION,
     MAX_DECISIONS,
@@ -50,6 +51,7 @@ from workbench.records.iterations import (
     IterationOutcome,
     IterationRecord,
     RawIterationOutput,
+    RecordType,
     ResultEvent,
     ToolUseEvent,
 )
@@ -341,3 +343,52 @@ def test_f36_points_are_read_strictly() -> None:
     assert payload_of(record_of(), "/p", "model") == msgspec.convert(payload, MemoryPayload, strict=True)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({**payload, "record_type": "aurora"}, MemoryPayload, strict=True)
+
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+
+
+def test_no_secret_is_stored(place: MemoryPlace) -> None:
+    """A token in words, errors, decisions, titles and paths, also across a bound, is nowhere in the state."""
+    long = "x" * (MAX_SUMMARY - 10) + f" {SECRET}"
+    calls = (
+        ToolUseEvent("Bash", {"command": "make"}, "1", f"a.c:1:1: error: bad token {SECRET}\n", failed=True),
+        ToolUseEvent(
+            "Bash", {"command": "x"}, "2", f"fatal: https://me:{SECRET}@example.org/x.git", failed=True
+        ),
+        ToolUseEvent("Read", {"file_path": f"/p/{SECRET}/a.py"}, "3", "x"),
+    )
+    words = (f"I'll use {SECRET} because it is the token {SECRET} of the build.",)
+    raw = RawIterationOutput(texts=words, tool_uses=calls, cwd="/p", prompt=f"Use {SECRET}",
+                             result=ResultEvent("success", text=long))  # fmt: skip
+    found = digested(raw, ["/p"])
+    record(place, [found], Task("auth", task_id=SECRET, discipline=SECRET), by="test")
+    search(place, CONFIG, "token", embedding(place, FakeEmbedder("one")))
+    kept = [path for root in (place.state, place.home) for path in root.rglob("*") if path.is_file()]
+    assert len(kept) > 3
+    assert [path for path in kept if SECRET[:12].encode() in path.read_bytes()] == []
+    assert sum(found.extraction.redacted.values()) >= 5
+    assert found.extraction.dropped == {"paths that hold a secret": 1}
+
+
+def test_learning_that_fails_leaves_the_iteration_recorded(place: MemoryPlace) -> None:
+    """Why nothing was learned is told; the record is in the journal."""
+
+    def learn(record_: IterationRecord, found: Any) -> Sequence[Any]:
+        raise StoreBusy("somebody else learns")
+
+    (kept,) = record(place, [digested(raw_of(), ["/srv/app"])], Task("auth"), by="test", learn=learn)
+    assert kept.unlearned == "somebody else learns"
+    assert len(place.feature("auth").entries) == 1
+
+
+def test_what_was_learned_is_found_with_its_feature(place: MemoryPlace) -> None:
+    """The live learnings of a feature are one point of its index."""
+    from workbench.entry.memory_learning import learning_store
+    from workbench.memory.learnings.desk import LearningDesk
+
+    remember(place, "auth", "first")
+    text = "Flaky uploads pass when the queue is drained first."
+    LearningDesk(learning_store(place), "test").add(text, feature="auth", reason="seen in CI")
+    hits = search(place, CONFIG, "flaky uploads", None)
+    assert [hit.payload.record_type for hit in hits] == [RecordType.FEATURE_SNAPSHOT]

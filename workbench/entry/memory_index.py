@@ -19,6 +19,7 @@ from store import generations, lexical, vectors
 from workbench.entry.memory_place import MemoryPlace
 from workbench.errors import StoreError
 from workbench.memory.journal import feature_stream
+from workbench.memory.learnings.ledger import read_ledger
 from workbench.memory.schema import (
     MemoryPayload,
     RagConfig,
@@ -27,6 +28,8 @@ from workbench.memory.schema import (
     embedding_text,
     expected_collections,
     payload_of,
+    snapshot_of,
+    snapshot_text,
 )
 from workbench.text.fusion import fuse, fuse_lexical
 
@@ -85,7 +88,10 @@ def search(
     features: Sequence[str] = (),
     limit: int | None = None,
 ) -> list[Hit]:
-    """Return the iterations a query is about, best first, of all features or of some. Raises: StoreError."""
+    """Return the iterations and what learnings say that a query is about, best first. Raises: StoreError.
+
+    Of all features or of some; a feature's learnings together are one point.
+    """
     streams = [feature_stream(name) for name in features] or place.streams()
     asked = None if embedding is None else embedding.embed([query])[0]
     hits: list[Hit] = []
@@ -134,22 +140,27 @@ def opened(place: MemoryPlace, stream: str, embedding: Embedding | None) -> Coll
         if loaded is not None:
             return loaded
     records = [entry.record for entry in journal.entries]
-    points = tuple(payload_of(record, str(place.root), model) for record in records)
+    points = [payload_of(record, str(place.root), model) for record in records]
     texts = [embedding_text(record) for record in records]
+    ledger = read_ledger((place.journal,))
+    learnings = [one for one in ledger.live() if feature_stream(one.feature) == stream]
+    if learnings:
+        points.append(snapshot_of(records[-1], learnings, str(place.root), model))
+        texts.append(snapshot_text(learnings))
     words = lexical.build_index(texts)
     meanings = None
     if embedding is not None:
         meanings = vectors.open_index(embedding.embed(texts), np.arange(len(texts)))
 
     def write(directory: Path) -> None:
-        told = _Points(_FORMAT, revision, model, list(points))
+        told = _Points(_FORMAT, revision, model, points)
         (directory / _POINTS).write_bytes(msgspec.json.encode(told))
         words.save(directory / "words")
         if meanings is not None:
             meanings.save(directory / "meanings")
 
     generations.publish(place.state, _kind(name), write, clock=place.clock)
-    return Collection(name, points, words, meanings, made=True)
+    return Collection(name, tuple(points), words, meanings, made=True)
 
 
 def _load(path: Path, name: str, revision: str, model: str) -> Collection | None:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.entry.memory_place import MemoryPlace
+from workbench.errors import WorkbenchError
 from workbench.memory.iterations import Digested, Task, digested, is_stagnant, journal_entry
 from workbench.memory.journal import GENERAL, KIND, JournalEntry, body_of, feature_name, feature_stream
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput
@@ -33,13 +34,17 @@ class Novelty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An iteration in the journal, and whether its feature has come to a standstill with it."""
+    """An iteration in the journal, and whether its feature has come to a standstill with it.
+
+    `unlearned` says why nothing could be learned from it, which leaves it recorded; empty if something could.
+    """
 
     entry: JournalEntry
     novelty: Novelty
     extraction: ExtractionResult
     stagnant: bool = False
     learned: int = 0
+    unlearned: str = ""
 
 
 @dataclass(slots=True)
@@ -56,6 +61,7 @@ class Summary:
     stagnant: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     redacted: Counter[str] = field(default_factory=Counter)
+    unlearned: Counter[str] = field(default_factory=Counter)
 
     def add(self, kept: Iterable[Kept]) -> None:
         """Take in what was kept."""
@@ -73,6 +79,7 @@ class Summary:
             self.stagnant += one.stagnant
             self.dropped.update(one.extraction.dropped)
             self.redacted.update(one.extraction.redacted)
+            self.unlearned[one.unlearned] += bool(one.unlearned)
 
 
 def feature_of(given: str, *branches: str) -> str:
@@ -130,11 +137,16 @@ def record(
     if learn is None:
         return kept
     return [
-        replace(one, learned=len(learn(one.entry.record, output)))
-        if one.novelty is not Novelty.UNCHANGED
-        else one
+        one if one.novelty is Novelty.UNCHANGED else _learned(one, output, learn)
         for one, output in zip(kept, found, strict=True)
     ]
+
+
+def _learned(kept: Kept, output: Digested, learn: Learn) -> Kept:
+    try:
+        return replace(kept, learned=len(learn(kept.entry.record, output)))
+    except WorkbenchError as error:
+        return replace(kept, unlearned=error.message)
 
 
 def _further(entry: JournalEntry, before: JournalEntry) -> JournalEntry:

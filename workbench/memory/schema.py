@@ -8,7 +8,7 @@ change of model shows. A local index plays the part that Qdrant has in [ralph].
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -25,7 +25,7 @@ from workbench.records.iterations import (
     RecordType,
     cut,
 )
-from workbench.records.learnings import MAX_TEXT
+from workbench.records.learnings import MAX_TEXT, FeatureLearning
 
 _HASH: Final = 8
 _SHOWN: Final = 20  # errors, decisions and files of an iteration that its text names
@@ -146,7 +146,7 @@ def embedding_hash(text: str) -> str:
 def point_id(record: IterationRecord, project: str) -> str:
     """Return the id of an iteration's point, a UUID that is the same whenever it is made."""
     told = "\0".join((project, record.feature, record.task_id, str(record.iteration_number)))
-    return str(UUID(bytes=hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()[:16]))
+    return _uuid(told)
 
 
 def payload_of(record: IterationRecord, project: str, embedding_model: str) -> MemoryPayload:
@@ -173,6 +173,36 @@ def payload_of(record: IterationRecord, project: str, embedding_model: str) -> M
     )
 
 
+def snapshot_text(learnings: Iterable[FeatureLearning]) -> str:
+    """Return what a feature's learnings say, the most trusted first, at most 4,000 characters."""
+    ordered = sorted(learnings, key=lambda one: (-one.confidence, -one.hit_count, one.id))
+    return cut("\n".join(one.text for one in ordered), MAX_EMBEDDING)
+
+
+def snapshot_of(
+    last: IterationRecord, learnings: Sequence[FeatureLearning], project: str, embedding_model: str
+) -> MemoryPayload:
+    """Return the point of what a feature's learnings say now; `last` is its newest iteration."""
+    told = "\0".join((project, last.feature, str(RecordType.FEATURE_SNAPSHOT)))
+    text = snapshot_text(learnings)
+    return MemoryPayload(
+        point_id=_uuid(told),
+        record_type=RecordType.FEATURE_SNAPSHOT,
+        project=project,
+        feature=last.feature,
+        iteration_number=last.iteration_number,
+        task_id="",
+        task_title=f"{len(learnings)} learnings",
+        discipline="",
+        timestamp=last.timestamp,
+        outcome=last.outcome,
+        model_tier=last.model_tier,
+        summary=cut(text, MAX_SUMMARY),
+        embedding_hash=embedding_hash(text),
+        embedding_model=embedding_model,
+    )
+
+
 def collection_name(project: str, feature: str) -> str:
     """Return the collection of a project's feature: eight digits of the digest of each (F18)."""
     return f"{_short(project)}-{_short(feature)}"
@@ -181,6 +211,10 @@ def collection_name(project: str, feature: str) -> str:
 def expected_collections(project: str, features: Iterable[str]) -> frozenset[str]:
     """Return the collections that belong to a project's features; every other one is an orphan (F24)."""
     return frozenset(collection_name(project, feature) for feature in features)
+
+
+def _uuid(text: str) -> str:
+    return str(UUID(bytes=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]))
 
 
 def _short(text: str) -> str:

@@ -54,7 +54,7 @@ def collect(feature: str, task_id: str, title: str, discipline: str) -> int:
     from workbench.memory.iterations import Task
 
     here = current()
-    if sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(
             "there is no stream on stdin",
             hint="Pipe one in: claude -p … --output-format stream-json --verbose | workbench memory collect",
@@ -99,9 +99,16 @@ def _told(here: Invocation, done: Collected) -> int:
             out.say(f"{name} {record.outcome}{state}: {_counts(summary)}")
             if one.stagnant:
                 out.warn(f"{name}: the last iterations went the very same way; this loop gets nowhere")
+    _tell_unlearned(here, summary)
     if done.failure is not None or (done.passed.bytes and not done.kept):
         return exits.ERROR
     return exits.OK if not done.passed.signal else 128 + done.passed.signal
+
+
+def _tell_unlearned(here: Invocation, summary: Summary) -> None:
+    for reason, count in sorted(summary.unlearned.items()):
+        if count:
+            here.out.warn(f"{counted(count, 'iteration')} recorded without learning from them: {reason}")
 
 
 def _nothing(here: Invocation, done: Collected) -> None:
@@ -176,6 +183,7 @@ def _tell_files(here: Invocation, reports: Sequence[FileReport], summary: Summar
         here.out.data(f"  {visible_line(name)}: {count:,}")
     if summary.features:
         here.out.data(f"  {_counts(summary)}")
+    _tell_unlearned(here, summary)
     for reason, count in sorted(summary.dropped.items()):
         here.out.say(f"left out: {count:,} {reason}")
     for report in reports:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.layout import counted
@@ -39,10 +39,12 @@ def status(clean: bool) -> None:
     dropped = drop_orphans(place) if clean else []
     embedder, note = cached_embedder(config, place.home)
     index = index_status(place, "" if embedder is None else embedder.model, note)
-    language = language_state(config) if config.models.llm and config.models.llm_url else None
+    if config.models.llm and config.models.llm_url:
+        language = language_state(config)
+        index = replace(index, llm_ready=language.available, llm_note=language.reason)
     if here.flags.json:
         facts = {"state_directory": str(place.state), "features": features, "removed": dropped}
-        here.out.json({**facts, "index": index, "language_model": msgspec.to_builtins(language)})
+        here.out.json({**facts, "healthy": index.healthy, "index": index})
         return
     for one in features:
         last = f", last {one['last']} {one['outcome']}" if one["last"] else ""

@@ -9,6 +9,7 @@ import msgspec
 
 from workbench.entry.cli.frame import command, current
 from workbench.errors import UsageError
+from workbench.records.iterations import RecordType
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _SUMMARY = 160  # characters shown of a summary
 def search(text: str, features: tuple[str, ...], top: int | None) -> None:
     """Find iterations by what they were about, by meaning and words, best first.
 
-    The index is made from the journals when it is behind them; deleting it loses nothing. Without an
+    What a feature's learnings say is found, too, all of them as one. The index is made from the journals when it is behind them; deleting it loses nothing. Without an
     embedding model words alone decide.
     """
     from workbench.entry.bootstrap import cached_embedder
@@ -56,10 +57,11 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
         return
     for hit in hits:
         found = hit.payload
-        here.out.data(
-            f"{hit.score:.2f}  {visible_line(found.feature)} #{found.iteration_number} {found.outcome} "
-            f"{found.timestamp[:10]}  {visible_line(found.task_title)}".rstrip()
-        )
+        what = f"#{found.iteration_number} {found.outcome} {found.timestamp[:10]}"
+        if found.record_type is RecordType.FEATURE_SNAPSHOT:
+            what = "what was learned:"
+        title = visible_line(found.task_title)
+        here.out.data(f"{hit.score:.2f}  {visible_line(found.feature)} {what}  {title}".rstrip())
         if found.summary:
             here.out.data(f"      {visible_line(found.summary[:_SUMMARY])}")
     if not hits:

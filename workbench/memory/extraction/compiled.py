@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from workbench.memory.extraction.found import Found, Parser, Place, lines_from, message_of, own_first
 from workbench.records.iterations import ErrorType
@@ -76,9 +77,9 @@ def panics(text: str) -> Iterator[Found]:
 def go_tests(text: str) -> Iterator[Found]:
     """Yield tests that failed, of a test with subtests those."""
     heads = list(_GO_TEST.finditer(text))
-    names = [head[2] for head in heads]
+    parents = {str(parent) for head in heads for parent in PurePosixPath(head[2]).parents}
     for head in heads:
-        if any(name.startswith(f"{head[2]}/") for name in names):
+        if head[2] in parents:
             continue
         said, places, end = "", list[Place](), head.end()
         for line, after in lines_from(text, head.end() + 1, _GO_LINES):

@@ -56,7 +56,11 @@ def extract(raw: RawIterationOutput, roots: Sequence[str]) -> ExtractionResult:
     """Return what an iteration's output tells. `roots` are the absolute directories that are the project."""
     redactor = Redactor()
     dropped: Counter[str] = Counter()
-    files = files_touched(raw.tool_uses, raw.cwd, roots, dropped)
+    files = tuple(
+        file
+        for file in files_touched(raw.tool_uses, raw.cwd, roots, dropped)
+        if not _secret(file.path, dropped)
+    )
     errors = _errors(raw, roots, files, redactor, dropped)
     decisions: list[DecisionEntry] = []
     for found in find_decisions(raw.texts):
@@ -80,9 +84,16 @@ def extract(raw: RawIterationOutput, roots: Sequence[str]) -> ExtractionResult:
         duration_ms=_duration(raw),
         model_tier=model_tier(raw.model),
         model=cut(raw.model, MAX_TITLE),
-        dropped=dict(dropped),
+        dropped={what: count for what, count in dropped.items() if count},
         redacted=dict(sorted(redactor.counts.items())),
     )
+
+
+def _secret(path: str, dropped: Counter[str]) -> bool:
+    """Whether a path holds a secret, as those of downloads do; it is counted."""
+    found = bool(redact(path).counts)
+    dropped["paths that hold a secret"] += found
+    return found
 
 
 def _duration(raw: RawIterationOutput) -> int | None:
@@ -132,7 +143,7 @@ def _place(
     """Return the first place inside of the project; a bare name counts as the touched file that has it."""
     for path, line in found.places:
         inner = "" if foreign(path) else relative(path, roots, cwd)
-        if not inner:
+        if not inner or redact(inner).counts:
             continue
         if "/" not in path and "\\" not in path:
             ends = [file.path for file in files if file.path.endswith(f"/{path}") or file.path == path]

@@ -39,6 +39,8 @@ class Parser:
 
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>])")
+_MAX_LINE = 1_500
+_LONG = re.compile(rf"([^\n]{{{_MAX_LINE}}})[^\n]+")
 _FOREIGN = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages|node_modules|\.cargo|rustc|\.rustup|\.venv|venv|\.tox|"
     r"python\d[\d.]*|pkg[/\\]mod|go[/\\]src|\.gradle|\.m2)[/\\]|"
@@ -47,12 +49,15 @@ _FOREIGN = re.compile(
 
 
 def plain(text: str) -> str:
-    """Return a text without escape sequences, with line feeds for line ends of any kind."""
+    """Return a text without escape sequences, with line feeds for line ends of any kind, long lines cut.
+
+    What a tool says of an error is short; a line of thousands of characters is data that came along.
+    """
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text
+    return _LONG.sub(r"\1", text) if len(text) > _MAX_LINE else text
 
 
 def foreign(path: str) -> bool:
