@@ -17,7 +17,7 @@ from workbench.memory.learnings.framing import ECHO, echo_share
 from workbench.memory.learnings.injected import Injections, read_injections
 from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
 from workbench.memory.learnings.ledger import AUTOMATIC, Ledger
-from workbench.memory.learnings.lessons.commands import command_lessons, tried_commands
+from workbench.memory.learnings.lessons.commands import command_lessons, is_not_callable, tried_commands
 from workbench.memory.learnings.lessons.explanations import explanation_lessons
 from workbench.memory.learnings.lessons.lesson import Lesson
 from workbench.memory.learnings.lessons.recurring import error_signature, recurring_lessons
@@ -250,8 +250,8 @@ def _add(work: _Work, learning: FeatureLearning, lesson: Lesson) -> None:
 def _judge_outcomes(work: _Work) -> None:
     """Lower the confidence of learnings that the iteration's outcome speaks against."""
     runs = list(tried_commands(work.raw))
-    failed = {one.line: one.said for one in runs if one.failed}
-    worked = {one.line for one in runs if not one.failed}
+    failed = {one.line for one in runs if is_not_callable(one)}
+    worked = {one.line for one in runs if not one.failed and not one.piped}
     errors = {error_signature(error.message) for error in work.record.errors}
     ended_badly = work.record.outcome is not IterationOutcome.SUCCESS
     for one in work.ledger.live():
@@ -259,7 +259,7 @@ def _judge_outcomes(work: _Work) -> None:
             continue
         if one.kind is LearningKind.COMMAND:
             if one.remedy in failed and one.remedy not in worked:
-                _against(work, one, f"`{one.remedy}` failed")
+                _against(work, one, f"`{one.remedy}` could not be called")
             elif one.trigger in worked:
                 _against(work, one, f"`{one.trigger}` worked")
         elif one.trigger in errors and ended_badly and work.given(one.id):

@@ -1,7 +1,8 @@
 """How far a learning is trusted: what it starts with, what speaks for it, what spoke against it.
 
-Every session that found it out by itself takes away a part of the doubt, every outcome against it halves the
-trust. A person's review sets it right again: what spoke against it before counts no more.
+Every session that found it out by itself takes away a part of the doubt. Outcomes against it are weighed
+with the sessions for it: the first one halves the trust in what was found out once. A person's review sets it
+right again: what spoke against it before counts no more.
 """
 
 from __future__ import annotations
@@ -21,4 +22,4 @@ def confidence_of(learning: FeatureLearning, hits: int, contradictions: int) -> 
     """Return the confidence in [0, 1] after further hits, and contradictions since the last review."""
     start = max(learning.confidence, REVIEWED) if learning.reviewed else learning.confidence
     supported = 1.0 - (1.0 - start) * DOUBT_LEFT ** min(hits, MOST_HITS)
-    return round(supported * 0.5**contradictions, 4)
+    return round(supported * (1 + hits) / (1 + hits + contradictions), 4)

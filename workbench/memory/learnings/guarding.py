@@ -1,4 +1,4 @@
-"""Whether what somebody decides about learnings is still about what they saw: nothing is overwritten unseen."""
+"""Whether what somebody decides about learnings is still about what they saw: nothing is lost unseen."""
 
 from __future__ import annotations
 

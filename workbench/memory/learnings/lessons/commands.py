@@ -1,8 +1,9 @@
 """Commands that cannot run here as they were first tried, and the way that works.
 
 Either the failure is one of calling (a program that is not there, an option that is not known) and the same
-program was called otherwise, or the very same command works in another directory, under another runner or
-with a variable set. A test that failed and passed after an edit taught something else, and is left alone.
+program was called otherwise; or the very same command works in another directory, under another runner or
+with a variable set; or it works once something was built, installed or formatted. A test that failed and
+passed after an edit taught something else, and is left alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from workbench.memory.extraction.errors import only_reads
 from workbench.memory.extraction.found import plain
 from workbench.memory.extraction.shell import failure
 from workbench.memory.learnings.lessons.lesson import Lesson
@@ -27,13 +29,15 @@ WITHIN: Final = 8
 """So many calls after a failure may the one that works come."""
 
 MOST: Final = 110  # characters of a command that is worth telling
+_HEAD: Final = 600
 _READ: Final = 4_000  # characters of an answer that are looked at
 _NOT_CALLABLE: Final = re.compile(
     r"(?:(?:[\w./@+-]+): (?:command )?not found|command not found: \S+)"
     r"|No module named ['\"]?[\w.]+['\"]?"
     r"|Cannot find module ['\"][\w@./-]+['\"]"
     r"|(?:unrecogni[sz]ed|unknown|invalid|illegal|unexpected)(?: \w+)? (?:option|argument|flag)s?\b.{0,60}"
-    r"|(?:unknown|invalid) (?:command|subcommand|script)\b.{0,60}"
+    r"|(?:unknown|invalid|unrecogni[sz]ed) (?:command|subcommand|script)\b.{0,60}"
+    r"|[Ss]cript not found.{0,40}"
     r"|[Nn]o such (?:option|command)\b.{0,40}"
     r"|[Mm]issing script:? ['\"]?[\w:.-]+['\"]?"
     r"|externally-managed-environment"
@@ -51,9 +55,15 @@ _NEVER: Final = frozenset(
     "cd ls cat echo mkdir rm cp mv head tail grep rg find sed awk export source which kill sort wc jq true "
     "pwd touch chmod sleep ps printf set test [ read for xargs tee uniq cut tr diff less".split()
 )
+_NAMED_WRONG: Final = re.compile(r"command|script|not installed", re.IGNORECASE)
+_PREPARES: Final = re.compile(
+    r"(?:^|[\s:])(?:build|install|sync|restore|generate|codegen|compile|migrate|setup|bootstrap|prepare|seed|"
+    r"fix|format|fmt|add|ci|up|deps\.get|download)(?=$|[\s:])|--fix\b|--write\b"
+)
+_FILE: Final = re.compile(r"\S/\S*\.\w{1,4}(?=$|\s)")  # preparing one file is for once
 _REDIRECTED: Final = re.compile(r"\s*(?:2>&1|[12&]?>\s*/dev/null|\|\s*(?:head|tail|grep|rg)\b[^|]*)\s*$")
 _VARIABLES: Final = re.compile(r"(?:^|&&\s*|;\s*)((?:[A-Za-z_]\w*=[^\s;&|'\"$`]*\s+)+)(?=\S)")
-_OWN_PATH: Final = re.compile(r"(?:^|[\s='\"])(?:~|/(?:home|Users|root|private|tmp|var|workspace))/\S*")
+_OWN_PATH: Final = re.compile(r"(?:^|(?<=[\s='\"]))(?:~|/(?:home|Users|root|private|tmp|var|workspace))/\S*")
 _WORD: Final = re.compile(r"[\w@%+=:,./*\[\]{}~^-]+")
 
 
@@ -62,7 +72,8 @@ class Tried:
     """A command that was run: as one line, and what became of it.
 
     `runner` started the program `core`, whose words are without it; `directory` and `variables` were set in
-    the line itself. `said` is the beginning of what it printed.
+    the line itself. `said` is the beginning of what it printed. Of what went
+    into a pipe the exit code tells nothing: `piped` says that it may have failed unseen.
     """
 
     line: str
@@ -72,6 +83,7 @@ class Tried:
     variables: str
     failed: bool
     said: str
+    piped: bool = False
 
 
 def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
@@ -82,6 +94,8 @@ def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
             runs.append(None)
         elif (one := _tried(use, raw.cwd)) is not None:
             runs.append(one)
+        elif not use.rejected and not only_reads(use, raw.cwd):
+            runs.append(None)  # whatever it did, it may have changed a file
     told: set[str] = set()
     for at, one in enumerate(runs):
         if one is None or not one.failed or one.line in told:
@@ -94,6 +108,27 @@ def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
                 told.add(one.line)
                 yield _lesson(one, other, why)
                 break
+        if one.line not in told and (other := _prepared(runs[at : at + 1 + WITHIN])) is not None:
+            told.add(one.line)
+            yield _needs(one, other)
+
+
+def _prepared(runs: Sequence[Tried | None]) -> Tried | None:
+    """Return what made the first command work: the one thing done before it was run again, and worked."""
+    failed, between = runs[0], list[Tried]()
+    for one in runs[1:]:
+        if one is None or failed is None or (one.failed and one.line == failed.line):
+            return None
+        if one.line == failed.line:
+            return between[0] if len(between) == 1 and _first_words(failed.said) else None
+        if not one.failed and _PREPARES.search(one.line) and not _FILE.search(one.line):
+            between.append(one)
+    return None
+
+
+def is_not_callable(one: Tried) -> bool:
+    """Whether a command failed for how it was called, and not for what it did."""
+    return one.failed and _NOT_CALLABLE.search(one.said) is not None
 
 
 def tried_commands(raw: RawIterationOutput) -> Iterator[Tried]:
@@ -124,7 +159,9 @@ def _tried(use: ToolUseEvent, cwd: str) -> Tried | None:
     if not core or len(line) > MOST or _OWN_PATH.search(line):
         return None
     said = plain(use.result[:_READ])
-    return Tried(line, core, runner, directory, variables, use.failed, said)
+    piped = "|" in given
+    failed = use.failed or (piped and _NOT_CALLABLE.search(said[:_HEAD]) is not None)
+    return Tried(line, core, runner, directory, variables, failed, said, piped)
 
 
 def _inside(command: Simple, outer: Simple) -> bool:
@@ -170,7 +207,13 @@ def _difference(failed: Tried, works: Tried) -> str:
     mine, theirs = failed.core[0], works.core[0]
     verbs = [word for word in failed.core[1:] if not word.startswith("-")][:1]
     kept = [word for word in works.core[1:] if not word.startswith("-")][:1]
+    shorter, longer = sorted(((*failed.runner, *failed.core), (*works.runner, *works.core)), key=len)
+    if len(shorter) > 1 and longer[-len(shorter) :] == shorter:  # under a runner nobody knows
+        return " ".join(why[0].split())
     one_program = program_name(mine) == program_name(theirs) and verbs == kept
+    operands = [[word for word in one.core[1:] if not word.startswith("-")] for one in (failed, works)]
+    if operands[0] != operands[1] and not _NAMED_WRONG.search(why[0]):
+        return ""  # it was asked for something else
     other_manager = {program_name(mine), program_name(theirs)} <= _PACKAGES and verbs == kept and verbs
     by_number = program_name(mine).rstrip("0123456789.") == program_name(theirs).rstrip("0123456789.")
     return " ".join(why[0].split()) if one_program or other_manager or (by_number and mine != theirs) else ""
@@ -178,11 +221,24 @@ def _difference(failed: Tried, works: Tried) -> str:
 
 def _first_words(said: str) -> str:
     found = failure(said, rejected=False)
-    return "" if found is None else " ".join(found.message.split())
+    return "" if found is None else _OWN_PATH.sub("…", " ".join(found.message.split()))
 
 
 def _shown(words: Sequence[str]) -> str:
     return " ".join(word if _WORD.fullmatch(word) else shlex.quote(word) for word in words)
+
+
+def _needs(failed: Tried, first: Tried) -> Lesson:
+    why = _first_words(failed.said)[:100]
+    return Lesson(
+        LearningKind.COMMAND,
+        f"`{failed.line}` fails ({why}) until `{first.line}` has run.",
+        "a command failed, and worked once another one had run; nothing was edited in between",
+        evidence=why,
+        trigger=f"before {failed.line}",
+        remedy=first.line,
+        observed=True,
+    )
 
 
 def _lesson(failed: Tried, works: Tried, why: str) -> Lesson:

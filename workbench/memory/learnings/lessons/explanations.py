@@ -24,6 +24,7 @@ _FOUND = re.compile(
     r"(?:issue|problem)|issue|problem|bug|culprit|reason|failure|error|cause)"
     r"(?: here| was| is|,? (?:it )?turns out,?)*\s*"
     r"(?:is|was|:|—|–|comes from|came from|occurs because|happens because|happened because|lies in)"
+    r"(?: (?:now |quite )?(?:clear|obvious|simple)(?: from [\w ]{1,30})?)?"
     r"(?: that| because| due to| likely)?\s*[:,—–]?\s*",
     re.IGNORECASE,
 )
@@ -42,6 +43,7 @@ _DOUBT = re.compile(
     r"|\?\s*$",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"`[^`]*`")
 _MOST: Final = 3
 """More causes than these in one iteration are a report, not findings."""
 
@@ -70,6 +72,6 @@ def cause_of(sentence: str) -> str:
     if found is None or _DOUBT.search(sentence):
         return ""
     rest = sentence[found.end() :].strip().rstrip(" .:;!")
-    if len(rest) > MOST_CHARACTERS or not _MECHANISM.search(rest) or too_vague(rest):
+    if len(rest) > MOST_CHARACTERS or not _MECHANISM.search(_CODE.sub("", rest)) or too_vague(rest):
         return ""
     return f"{rest[0].upper()}{rest[1:]}."

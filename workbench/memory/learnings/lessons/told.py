@@ -36,14 +36,20 @@ _FORMS = (
     (re.compile(r"^(?:kept|keeping|keep) ", re.I), "Keep "),
     (re.compile(r"^(?:picked|choose|settled on|sticking with|stick with|stick to) ", re.I), "Use "),
 )
-_POINTS = re.compile(r"(?:i|we|this|it|that|they|these|those|there|he|she|you)\b", re.IGNORECASE)
-_PURPOSE = re.compile(r"(?:to|in order|which|so)\b", re.IGNORECASE)
-_ONE_OFF = re.compile(
-    r"\b(?:this (?:task|session|time|pr|commit|change|step|file|test|one)|for now|right now|next|first|"
-    r"the user|you|your|let me|to-?do|background|sub-?agents?|task tool|read tool|grep|glob|"
-    r"same (?:approach|pattern|way)|both|these|those|above|below)\b",
+_CHOICE = re.compile(
+    r"(?:use|keep|kept|avoid|prefer|store|put|make|made|add|replace|switch|move|return|treat|rely|leave|skip|"
+    r"drop|implement|chose|write|wrote)(?:e?d)? ",
     re.IGNORECASE,
 )
+_POINTS = re.compile(r"(?:i|we|this|it|that|they|these|those|there|he|she|you|as)\b", re.IGNORECASE)
+_PURPOSE = re.compile(r"(?:to|in order|which|so)\b", re.IGNORECASE)
+_ONE_OFF = re.compile(
+    r"\b(?:this (?:task|session|time|pr|commit|change|step|file|test|one)|for now|right now|next|first|let me|"
+    r"to-?do|background|sub-?agents?|task tool|read tool|same (?:approach|pattern|way)|both|these|those|above|"
+    r"below)\b",
+    re.IGNORECASE,
+)
+_BETWEEN_US = re.compile(r"\b(?:the user|you|your)\b", re.IGNORECASE)
 _CORRECTS = re.compile(
     r"^(?:(?:no|nope|wrong|stop|actually|wait|hmm|hey|please|and|so|but|also|ok|okay)\b[,.!:;—–-]*\s*)+",
     re.IGNORECASE,
@@ -74,17 +80,14 @@ def decision_lessons(decisions: Sequence[DecisionEntry]) -> Iterator[Lesson]:
     """Yield the decisions that give a reason and name what they are about, without who took them."""
     for decision in decisions:
         reason = (decision.rationale or "").strip()
-        if len(reason.split()) < LEAST_REASON or reason.casefold().startswith(
-            ("i ", "we ", "this ", "it ", "that ")
-        ):
+        if len(reason.split()) < LEAST_REASON or _POINTS.match(reason):
             continue
         text = _impersonal(decision.description)
-        whole = (
-            f"{text} because {reason}."
-            if not reason.casefold().startswith(("to ", "in order", "which", "so "))
-            else (f"{text} {reason}.")
-        )
-        if len(whole) <= MOST_CHARACTERS and not too_vague(text) and not _ONE_OFF.search(whole):
+        joined = "" if _PURPOSE.match(reason) else "because "
+        whole = f"{text} {joined}{reason}."
+        if not _CHOICE.match(text) or too_vague(text) or _ONE_OFF.search(whole) or _BETWEEN_US.search(whole):
+            continue
+        if len(whole) <= MOST_CHARACTERS:
             yield Lesson(
                 LearningKind.DECISION,
                 whole,
