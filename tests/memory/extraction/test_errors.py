@@ -264,6 +264,32 @@ EXPECTED: list[tuple[str, str, list[tuple[ErrorType, str, int, str]]]] = [
         EXUNIT,
         [(ErrorType.TEST, "test/shop_web/cart_live_test.exs", 162, "test mount shows the badge: ** (Arg")],
     ),
+    (
+        "node's own syntax errors",
+        "/srv/app/a.js:3\n  let x = ;\n          ^\n\nSyntaxError: Unexpected token ';'\n"
+        "    at wrapSafe (node:internal/modules/cjs/loader:1378:20)\n",
+        [(ErrorType.COMPILE, "/srv/app/a.js", 3, "SyntaxError: Unexpected token")],
+    ),
+    (
+        "a suite of vitest",
+        " FAIL  src/a.test.ts [ src/a.test.ts ]\nError: Failed to resolve import\n",
+        [(ErrorType.TEST, "src/a.test.ts", 0, "Error: Failed to resolve import")],
+    ),
+    (
+        "clippy",
+        "error: this `if` has identical blocks\n  --> src/lib.rs:10:8\n   |\n   = note: `-D clippy::if`\n",
+        [(ErrorType.LINT, "src/lib.rs", 10, "this `if` has identical blocks")],
+    ),
+    (
+        "a bare exception",
+        'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    next(x)\nStopIteration\n',
+        [(ErrorType.RUNTIME, "a.py", 3, "StopIteration")],
+    ),
+    (
+        "PHP",
+        "PHP Fatal error:  Uncaught TypeError: no in /srv/app/a.php:5\n",
+        [(ErrorType.RUNTIME, "/srv/app/a.php", 5, "TypeError: no")],
+    ),
     ("rustc", RUSTC, [(ErrorType.COMPILE, "src/main.rs", 4, "E0308: mismatched types")]),
     (
         "cargo test",

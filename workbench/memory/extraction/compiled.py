@@ -12,6 +12,7 @@ from workbench.records.iterations import ErrorType
 _RUST = re.compile(
     r"^error(?:\[([A-Z]\d+)\])?: (\S.*)\n(?:[ \t]*\|.*\n)?[ \t]*--> (\S+?):(\d+):\d+", re.MULTILINE
 )
+_RUST_REST = 1_500  # characters in which the lint that an error is of is named
 _PANICKED = re.compile(
     r"^thread '(.+?)' (?:\(\d+\) )?panicked at (?:'(.*)', )?([^\s:']+\.rs):(\d+):\d+:?$", re.MULTILINE
 )
@@ -53,7 +54,9 @@ def rustc(text: str) -> Iterator[Found]:
         if not match[3].endswith((".py", ".pyi")):
             message = message_of(match[1] or "", match[2])
             places = ((match[3], int(match[4])),)
-            yield Found(message, ErrorType.COMPILE, match.start(), match.end(), places)
+            rest = text[match.end() : match.end() + _RUST_REST].partition("\n\n")[0]
+            kind = ErrorType.LINT if "clippy::" in rest else ErrorType.COMPILE
+            yield Found(message, kind, match.start(), match.end(), places)
 
 
 def panics(text: str) -> Iterator[Found]:

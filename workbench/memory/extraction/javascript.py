@@ -27,6 +27,11 @@ _BIOME = re.compile(
     re.MULTILINE,
 )
 _ESBUILD = re.compile(r"^[ \t]*✘ \[ERROR\] (\S.*)\n(?:[ \t]*\n)*(?:[ \t]+(\S+?):(\d+):\d+:)?", re.MULTILINE)
+# Node shows the line that threw above the error.
+_THROWN_AT = re.compile(r"^(?:file://)?(\S+\.[cm]?[jt]sx?):(\d+)\n.*\n[ \t]*\^+[ \t]*\n+\Z", re.MULTILINE)
+_BEFORE = 800
+_SUITE = re.compile(r"^[ \t]*FAIL[ \t]+(\S+) \[ \S+ \][ \t]*\n(\S.*)$", re.MULTILINE)
+_UNIX = re.compile(r"^(\S[^:\n]*\.\w+):(\d+):\d+: (\S.*) \[Error/(\S+)\]$", re.MULTILINE)
 _AT = re.compile(r"^\s*at \S")
 _JEST = re.compile(r"^  ● (\S.*)$", re.MULTILINE)
 _NO_TESTS = frozenset({"Console", "Validation Warning:", "Deprecation Warning:"})
@@ -55,6 +60,8 @@ def stacks(text: str) -> Iterator[Found]:
             continue
         claimed = after
         name = head[1] or head[2]
+        if (thrown := _THROWN_AT.search(text, max(0, head.start() - _BEFORE), head.start())) is not None:
+            frames.insert(0, (thrown[1], int(thrown[2])))
         code = f"{name} [{head[3]}]" if head[3] else name
         places = own_first(frames)
         kind = _kind(name, head[4], places)
@@ -106,6 +113,8 @@ def jest(text: str) -> Iterator[Found]:
 
 def vitest(text: str) -> Iterator[Found]:
     """Yield tests that vitest says failed, with the place it points to."""
+    for match in _SUITE.finditer(text):
+        yield Found(message_of(match[2]), ErrorType.TEST, match.start(), match.end(), ((match[1], 0),))
     heads = list(_VITEST.finditer(text))
     for place, head in enumerate(heads):
         end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
@@ -168,6 +177,9 @@ def eslint(text: str) -> Iterator[Found]:
     for match in _COMPACT.finditer(text):
         places = ((match[1], int(match[2])),)
         yield Found(message_of(match[3]), ErrorType.LINT, match.start(), match.end(), places)
+    for match in _UNIX.finditer(text):
+        places = ((match[1], int(match[2])),)
+        yield Found(message_of(match[4], match[3]), ErrorType.LINT, match.start(), match.end(), places)
     if _ROWS.search(text) is None:
         return
     path, at = "", 0
@@ -203,10 +215,10 @@ def tap(text: str) -> Iterator[Found]:
 
 PARSERS = (
     Parser("jest", ("  ● ",), jest),
-    Parser("vitest", (" > ",), vitest),
+    Parser("vitest", (" > ", "FAIL  "), vitest),
     Parser("bun", ("(fail) ",), bun),
     Parser("bundlers", (" ━━", "✘ [ERROR]"), bundled),
     Parser("tap", ("not ok ",), tap),
     Parser("node", ("Error: ", "Error [", "Exception: "), stacks),
-    Parser("eslint", (" error ", "Error - "), eslint),
+    Parser("eslint", (" error ", "Error - ", "[Error/"), eslint),
 )

@@ -35,6 +35,13 @@ _MAVEN = re.compile(
     r"^\[ERROR\] (?:COMPILATION ERROR : )?(\S+\.(?:java|kt|scala|groovy)):\[?(\d+)(?:,\d+\])?:? (\S.*)$",
     re.MULTILINE,
 )
+_PHP = re.compile(
+    r"^(?:PHP )?(?:Fatal|Parse) error: +(?:Uncaught )?(\S.*?) in (\S+?)(?::| on line )(\d+)$", re.MULTILINE
+)
+_RUBY = re.compile(
+    r"^(\S+\.(?:rb|rake)):(\d+):in [`'].+?': (\S.* \([\w:]+(?:Error|Exception)\)|\S.*\(\w+Error\))$",
+    re.MULTILINE,
+)
 _CHECKED = frozenset({"py", "pyi"})
 
 
@@ -78,6 +85,14 @@ def builds(text: str) -> Iterator[Found]:
             yield _found(match, message_of(match[3]), ErrorType.COMPILE, match[1], match[2])
 
 
+def scripts(text: str) -> Iterator[Found]:
+    """Yield what PHP and Ruby say of what nobody caught."""
+    for match in _PHP.finditer(text):
+        yield _found(match, message_of(match[1]), ErrorType.RUNTIME, match[2], match[3])
+    for match in _RUBY.finditer(text):
+        yield _found(match, message_of(match[3]), ErrorType.RUNTIME, match[1], match[2])
+
+
 def _found(match: re.Match[str], message: str, kind: ErrorType, path: str, line: str) -> Found:
     return Found(message, kind, match.start(), match.end(), ((path.strip(), int(line)),))
 
@@ -87,5 +102,6 @@ PARSERS = (
     Parser("numbered", ("): error ", "): fatal error ", "error TS"), numbered),
     Parser("go", (".go:",), go_compiler),
     Parser("linker", ("undefined reference", "undefined symbol"), linkers),
+    Parser("scripts", ("atal error: ", "arse error: ", ":in "), scripts),
     Parser("builds", ("CMake Error", "e: ", "[ERROR] "), builds),
 )

@@ -9,7 +9,9 @@ from workbench.memory.extraction.found import Found, Parser, Place, lines_from, 
 from workbench.records.iterations import ErrorType
 
 _MOST_LINES = 3_000
-_TRACEBACK = re.compile(r"^[ \t|+:-]*(?:E +)?Traceback \(most recent call last\):[ \t]*$", re.MULTILINE)
+_TRACEBACK = re.compile(
+    r"^[ \t|+:-]*(?:E +)?(?:Exception Group )?Traceback \(most recent call last\):[ \t]*$", re.MULTILINE
+)
 _FRAME = re.compile(r'^[ \t|+-]*(?:E +)?File "([^"\n]+)", line (\d+)')
 _RAISED = re.compile(r"^[ \t|+-]*(?:E +)?([A-Za-z_][\w.]*)(?::[ ]?(.*))?$")
 _CHAINED = re.compile(
