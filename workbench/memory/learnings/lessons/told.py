@@ -44,9 +44,9 @@ _CHOICE = re.compile(
 _POINTS = re.compile(r"(?:i|we|this|it|that|they|these|those|there|he|she|you|as)\b", re.IGNORECASE)
 _PURPOSE = re.compile(r"(?:to|in order|which|so)\b", re.IGNORECASE)
 _ONE_OFF = re.compile(
-    r"\b(?:this (?:task|session|time|pr|commit|change|step|file|test|one)|for now|right now|next|first|let me|"
-    r"to-?do|background|sub-?agents?|task tool|read tool|same (?:approach|pattern|way)|both|these|those|above|"
-    r"below)\b",
+    r"\b(?:this (?:task|session|time|pr|commit|change|step|file|test|one)|for now|right now|next|first|"
+    r"let me|to-?do|background|sub-?agents?|task tool|read tool|same (?:approach|pattern|way)|both|these|"
+    r"those|above|below)\b",
     re.IGNORECASE,
 )
 _BETWEEN_US = re.compile(r"\b(?:the user|you|your)\b", re.IGNORECASE)
