@@ -28,7 +28,8 @@ PARSERS = tuple(chain(python.PARSERS, javascript.PARSERS, compiled.PARSERS, elix
 # One of these is in whatever a parser finds; most outputs hold none, and are not looked at any further.
 _SIGNS = (
     "rror", "Traceback", "ERR", "FAIL", "fail", "panic", "Exception", "Throwable", "--> ", ".go:", ".py:",
-    ".pyi:", ".ipynb:", "not ok ", "undefined ", "━━", "✘", "e: ", " > ", "● ", "** (", ") test ", "Failed", "Failure",
+    ".pyi:", ".ipynb:", "not ok ", "undefined ", "━━", "✘", "e: ", " > ", "● ", "** (", ") test ", "Failed",
+    "Failure",
 )  # fmt: skip
 
 _READERS = frozenset(
