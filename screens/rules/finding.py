@@ -15,7 +15,7 @@ from workbench.rules.rulebook import Rulebook
 
 if TYPE_CHECKING:
     from workbench.plan.matching import RuleMatcher
-    from workbench.rules.matching.match import MatchParams, RuleMatch
+    from workbench.rules.matching.match import MatchParams
     from workbench.rules.matching.searching import RuleSearch
 
 MOST: Final = 300
@@ -26,14 +26,31 @@ NEAR: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """A rule and how it stands to a message: `final` is the sum of its weighted `parts`, by name.
+
+    `reason` says why it does not answer, '' if it does; `why` says in sentences what is behind the score.
+    """
+
+    rule: Rule
+    final: float
+    parts: tuple[tuple[str, float, str], ...]
+    why: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
-    """What answers to a message, best first, and the nearest of what does not, with the reason."""
+    """What answers to a message, best first, then what is about the same and does not answer, with why."""
 
     message: str
-    matches: tuple[RuleMatch, ...]
-    near: tuple[tuple[RuleMatch, str], ...] = ()
+    answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
-    params: MatchParams | None = None
+
+    @property
+    def matched(self) -> int:
+        """How many rules answer."""
+        return sum(not answer.reason for answer in self.answers)
 
 
 class Finder:
@@ -67,33 +84,53 @@ def answers(engine: Engine, message: str, job: Job) -> Answers:
     A project without an index is indexed first, in a process of its own.
     """
     from workbench.plan.pipeline import match_task, rank
-    from workbench.rules.matching.searching import match_message
+    from workbench.rules.matching.searching import search_all
 
     with engine.planning("rules", job.progress) as work:
         opened = work.opened
         if not opened.workspace.indexed:
             run_command(job, engine.root, ["index"])
         ranking = rank(opened.workspace, opened.planner, message, progress=job.progress)
-        query, report = match_task(opened.workspace, opened.planner, message, ranking)
+        _, report = match_task(opened.workspace, opened.planner, message, ranking)
         planner, book = opened.planner, opened.workspace.rulebook
         vector = ranking.vector.get() if book.rules else None
         index = planner.matcher.index(book.rules, book.words, None if vector is None else planner.embedder)
     params = planner.matching
     matched = {match.rule.id for match in report.matches}
-    wide = replace(params, threshold=0.0, limit=NEAR + len(matched), over_fetch=4 * (NEAR + len(matched)))
-    more = match_message(index, query, vector, wide).matches
-    near = tuple(
-        (match, _why_not(match, params.threshold, params.limit))
-        for match in more
-        if match.rule.id not in matched and match.relevance > 0
+    about = search_all(index, message, vector, limit=NEAR + len(matched), least=0.0).found
+    near = [one for one in about if one.rule.id not in matched][:NEAR]
+    reasons = dict(report.rejected) if near else {}
+    found = [
+        _answer(match.rule, match.relevance, match.vector, match.bm25, params, match.why)
+        for match in report.matches
+    ]
+    found += [
+        _answer(one.rule, one.score, one.vector, one.words, params, "", reasons.get(one.rule.id, "left out"))
+        for one in near
+    ]
+    return Answers(message, tuple(found), tuple(report.notes))
+
+
+def _answer(
+    rule: Rule,
+    relevance: float,
+    vector: float | None,
+    words: float | None,
+    params: MatchParams,
+    why: str,
+    reason: str = "",
+) -> Answer:
+    """Return a rule with the weighted parts of its score, as a match scores it [adr2]."""
+    told = [
+        f"meaning {vector:.2f}" if vector is not None else "",
+        f"words {words:.2f}" if words is not None else "",
+    ]
+    parts = (
+        ("relevance", params.hybrid_weight * relevance, " ".join(filter(None, told))),
+        ("priority", params.priority_weight * min(max(rule.priority, 0), 100) / 100, str(rule.priority)),
+        ("level", params.scope_weight * params.level_weights.get(rule.level, 1.0), str(rule.level)),
     )
-    return Answers(message, report.matches, near[:NEAR], tuple(report.notes), params)
-
-
-def _why_not(match: RuleMatch, threshold: float, limit: int) -> str:
-    if match.relevance < threshold:
-        return f"relevance {match.relevance:.2f} is below {threshold:.2f}"
-    return f"not among the best {limit}"
+    return Answer(rule, sum(value for _, value, _ in parts), parts, why, reason)
 
 
 def read_place(engine: Engine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,30 +11,12 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from screens.rules.finding import Answers
+from screens.rules.finding import Answer, Answers
+from screens.rules.rows import near_end
 from screens.safe_text import shown, shown_lines
 from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.rules.describing import origin
-
-if TYPE_CHECKING:
-    from workbench.rules.matching.match import MatchParams, RuleMatch
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A rule with its scores; `reason` says why it does not answer, '' if it does."""
-
-    match: RuleMatch
-    reason: str = ""
-
-
-def answer_rows(found: Answers) -> tuple[Answer, ...]:
-    """Return what answers, then what nearly does."""
-    return (
-        *(Answer(match) for match in found.matches),
-        *(Answer(match, reason) for match, reason in found.near),
-    )
 
 
 def answer_cells(answer: Answer) -> tuple[Content, ...]:
@@ -45,33 +25,22 @@ def answer_cells(answer: Answer) -> tuple[Content, ...]:
     style = "" if yes else "$text-muted"
     return (
         Content.styled("✓" if yes else "·", "$text-success" if yes else "$text-muted"),
-        Content.styled(f"{answer.match.final:.3f}", style),
-        shown(" ".join(answer.match.rule.rule[:400].split()), style),
-        shown(origin(answer.match.rule), "$text-muted"),
+        Content.styled(f"{answer.final:.3f}", style),
+        shown(" ".join(answer.rule.rule[:400].split()), style),
+        shown(near_end(origin(answer.rule)), "$text-muted"),
     )
 
 
-def score_parts(match: RuleMatch, params: MatchParams) -> tuple[Contribution, ...]:
-    """Return what the final score of a rule is made of; the parts add up to it."""
-    notes = [f"meaning {match.vector:.2f}" if match.vector is not None else ""]
-    notes.append(f"words {match.bm25:.2f}" if match.bm25 is not None else "")
-    return (
-        Contribution("relevance", params.hybrid_weight * match.relevance, " ".join(filter(None, notes))),
-        Contribution("priority", match.priority, str(match.rule.priority)),
-        Contribution("level", match.scope, str(match.rule.level)),
-    )
+def score_parts(answer: Answer) -> tuple[Contribution, ...]:
+    """Return what the score of a rule is made of; the parts add up to it."""
+    return tuple(Contribution(name, value, note) for name, value, note in answer.parts)
 
 
 def why(answer: Answer) -> Content:
-    """Return why a rule answers or does not, in sentences."""
-    lines = [answer.match.why]
-    if answer.match.terms:
-        lines.append(f"shared words: {', '.join(answer.match.terms)}")
-    if answer.match.example:
-        lines.append(f"closest example: {answer.match.example}")
+    """Return why a rule answers or does not, in a sentence."""
     if answer.reason:
-        lines.insert(0, f"does not answer: {answer.reason}")
-    return shown_lines("\n".join(lines), "$text-muted")
+        return shown_lines(f"does not answer: {answer.reason}", "$text-warning")
+    return shown_lines(answer.why, "$text-muted")
 
 
 class AnswersView(Vertical):
@@ -96,7 +65,6 @@ class AnswersView(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.rows: tuple[Answer, ...] = ()
-        self.params: MatchParams | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out table, bars and reasons."""
@@ -114,11 +82,11 @@ class AnswersView(Vertical):
 
     def show(self, found: Answers) -> None:
         """Show what answers to a message."""
-        self.rows, self.params = answer_rows(found), found.params
+        self.rows = found.answers
         table = self.query_one(VirtualTable)
         table.set_empty("No rule answers to that, not even nearly.")
         rows: Sequence[Answer] = self.rows
-        table.set_rows(ListRows(rows, key=lambda row: row.match.rule.id, cells=answer_cells))
+        table.set_rows(ListRows(rows, key=lambda row: row.rule.id, cells=answer_cells))
         self._show(0)
 
     @on(VirtualTable.Highlighted)
@@ -133,9 +101,9 @@ class AnswersView(Vertical):
 
     def _show(self, index: int) -> None:
         bars, text = self.query_one(FeatureBars), self.query_one(Static)
-        if 0 <= index < len(self.rows) and self.params is not None:
+        if 0 <= index < len(self.rows):
             answer = self.rows[index]
-            bars.show(score_parts(answer.match, self.params), total=answer.match.final)
+            bars.show(score_parts(answer), total=answer.final)
             text.update(why(answer))
         else:
             bars.show(())

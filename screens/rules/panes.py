@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from workbench.rules.matching.searching import FoundRule
 
 PANES: Final = ("rule", "versions", "usage", "file", "test")
+_MARGIN: Final = 5  # cells of padding, border and scrollbar
 TITLES: Final = {"rule": "Rule", "versions": "Versions", "usage": "Use", "file": "File", "test": "Test"}
 
 
@@ -93,6 +94,7 @@ class RulePanes(Vertical):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.story: tuple[Told, ...] = ()
+        self._rule: tuple[Rule | None, FoundRule | None, str] = (None, None, "")
 
     def compose(self) -> ComposeResult:
         """Lay out the names above the panes."""
@@ -157,13 +159,23 @@ class RulePanes(Vertical):
 
     def show_rule(self, rule: Rule | None, found: FoundRule | None = None, searched: str = "") -> None:
         """Show a rule, or that there is none."""
+        self._rule = rule, found, searched
+        self._show_rule()
+        self.query_one("#pane-rule", VerticalScroll).scroll_home(animate=False)
+
+    def _show_rule(self) -> None:
+        rule, found, searched = self._rule
+        room = max(self.size.width - _MARGIN, 0)
         content = (
             shown("Move to a rule to read it here.", "$text-muted italic")
             if rule is None
-            else rule_content(rule, found, searched)
+            else rule_content(rule, found, searched, width=room)
         )
         self.query_one("#rule-text", Static).update(content)
-        self.query_one("#pane-rule", VerticalScroll).scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        """Wrap at the new width."""
+        self._show_rule()
 
     def show_story(self, story: Sequence[Told]) -> None:
         """Show what was done to a rule, the newest first."""

@@ -31,6 +31,7 @@ LEGEND: Final = (
     f"{ABSOLUTE} absolute  {DEFAULT} default   {ON} on  {OFF} off   P preference  B behavior  A agent"
 )
 
+_ORIGIN: Final = 18
 _TEXT: Final = 400  # characters of a rule that a row makes Content of
 
 SCORE: Final = Column("score", "Score", 6, align="right", priority=95)
@@ -116,7 +117,7 @@ def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
         Content.styled(ON if rule.enabled else OFF, "$text-success" if rule.enabled else "$text-warning"),
         Content.styled(CATEGORIES[rule.category], "$text-muted"),
         shown(_line(rule.rule), dim, limit=_TEXT),
-        shown(origin(rule), "$text-primary", limit=_TEXT),
+        shown(near_end(origin(rule)), "$text-primary", limit=_TEXT),
         str(rule.priority),
         Content.styled(LEVELS[rule.level], "$text-muted"),
         shown(", ".join(rule.scope), "$text-muted", limit=_TEXT),
@@ -125,6 +126,18 @@ def rule_cells(rule: Rule) -> tuple[Content | str, ...]:
         f"{rule.usage_count:,}" if rule.usage_count else Content.styled("·", "$text-muted"),
         shown(rule.id.removeprefix("rule-")[:8], "$text-muted"),
     )
+
+
+def near_end(path: str, width: int = _ORIGIN) -> str:
+    """Return a path's end: as many of its last names as `width` characters hold, or the end of the last."""
+    if len(path) <= width:
+        return path
+    *parents, kept = path.split("/")
+    if len(kept) + 2 > width:
+        return f"…{kept[1 - width :]}"
+    while parents and len(kept) + len(parents[-1]) + 3 <= width:
+        kept = f"{parents.pop()}/{kept}"
+    return f"…/{kept}" if parents else kept
 
 
 def _line(text: str) -> str:

@@ -193,8 +193,8 @@ class RulesScreen(SectionScreen):
         self.bench.tell(f"the rules cannot be read: {failure.message}\n{failure.hint}", severity="error")
         self.bench.log_action(["rules", "list"], failure.details or failure.message, failed=True)
 
-    def _list(self) -> None:
-        """List what is wanted, off the loop."""
+    def _list(self, *, stay: bool = True) -> None:
+        """List what is wanted, off the loop; the cursor stays on its rule or goes to the best one."""
         wanted, found, rules = self.wanted, self.sought.found, self.rules
         known = self._bases.get(wanted.order)
 
@@ -205,18 +205,18 @@ class RulesScreen(SectionScreen):
         def then(made: tuple[array[int], Listing]) -> None:
             if rules is self.rules:
                 self._bases[wanted.order] = made[0]
-                self._show(made[1])
+                self._show(made[1], stay=stay)
 
         self.ask("Listing", work, then, group="list")
 
-    def _show(self, listing: Listing) -> None:
+    def _show(self, listing: Listing, *, stay: bool) -> None:
         table = self.table
         scored = listing.found is not None
         wanted = columns(scored=scored)
         if table.columns != wanted:
             table.set_columns(wanted)
         least = self.engine.config.rules.threshold
-        key = self._wanted_key or table.cursor_key
+        key = self._wanted_key or (table.cursor_key if stay else None)
         self._wanted_key = None
         table.busy = ""
         table.set_empty(EMPTY if not self.rules else NONE_LIKE_THAT)
@@ -240,7 +240,7 @@ class RulesScreen(SectionScreen):
         if query != self.wanted.filter:
             self.wanted = replace(self.wanted, filter=query)
             if self.loaded is not None:
-                self._list()
+                self._list(stay=not query.ranks)
 
     @on(SearchBar.Changed)
     def _sought(self, event: SearchBar.Changed) -> None:
@@ -260,12 +260,13 @@ class RulesScreen(SectionScreen):
             return
         bar.say("searching …")
         work = partial(self._finder.search, self.engine, loaded.book, text)
+        search_again = text == self.sought.text
 
         def then(search: Any) -> None:
             self.sought = Sought(text, by_position(loaded.book.rules, search.found))
             notes = f" · {search.notes[0]}" if search.notes else ""
             bar.say(f"{len(search.found):,} by {search.mode}{notes}")
-            self._list()
+            self._list(stay=search_again)
 
         def failed(failure: Failure) -> None:
             bar.say(failure.message)
@@ -401,7 +402,7 @@ class RulesScreen(SectionScreen):
 
         def then(found: Any) -> None:
             self.panes.show_answers(found)
-            told = f"{len(found.matches):,} of {len(self.rules):,} rules answer"
+            told = f"{found.matched:,} of {len(self.rules):,} rules answer"
             self.say(" · ".join((told, *found.notes)))
             self.bench.log_action(["rules", "match", message, "--all"], told)
 

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from workbench.rules.matching.searching import FoundRule
 
 _LABEL: Final = 11
-_SKIPPED: Final = frozenset(
-    {"name", "authority", "enabled", "category", "tokens", "priority", "level", "example"}
-)
+_SKIPPED: Final = frozenset({"name", "authority", "enabled", "category", "priority", "example"})
 _FIELDS: Final = {
     "rule": "text",
     "tool_targets": "tools",
@@ -35,27 +33,17 @@ _FIELDS: Final = {
 _BAR: Final = 20
 
 
-def rule_content(rule: Rule, found: FoundRule | None = None, searched: str = "") -> Content:
-    """Return a rule whole: its states in a line, its text, its fields, its examples, why it was found."""
-    absolute = rule.authority is Authority.ABSOLUTE
-    head = Content("  ").join(
-        [
-            Content.styled(f"{ABSOLUTE} absolute", "bold $text-accent")
-            if absolute
-            else Content(f"{DEFAULT} default"),
-            Content.styled(f"{ON} on", "$text-success")
-            if rule.enabled
-            else Content.styled(f"{OFF} off", "bold $text-warning"),
-            Content(f"{CATEGORIES[rule.category]} {rule.category}"),
-            Content(f"{rule.level}"),
-            Content(f"priority {rule.priority}"),
-            Content(f"{rule.token_cost:,} tokens"),
-        ]
-    )
-    parts = [head, Content(""), shown_lines(rule.rule, lines=400), Content("")]
+def rule_content(
+    rule: Rule, found: FoundRule | None = None, searched: str = "", *, width: int = 80
+) -> Content:
+    """Return a rule whole: its states in a line, its text, its fields, its examples, why it was found.
+
+    Values are wrapped at `width` cells beside their names.
+    """
+    parts = [_head(rule), Content(""), shown_lines(rule.rule, lines=400), Content("")]
     if found is not None:
         parts += [_found(found, searched), Content("")]
-    parts += [labelled(name, value) for name, value in details(rule) if name not in _SKIPPED]
+    parts += [labelled(name, value, width=width) for name, value in details(rule) if name not in _SKIPPED]
     if rule.examples:
         parts += [Content(""), Content.styled("answers to", "bold $text-muted")]
         parts += [
@@ -65,9 +53,30 @@ def rule_content(rule: Rule, found: FoundRule | None = None, searched: str = "")
     return Content("\n").join(parts)
 
 
-def labelled(name: str, value: str, style: str = "") -> Content:
-    """Return a name and a value on a line, the values of several lines one below the other."""
-    return joined((f"{name:<{_LABEL}} ", "$text-muted"), (value, style))
+def _head(rule: Rule) -> Content:
+    absolute = rule.authority is Authority.ABSOLUTE
+    return Content("  ").join(
+        [
+            Content.styled(f"{ABSOLUTE} absolute", "bold $text-accent")
+            if absolute
+            else Content(f"{DEFAULT} default"),
+            Content.styled(f"{ON} on", "$text-success")
+            if rule.enabled
+            else Content.styled(f"{OFF} off", "bold $text-warning"),
+            Content(f"{CATEGORIES[rule.category]} {rule.category}"),
+            Content(f"priority {rule.priority}"),
+        ]
+    )
+
+
+def labelled(name: str, value: str, style: str = "", *, width: int = 0) -> Content:
+    """Return a name and a value, wrapped at `width` cells beside the name, not at all for 0."""
+    label = Content.styled(f"{name:<{_LABEL}} ", "$text-muted")
+    content = shown(value, style)
+    if width <= 2 * _LABEL:
+        return label + content
+    lines = content.wrap(width - _LABEL - 1)
+    return Content("\n" + " " * (_LABEL + 1)).join([label + lines[0], *lines[1:]]) if lines else label
 
 
 def _found(found: FoundRule, searched: str) -> Content:
