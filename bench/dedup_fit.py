@@ -46,7 +46,7 @@ from workbench.memory.deduplication.verdicts import (
 
 Values = NDArray[np.float64]
 
-HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT, WILD_WEIGHT = 6.0, 4.5, 0.3, 0.5
+HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT, WILD_WEIGHT = 6.0, 3.5, 0.3, 0.5
 UNALIKE = 4.2
 """Relatedness below which a neutral pair of SICK is surely no paraphrase."""
 
@@ -154,7 +154,8 @@ def repetitions(
         for pair in pairs:
             mine, theirs = words_of(pair.left), words_of(pair.right)
             found = overlay(mine, theirs)
-            if not obstacle(found, mine, theirs):
+            both = instructs(pair.left) and instructs(pair.right)
+            if not obstacle(found, mine, theirs, instruct=both):
                 rows.append(duplicate_features(found))
                 gold.append(pair.gold == DUPLICATE)
                 weights.append(weight)

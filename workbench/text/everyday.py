@@ -38,7 +38,30 @@ crash abort|error exception failure|return yield|call invoke|fetch retrieve load
 log record|timeout deadline|flaky intermittent unreliable|slow sluggish|mock stub fake|expect await|
 cause trigger|skip bypass|push upload|pull download|delete remove erase drop|build compile|
 run execute launch|test spec|function method routine|branch ref|commit checkin|comment annotation|
-secret credential|log logs|endpoint route|message msg|commit commits|
+secret credential|log logs|endpoint route|message msg|commit commits|hound dog doggy pup|
+kitten kitty cat|bunny rabbit|jeans pants trousers|spectacles glasses eyeglasses|cab taxi|
+spaghetti noodle pasta|pistol gun revolver|pan skillet|meadow field pasture|yard garden backyard|
+sidewalk pavement|hill slope|mountain peak|cliff ledge|whisk beat|spread smear|chew munch eat|
+snack food meal|doze nap sleep|grin smile|giggle laugh|cry weep|hug embrace|clap applaud|draw sketch|
+phone telephone cellphone|paddle row|climb scale|pet stroke|sew stitch|trim shave|drag pull haul|
+stage platform|spectator onlooker viewer bystander|worker laborer employee|police officer policeman cop|
+soldier trooper|teacher instructor|pupil student|bicyclist cyclist biker|runner jogger racer|
+swimmer bather|surfer surfboarder|skateboarder skater|snowboarder boarder|trick stunt acrobatics|
+floor ground|rug carpet mat|window pane|stick branch twig|racket racquet|mask disguise|
+costume outfit dress clothes clothing|jacket coat|cap hat|shoe boot sneaker|glove mitten|
+huge enormous giant gigantic|middle center centre|colorful multicolored|elderly old aged|
+attractive pretty beautiful|ugly hideous|crowded packed|empty vacant|filthy dirty|damp wet|chilly cold|
+blond blonde|barefoot shoeless|hurriedly quickly|slowly leisurely|loudly noisily|silently quietly|
+gently softly|happily joyfully cheerfully|exercise train workout|compete contest race|perform act|
+practice rehearse|teach instruct|learn study|examine inspect check|observe look|ignore disregard|
+discover find|search seek|chase pursue|escape flee|arrive reach|depart leave exit|bring fetch carry|
+peel skin|grate shred|boil simmer|grill barbecue|tear rip|fold bend|tie bind knot|press push|pull tug|
+lift raise hoist|lower drop|hang dangle suspend|float drift|dive plunge|splash spray squirt|drip leak|
+burn blaze|explode blast|shine glow|announce declare unveil|report state|claim allege assert|
+deny refute|accuse blame|sue charge|arrest detain|convict sentence|investigate probe|
+predict forecast expect|estimate approximate|plan intend|agree consent|refuse decline reject|
+delay postpone|cancel abandon|approve endorse|oppose resist|criticize condemn|praise commend|
+warn caution|threaten menace|attack assault|defend protect guard|injure hurt wound|rescue save|
 """
 
 _OPPOSITES: Final = """
@@ -106,6 +129,27 @@ football ball|baseball ball|pond water|pool water|sea water|river water|lake wat
 knife weapon|sword weapon|gun weapon|rose flower|plant tree|sand beach|veil dress|suit clothes|
 shirt clothes|jacket clothes|hat clothes|slide play|strum play|trot ride|stroll move|walk move|run move|
 swim move|jump move|dance move|climb move|ride move|whisper speak|shout speak|murder crime|
+runner person|spectator person|police person|pupil person|teen person|teenager person|
+motorcyclist person|bicyclist person|lad person|nurse person|guitarist person|
+drummer person|wrestler person|boxer person|fighter person|climber person|juggler person|clown person|
+footballer person|cheerleader person|snowboarder person|skier person|diver person|gymnast person|
+dalmatian dog|terrier dog|poodle dog|retriever dog|collie dog|bulldog dog|dachshund dog|daschund dog|
+husky dog|labrador dog|kangaroo animal|cheetah animal|hamster animal|rabbit animal|sheep animal|
+goat animal|pig animal|bear animal|lemur animal|sloth animal|turtle animal|frog animal|snake animal|
+deer animal|fox animal|duck bird|parrot bird|eagle bird|chicken bird|trumpet instrument|
+saxophone instrument|harp instrument|cello instrument|bass instrument|harmonica instrument|bongo drum|
+ukulele guitar|banjo instrument|cymbal instrument|bicycle vehicle|motorcycle vehicle|van vehicle|
+taxi vehicle|boat vehicle|kayak boat|canoe boat|raft boat|sailboat boat|speedboat boat|
+helicopter aircraft|potato food|egg food|fish food|shrimp food|garlic vegetable|pepper vegetable|
+broccoli vegetable|cabbage vegetable|celery vegetable|lettuce vegetable|eggplant vegetable|
+zucchini vegetable|orange fruit|mango fruit|lemon fruit|pineapple fruit|kiwi fruit|strawberry fruit|
+cheese food|butter food|cake food|tofu food|sandwich food|burger food|steak meat|bacon meat|ham meat|
+ginger food|basketball ball|soccer sport|tennis sport|football sport|baseball sport|hockey sport|
+golf sport|rugby sport|karate sport|boxing sport|wakeboard surf|skirt clothes|dress clothes|
+jersey clothes|uniform clothes|sweater clothes|sprinkle put|pour put|spread put|drop put|
+mince cut|shred cut|carve cut|saw cut|bake cook|boil cook|
+grill cook|steam cook|stab attack|kick hit|punch hit|slap hit|crawl move|skate move|
+ski move|drive move|fly move|paddle move|sing perform|juggle perform|
 """
 
 

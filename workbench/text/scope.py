@@ -30,7 +30,9 @@ _VERBS: Final = frozenset("is are was were has have had will can do does did sho
 _BACKWARD: Final = frozenset(
     "avoided forbidden prohibited banned disallowed discouraged unacceptable impermissible".split()
 )
-_PERMISSION: Final = frozenset("allowed permitted acceptable ok okay fine tolerated supported".split())
+_PERMISSION: Final = frozenset(
+    "allowed permitted acceptable ok okay fine tolerated required needed necessary mandatory".split()
+)
 _GRANTED: Final = [[word] for word in sorted(_PERMISSION)]
 _LOCAL: Final = frozenset("with have has had having in of at on".split())
 _PLACES: Final = frozenset(

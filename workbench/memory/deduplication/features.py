@@ -149,6 +149,12 @@ def lone_denial(found: Overlay) -> bool:
     return any(a.left[i].head for i in a.only_left) or any(a.right[i].head for i in a.only_right)
 
 
+def taken_back(found: Overlay) -> bool:
+    """Whether a second contrast takes the first one back: "public ones need it", "private ones don't"."""
+    kinds = [found.alignment.left[pair.left].kind for pair in found.antonyms]
+    return bool(found.denials) and any(kind != "place" for kind in kinds)
+
+
 def only_steps(found: Overlay) -> bool:
     """Whether all that is opposed are actions that undo each other ("create …", "delete …")."""
     words = [found.alignment.left[pair.left].term for pair in found.antonyms]
@@ -241,7 +247,7 @@ SHORT: Final = 11.0
 """Mass up to which a single exchanged word makes a difference; longer sentences are paraphrased freely."""
 
 
-def obstacle(found: Overlay, left: Scoped, right: Scoped) -> str:
+def obstacle(found: Overlay, left: Scoped, right: Scoped, *, instruct: bool = False) -> str:
     """Return what rules out that two texts repeat each other, in words; '' if nothing does."""
     a = found.alignment
     left_only, right_only = [a.left[i] for i in a.only_left], [a.right[i] for i in a.only_right]
@@ -264,7 +270,7 @@ def obstacle(found: Overlay, left: Scoped, right: Scoped) -> str:
     if short and _exchanged(left_only, right_only):
         instead = [" ".join(w.text for w in side) for side in (left_only, right_only)]
         return " where the other says ".join(instead)
-    if turned_around(found, left, right):
+    if turned_around(found, left, right, instruct=instruct):
         return "what one does to the other is turned around"
     return ""
 
@@ -282,17 +288,31 @@ SLOT: Final = 3
 def _exchanged(left: list[Word], right: list[Word]) -> bool:
     """Whether both say something of their own in one place, the rest being the same."""
     mine, theirs = (sum(w.kind in ("word", "place") for w in side) for side in (left, right))
-    return min(mine, theirs) > 0 and max(mine, theirs) <= SLOT and max(mass(left), mass(right)) >= PLAIN
+    if not mine or not theirs or max(mine, theirs) > SLOT:
+        return False
+    places = all(word.kind == "place" for word in (*left, *right))
+    return places or max(mass(left), mass(right)) >= PLAIN
 
 
-def turned_around(found: Overlay, left: Scoped, right: Scoped) -> bool:
+def elsewhere(found: Overlay) -> bool:
+    """Whether the texts oppose each other or place what they speak of differently ("on", "under")."""
+    a = found.alignment
+    mine = any(a.left[at].kind == "place" for at in a.only_left)
+    return bool(found.antonyms or found.denials) or (
+        mine and any(a.right[i].kind == "place" for i in a.only_right)
+    )
+
+
+def turned_around(found: Overlay, left: Scoped, right: Scoped, *, instruct: bool = False) -> bool:
     """Whether two words change sides around one between them: "dog bites man", "man bites dog".
 
-    Only in short texts. The function words are then the same; a passive or another order of clauses brings
-    others.
+    Only in short texts, and not where one is passive. An instruction may put its condition first: there the
+    function words must be the same, too.
     """
     a = found.alignment
-    if max(found.left_mass, found.right_mass) > SHORT or left.small != right.small:
+    if max(found.left_mass, found.right_mass) > SHORT:
+        return False
+    if left.small != right.small and (instruct or ("by" in left.small) != ("by" in right.small)):
         return False
     order = [p.right for p in sorted(a.pairs, key=lambda p: p.left) if weight(a.left[p.left]) >= PLAIN]
     return any(

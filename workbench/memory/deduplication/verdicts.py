@@ -17,14 +17,17 @@ from functools import lru_cache
 from typing import Final
 
 from workbench.memory.deduplication.features import (
+    SHORT,
     Overlay,
     conflict_features,
     duplicate_features,
+    elsewhere,
     enough_in_common,
     lone_denial,
     obstacle,
     only_steps,
     overlay,
+    taken_back,
     turned_around,
 )
 from workbench.memory.deduplication.weights import (
@@ -46,11 +49,13 @@ from workbench.text.statements import Statement, statements
 from workbench.text.terms import count_terms
 from workbench.text.words import LIGHT
 
-CONFLICT_FROM: Final = 0.49
-DUPLICATE_FROM: Final = 0.5
+CONFLICT_FROM: Final = 0.46
+CONFLICT_INSTRUCTIONS_FROM: Final = 0.52
+"""A contradiction among instructions is put before a person: few false alarms."""
+DUPLICATE_FROM: Final = 0.42
 
-DUPLICATE_INSTRUCTIONS_FROM: Final = 0.65
-"""Instructions are short, and merging two that differ loses one: they must be surer."""
+DUPLICATE_BRIEF_FROM: Final = 0.58
+"""Among instructions and short texts one word makes a difference, and merging two loses one."""
 
 DOUBT: Final = 0.35
 """A chance of a contradiction from which two texts are not merged, either."""
@@ -95,17 +100,17 @@ def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
     mine, theirs = words_of(first), words_of(second)
     found = overlay(mine, theirs)
     doubt, reasons = opposition(first, second)
-    if doubt >= CONFLICT_FROM:
+    both = instructs(first) and instructs(second)
+    if doubt >= (CONFLICT_INSTRUCTIONS_FROM if both else CONFLICT_FROM):
         return Judgement(Verdict.CONFLICT, round(doubt, 3), reasons)
     if doubt >= DOUBT:
         return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), reasons)
-    both = instructs(first) and instructs(second)
     whole = mine.whole and theirs.whole and max(len(left), len(right)) <= MAX_CHARS
-    apart = lone_denial(found) or turned_around(found, mine, theirs)
-    if whole and not apart and _restated(first, second):
+    apart = lone_denial(found) or elsewhere(found) or turned_around(found, mine, theirs, instruct=both)
+    if whole and both and not apart and _restated(first, second):
         same = Evidence("statement", 0.95, "the same statement once light words and reasons are left out")
         return Judgement(Verdict.DUPLICATE, 0.95, (same,))
-    against = obstacle(found, mine, theirs)
+    against = obstacle(found, mine, theirs, instruct=both)
     if not against and both:
         against = _other_names(first, second)
     if not against and not whole:
@@ -113,7 +118,8 @@ def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
     if against:
         return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), (Evidence("difference", 1.0, against),))
     chance, terms = duplicate_chance(found, similarity)
-    if chance >= (DUPLICATE_INSTRUCTIONS_FROM if both else DUPLICATE_FROM):
+    brief = both or max(found.left_mass, found.right_mass) <= SHORT
+    if chance >= (DUPLICATE_BRIEF_FROM if brief else DUPLICATE_FROM):
         return Judgement(Verdict.DUPLICATE, round(chance, 3), terms)
     return Judgement(Verdict.UNIQUE, round(1 - max(chance, doubt), 3), terms)
 
@@ -174,7 +180,7 @@ def opposed_sentences(left: str, right: str) -> list[Overlay]:
             if not alone and len(_known(first) & _known(second)) < _SHARED:
                 continue
             pair = overlay(first, second)
-            if (pair.denials or pair.antonyms) and enough_in_common(pair):
+            if (pair.denials or pair.antonyms) and enough_in_common(pair) and not taken_back(pair):
                 found.append(pair)
     if instructs(left) and instructs(right):
         return [pair for pair in found if not only_steps(pair)]
