@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from store.files import private_dir, write_atomic
 from store.location import locate
 from store.run_files import list_runs, open_run, put_run
 from workbench.entry.places import foreign_state, repository_at
@@ -84,6 +85,22 @@ def load_run(root: Path, name: str) -> ReplayRun:
         return run_of_document(path.read_bytes(), name)
     with open_run(root, find_run(name, [one.id for one in list_runs(root)])) as file:
         return decode_run(file)
+
+
+def elsewhere_file(root: Path) -> Path:
+    """Return where the last replay of another place is kept as the JSON it printed; it need not exist."""
+    return root / "replay" / "elsewhere.json"
+
+
+def keep_elsewhere(root: Path, document: bytes) -> Path:
+    """Keep what a replay of another place printed, which leaves no run here, in place of the last one.
+
+    Returns its file, which `load_run` reads. Raises: StoreError.
+    """
+    path = elsewhere_file(root)
+    private_dir(path.parent)
+    write_atomic(path, document)
+    return path
 
 
 def write_parquet(path: Path, run: ReplayRun) -> None:

@@ -15,7 +15,7 @@ from workbench.text.sanitize import visible_line
 
 BEST: Final = "*"
 
-_COLUMNS: Final = (
+COLUMNS: Final = (
     ("P@10", "precision_at_10", 3, True),
     ("R@5", "recall_at_5", 3, True),
     ("R@10", "recall_at_10", 3, True),
@@ -30,7 +30,9 @@ _COLUMNS: Final = (
     ("p50 ms", "latency_p50_ms", 1, False),
     ("p95 ms", "latency_p95_ms", 1, False),
 )
-_GAPS: Final = (
+"""Title, field of `SystemScore`, digits, and whether more is better."""
+
+GAPS: Final = (
     ("P@10", "precision_at_10", 3),
     ("R@10", "recall_at_10", 3),
     ("nDCG@10", "ndcg_at_10", 3),
@@ -39,11 +41,13 @@ _GAPS: Final = (
     ("first pass", "first_pass_success", 3),
     ("tokens (median)", "context_tokens", 0),
 )
+"""Title, measure and digits of what is compared with the baseline."""
+
 
 
 def as_text(run: ReplayRun) -> str:
     """Return a run as lines of text."""
-    parts = [_head(run)]
+    parts = [head_text(run)]
     if run.systems:
         parts.append(_scores(run.systems))
         parts += [_gaps(score) for score in run.systems if score.gaps]
@@ -57,7 +61,8 @@ def shown_difference(gap: Gap) -> bool:
     return gap.p < SIGNIFICANT and not gap.low <= 0.0 <= gap.high
 
 
-def _head(run: ReplayRun) -> str:
+def head_text(run: ReplayRun) -> str:
+    """Return what was replayed: tasks by source, what was left out, packs, embeddings."""
     measured = [row for row in run.rows if not row.fault]
     counts = {source: sum(row.source == source for row in measured) for source in ("commit", "session")}
     names = {"commit": "commits", "session": "prompts"}
@@ -87,9 +92,9 @@ def _head(run: ReplayRun) -> str:
 
 def _scores(systems: Sequence[SystemScore]) -> str:
     columns = [
-        column for column in _COLUMNS if any(getattr(score, column[1]) is not None for score in systems)
+        column for column in COLUMNS if any(getattr(score, column[1]) is not None for score in systems)
     ]
-    best = {name: _best(systems, name, digits, higher) for _, name, digits, higher in columns}
+    best = {name: best_systems(systems, name, digits, higher) for _, name, digits, higher in columns}
     rows = [
         [
             score.system,
@@ -104,7 +109,7 @@ def _scores(systems: Sequence[SystemScore]) -> str:
     return f"Means over tasks, tokens and milliseconds as said ({BEST} best)\n" + table(head, rows)
 
 
-def _best(systems: Sequence[SystemScore], name: str, digits: int, higher: bool) -> frozenset[str]:
+def best_systems(systems: Sequence[SystemScore], name: str, digits: int, higher: bool) -> frozenset[str]:
     """Return the systems with the best value as shown; nobody where all are alike."""
     values = {
         score.system: round(float(value), digits)
@@ -123,7 +128,7 @@ def _cell(value: float | None, digits: int, best: bool) -> str:
 
 def _gaps(score: SystemScore) -> str:
     rows = []
-    for title, name, digits in _GAPS:
+    for title, name, digits in GAPS:
         gap = score.gaps.get(name)
         if gap is not None:
             interval = f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]"

@@ -57,6 +57,39 @@ class RowLog:
                 path.unlink(missing_ok=True)
 
 
+def new_measures(
+    directory: Path, before: Mapping[str, int], measure: str = "ndcg_at_10"
+) -> tuple[dict[str, int], list[dict[str, float]]]:
+    """Return what a replay that is running has added to its log since `before`, and where the logs end now.
+
+    `before` and what is returned map names of logs to their bytes; a log that is not in `before` is new. Each
+    row that was added whole is {system: value}; rows of tasks that could not be replayed are left out.
+    """
+    ends, rows = dict(before), []
+    for path in sorted(directory.glob(f"*{_SUFFIX}")):
+        start = before.get(path.name, 0)
+        with path.open("rb") as handle:
+            handle.seek(start)
+            data = handle.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        ends[path.name] = start + len(whole)
+        rows += [found for line in whole.splitlines() if (found := _values(line, measure))]
+    return ends, rows
+
+
+def log_ends(directory: Path) -> dict[str, int]:
+    """Return the bytes of each log there is, by name."""
+    return {path.name: path.stat().st_size for path in sorted(directory.glob(f"*{_SUFFIX}"))}
+
+
+def _values(line: bytes, measure: str) -> dict[str, float]:
+    try:
+        row = row_from_json(json.loads(line)["row"])
+    except (ValueError, KeyError, TypeError):
+        return {}  # the blank line that seals a torn one, or one of before
+    return {name: did.measures[measure] for name, did in row.systems.items() if measure in did.measures}
+
+
 def row_keys(
     tasks: Sequence[Task],
     sessions: Sequence[PastSession],

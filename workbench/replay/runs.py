@@ -10,9 +10,10 @@ import gzip
 import hashlib
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, Final
 
 import msgspec
@@ -39,7 +40,10 @@ _DAMAGE = "Remove it from the directory `runs` of the project's state, or replay
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a list says of a kept run. `scores` maps a system to its precision@10 and nDCG@10."""
+    """What a list says of a kept run. `scores` maps a system to its precision@10 and nDCG@10.
+
+    `sources` counts the tasks that were replayed by where they come from; empty for runs that do not tell.
+    """
 
     id: str
     at: str
@@ -50,6 +54,7 @@ class RunSummary:
     complete: bool
     settings: Mapping[str, Any]
     scores: Mapping[str, tuple[float, float]]
+    sources: Mapping[str, int] = field(default_factory=dict)
 
 
 def identified(run: ReplayRun) -> ReplayRun:
@@ -97,6 +102,7 @@ def decode_summary(file: IO[bytes]) -> RunSummary:
             run.complete,
             run.settings,
             {score.system: (score.precision_at_10, score.ndcg_at_10) for score in run.systems},
+            {str(name): int(count) for name, count in counts.get("sources", {}).items()},
         )
 
 
@@ -139,7 +145,12 @@ def find_run(name: str, newest: Sequence[str]) -> str:
 def _lines(run: ReplayRun) -> Iterator[bytes]:
     header = run_to_json(replace(run, id="", rows=()))
     del header["tasks"]
-    header["counts"] = {"tasks": len(run.rows), "faults": sum(bool(row.fault) for row in run.rows)}
+    sources = Counter(row.source for row in run.rows if not row.fault)
+    header["counts"] = {
+        "tasks": len(run.rows),
+        "faults": sum(bool(row.fault) for row in run.rows),
+        "sources": dict(sorted(sources.items())),
+    }
     yield _json(header)
     for row in run.rows:
         yield _row(row)

@@ -1,0 +1,217 @@
+"""What the section asks the engine, each in a job: the kept runs, one of them, replays, gates, reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from screens.headless import run_command
+from screens.jobs import Job
+from screens.replay.curves import curves_of
+from screens.replay.listing import RunLine
+from screens.replay.scored import Scored, scored
+from screens.widgets.plot import Series
+
+if TYPE_CHECKING:
+    from workbench.entry.replay_store import Kept
+    from workbench.records.replay import ReplayRun
+    from workbench.replay.gates import Gate
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The runs there are; where there are none, `no_past` says why nothing can be replayed, if so."""
+
+    state: Path
+    runs: tuple[RunLine, ...]
+    no_past: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A run with its figures. `name` loads it, `counterpart` is the system to put beside the baseline."""
+
+    name: str
+    run: ReplayRun
+    figures: Scored
+    counterpart: str
+    curves: Mapping[str, tuple[Series, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a replay ended: the run it left, '' if none; the gates it judged; text of a rules benchmark."""
+
+    name: str = ""
+    gates: tuple[Gate, ...] = ()
+    text: str = ""
+
+
+def list_runs(root: Path, job: Job) -> Listed:
+    """Return the kept runs, the newest first, with the last replay of another place."""
+    from workbench.entry.replay_store import elsewhere_file, kept_runs, runs_root
+
+    state = runs_root(root)
+    runs = []
+    for kept in kept_runs(state):
+        job.check()
+        runs.append(line_of(kept))
+    other = elsewhere_file(state)
+    if other.is_file():
+        runs.append(_elsewhere(other, job))
+    runs.sort(key=lambda one: one.at, reverse=True)
+    return Listed(state, tuple(runs), "" if runs else _no_past(root))
+
+
+def _no_past(root: Path) -> str:
+    """Return why nothing of a project can be replayed, '' if something can."""
+    from workbench.entry.replaying import open_past
+    from workbench.errors import ProjectError
+
+    try:
+        open_past(root)
+    except ProjectError as error:
+        return error.message
+    return ""
+
+
+def line_of(kept: Kept) -> RunLine:
+    """Return the line of a kept run."""
+    said = kept.summary
+    if said is None:
+        return RunLine(kept.id, kept.id, fault=kept.fault)
+    return RunLine(
+        name=kept.id,
+        id=kept.id,
+        at=said.at,
+        project=said.project,
+        tasks=said.tasks,
+        faults=said.faults,
+        sources=tuple(said.sources.items()),
+        scores=tuple((name, *figures) for name, figures in said.scores.items()),
+        complete=said.complete,
+        settings=said.settings,
+    )
+
+
+def _elsewhere(path: Path, job: Job) -> RunLine:
+    from workbench.errors import StoreError
+
+    try:
+        run = read_document(path.read_bytes(), job)
+    except StoreError as error:
+        return RunLine(str(path), "elsewhere", fault=error.message)
+    return RunLine(
+        name=str(path),
+        id=run.id,
+        at=run.at,
+        project=run.project,
+        tasks=len(run.rows),
+        faults=sum(bool(row.fault) for row in run.rows),
+        scores=tuple((one.system, one.precision_at_10, one.ndcg_at_10) for one in run.systems),
+        complete=run.complete,
+        settings=run.settings,
+    )
+
+
+def open_run(state: Path, name: str, job: Job) -> Opened:
+    """Load a run. Raises: UsageError, StoreError."""
+    from workbench.entry.replay_store import load_run
+    from workbench.replay.pairs import counterpart
+
+    job.progress("Reading the run")
+    path = Path(name)
+    run = read_document(path.read_bytes(), job) if path.is_absolute() else load_run(state, name)
+    names = [one.system for one in run.systems]
+    job.check()
+    return Opened(name, run, scored(run), counterpart(run), curves_of(run, names))
+
+
+def read_document(text: bytes, job: Job) -> ReplayRun:
+    """Return the run of what `--json` printed, task by task, so that the interpreter is never held for long.
+
+    Raises: StoreError.
+    """
+    from workbench.errors import StoreError
+    from workbench.records.replay import row_from_json, run_from_json
+
+    def passed(part: dict[str, Any]) -> dict[str, Any]:
+        return part  # a call of Python in between lets other threads run while a large document is read
+
+    try:
+        document = json.loads(text, object_hook=passed)
+        document.pop("gates", None)
+        tasks, document["tasks"] = document["tasks"], []
+        rows = []
+        for task in tasks:
+            job.check()
+            rows.append(row_from_json(task))
+        return replace(run_from_json(document), rows=tuple(rows))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StoreError(f"the run cannot be read: {reason}", hint="Replay again.") from error
+
+
+def start_replay(root: Path, arguments: Sequence[str], elsewhere: bool, dataset: bool, job: Job) -> Ended:
+    """Run a replay as the program does, in a process of its own, and return what it left.
+
+    Raises: ProcessError; Cancelled, after which what was done is kept.
+    """
+    from workbench.entry.cli.exits import GATE, OK
+    from workbench.entry.replay_store import keep_elsewhere, runs_root
+
+    if dataset:
+        return Ended(text=run_command(job, root, arguments).output)
+    told = run_command(job, root, [*arguments, "--json"], accept=(OK, GATE))
+    name, gates = identity(told.output)
+    if elsewhere:
+        name = str(keep_elsewhere(runs_root(root), told.output.encode("utf-8")))
+    return Ended(name, gates)
+
+
+def judge(root: Path, name: str, job: Job) -> tuple[Gate, ...]:
+    """Judge the gates of a run in a process of its own. Raises: ProcessError, Cancelled."""
+    from workbench.entry.cli.exits import GATE, OK
+
+    told = run_command(job, root, ["runs", "show", name, "--gate", "--json"], accept=(OK, GATE))
+    return identity(told.output)[1]
+
+
+def identity(printed: str) -> tuple[str, tuple[Gate, ...]]:
+    """Return the id and the gates of a run as `--json` prints it, without reading what is between."""
+    import msgspec
+
+    from workbench.replay.gates import Gate
+
+    start = printed.find('"id": "') + len('"id": "')
+    name = printed[start : printed.find('"', start)]
+    at = printed.rfind('\n  "gates": ')
+    if at < 0:
+        return name, ()
+    value, _ = json.JSONDecoder().raw_decode(printed, at + len('\n  "gates": '))
+    return name, msgspec.convert(tuple(value), tuple[Gate, ...])
+
+
+def compare_runs(
+    root: Path, before: str, after: str, system: str, measure: str, job: Job
+) -> Mapping[str, Any]:
+    """Compare two runs in a process of its own. Raises: ProcessError, Cancelled."""
+    found: Mapping[str, Any] = run_command(
+        job, root, [*compare_arguments(before, after, system, measure), "--json"]
+    ).json()
+    return found
+
+
+def compare_arguments(before: str, after: str, system: str, measure: str) -> list[str]:
+    """Return the words after `workbench` that compare two runs."""
+    chosen = ["--system", system] if system else []
+    return ["runs", "compare", before, after, *chosen, *(["--measure", measure] if measure else [])]
+
+
+def write_file(root: Path, name: str, option: str, file: Path, job: Job) -> Path:
+    """Write the report or the rows of a run in a process of its own. Raises: ProcessError, Cancelled."""
+    run_command(job, root, ["runs", "show", name, option, str(file)])
+    return file

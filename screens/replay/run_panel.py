@@ -1,0 +1,183 @@
+"""A run: its systems by measures, the gaps of the one under the cursor, plots of all, and its gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import ContentSwitcher, Static
+
+from screens.replay.asking import Opened
+from screens.replay.curves import AGE, LATENCY, OVER
+from screens.replay.gates_view import gates_text
+from screens.replay.intervals import Interval, Intervals
+from screens.replay.scored import GAP_COLUMNS, Figures, GapLine, cells, columns, gap_cells
+from screens.safe_text import shown
+from screens.widgets.plot import Plot
+from screens.widgets.table import ListRows, VirtualTable
+
+if TYPE_CHECKING:
+    from workbench.replay.gates import Gate
+
+GAPS, INTERVALS, GATES = "gaps", "intervals", "gates"
+VIEWS: Final = (GAPS, INTERVALS, AGE, OVER, LATENCY, GATES)
+"""What the lower part shows, one after the other; where there is room the gaps stay beside the others."""
+
+_MOST_SYSTEMS: Final = 9
+_FIRST_MEASURE: Final = "ndcg_at_10"
+
+
+class RunPanel(Vertical):
+    """A run that was opened."""
+
+    SCOPED_CSS: ClassVar[bool] = False  # what fits depends on classes of the screen
+    DEFAULT_CSS = """
+    RunPanel {
+        & #run-head { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
+        & #systems { height: 7; }
+        & #lower { height: 1fr; layout: vertical; }
+        & #gaps { height: 1fr; display: none; }
+        & #lens { height: 1fr; display: none; padding: 0 1; }
+        & #gates { height: auto; width: 1fr; }
+        & #gaps { border-top: solid $panel; }
+        & #lens { border-top: solid $panel; }
+        &.-gaps #gaps { display: block; }
+        &.-lens #lens { display: block; }
+    }
+    .-short RunPanel #run-head { max-height: 1; }
+    .-tall RunPanel {
+        & #gaps { display: block; height: 10; }
+        & #lens { display: block; }
+    }
+    .-wide RunPanel {
+        & #lower { layout: horizontal; }
+        & #gaps { display: block; height: 1fr; width: 1fr; }
+        & #lens { display: block; width: 1fr; }
+    }
+    """
+
+    class SystemOpened(Message):
+        """A system was opened: its tasks are wanted."""
+
+        def __init__(self, system: str) -> None:
+            super().__init__()
+            self.system = system
+
+    def __init__(self) -> None:
+        super().__init__(id="run")
+        self._opened: Opened | None = None
+        self._gates: tuple[Gate, ...] | None = None
+        self.view = GAPS
+
+    def compose(self) -> ComposeResult:
+        """Lay out the head, the systems, and below them gaps and plots."""
+        yield Static(id="run-head", markup=False)
+        yield VirtualTable((), empty="No system was measured.", id="systems")
+        with Container(id="lower"):
+            yield VirtualTable(GAP_COLUMNS, empty="Nothing was measured.", id="gaps")
+            with ContentSwitcher(id="lens", initial=INTERVALS):
+                yield Intervals(id=INTERVALS)
+                yield Plot(
+                    title="nDCG@10 by age of the tasks",
+                    times=True,
+                    empty="Too few tasks, or all of one time.",
+                    id=AGE,
+                )
+                yield Plot(title="nDCG@10 over tasks, worst first", x_label="% of tasks", id=OVER)
+                yield Plot(title="latency over tasks", y_unit="ms", x_label="% of tasks", id=LATENCY)
+                yield Static(id=GATES, markup=False)
+
+    @property
+    def systems(self) -> VirtualTable:
+        """The table of systems."""
+        return self.query_one("#systems", VirtualTable)
+
+    def show(self, opened: Opened, gates: tuple[Gate, ...] | None, system: str = "") -> None:
+        """Show a run, the cursor on a system."""
+        self._opened, self._gates = opened, gates
+        figures = opened.figures
+        self.query_one("#run-head", Static).update(_head(figures.head))
+        table = self.systems
+        table.styles.height = min(len(figures.systems), _MOST_SYSTEMS) + 1
+        table.set_columns(columns(figures))
+        keep = system or opened.counterpart
+        table.set_rows(ListRows(figures.systems, key=lambda one: one.system, cells=cells), keep)
+        table.select_key(keep)
+        self._show_plots(opened)
+        self.query_one(f"#{GATES}", Static).update(gates_text(gates))
+        self.set_view(self.view)
+
+    def show_gates(self, gates: tuple[Gate, ...]) -> None:
+        """Show what was judged."""
+        self._gates = gates
+        self.query_one(f"#{GATES}", Static).update(gates_text(gates))
+        self.set_view(GATES)
+
+    def next_view(self) -> str:
+        """Show the next view below the systems; where gaps have a place of their own they are left out."""
+        beside = self.screen.has_class("-tall") or self.screen.has_class("-wide")
+        views = [view for view in VIEWS if not (beside and view == GAPS)]
+        shown_now = INTERVALS if beside and self.view == GAPS else self.view
+        at = views.index(shown_now)
+        self.set_view(views[(at + 1) % len(views)])
+        return self.view
+
+    def set_view(self, view: str) -> None:
+        """Show a view below the systems."""
+        self.view = view if view in VIEWS else GAPS
+        self.set_class(self.view == GAPS, "-gaps")
+        self.set_class(self.view != GAPS, "-lens")
+        self.query_one(ContentSwitcher).current = INTERVALS if self.view == GAPS else self.view
+
+    def _show_plots(self, opened: Opened) -> None:
+        for name, series in opened.curves.items():
+            self.query_one(f"#{name}", Plot).show(series)
+
+    @on(VirtualTable.Highlighted, "#systems")
+    def _system(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        if self._opened is None or event.key is None:
+            return
+        gaps = self._opened.figures.gaps.get(event.key, ())
+        table = self.query_one("#gaps", VirtualTable)
+        keep = table.cursor_key or _FIRST_MEASURE
+        table.set_rows(ListRows(gaps, key=lambda one: one.measure, cells=gap_cells), keep)
+
+    @on(VirtualTable.Highlighted, "#gaps")
+    def _measure(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        if self._opened is None or event.key is None:
+            return
+        figures = self._opened.figures
+        title, digits, rows = intervals_of(figures.gaps, figures.systems, event.key)
+        self.query_one(Intervals).show(title, rows, digits)
+
+    @on(VirtualTable.Opened, "#systems")
+    @on(VirtualTable.Opened, "#gaps")
+    def _opened_row(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        if (system := self.systems.cursor_key) is not None:
+            self.post_message(self.SystemOpened(system))
+
+
+def intervals_of(
+    gaps: Mapping[str, tuple[GapLine, ...]], systems: Sequence[Figures], measure: str
+) -> tuple[str, int, list[Interval]]:
+    """Return the title, the digits and a row for each system that was measured."""
+    rows, title, digits = [], measure, 3
+    for one in systems:
+        for line in gaps.get(one.system, ()):
+            if line.measure == measure and line.value is not None:
+                low, high = line.interval or (line.value, line.value)
+                rows.append(Interval(one.system, line.value, low, high))
+                title, digits = line.title, line.digits
+    return title, digits, rows
+
+
+def _head(lines: Sequence[str]) -> Content:
+    return Content("\n").join([shown(line) for line in lines])

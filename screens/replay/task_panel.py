@@ -1,0 +1,226 @@
+"""One task: two rankings side by side, what features add to the file under the cursor, and why.
+
+It shows what it is given; the screen decides which task and which systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from screens.replay.sides import COLUMNS, RankRow, Side, cells, side
+from screens.replay.why import bars, contributions, never_there, weighs, why
+from screens.safe_text import shown
+from screens.widgets.bars import FeatureBars
+from screens.widgets.table import ListRows, VirtualTable
+from workbench.records.replay import TaskRow
+
+LEFT, RIGHT = "left", "right"
+_LEAST_FOR_TWO = 76
+"""Columns of the terminal below which one ranking is shown at a time."""
+
+Again = Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
+"""Contributions computed again: by (task, system), then by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskShown:
+    """A task with the two systems compared on it; `budget` is that of the run."""
+
+    row: TaskRow
+    systems: tuple[str, str]
+    budget: int | None
+    again: Again = field(default_factory=dict)
+
+
+class TaskPanel(Vertical):
+    """Both rankings of a task."""
+
+    SCOPED_CSS: ClassVar[bool] = False  # what fits depends on classes of the screen
+    DEFAULT_CSS = """
+    TaskPanel {
+        & #task-head { height: auto; max-height: 4; padding: 0 1; }
+        & #rankings { height: 1fr; min-height: 6; }
+        & .ranking { width: 1fr; height: 1fr; }
+        & .ranking-head { height: 1; padding: 0 1; }
+        & .ranking VirtualTable { height: 1fr; }
+        & #right-side { border-left: solid $panel; }
+        & #file { height: 40%; border-top: solid $panel; padding: 0 1; }
+        & #why { height: auto; }
+        & #parts { margin-top: 1; }
+    }
+    .-short TaskPanel #task-head { max-height: 2; }
+    .-wide TaskPanel #file-parts { layout: horizontal; height: auto; }
+    .-wide TaskPanel #why { width: 1fr; margin-right: 2; }
+    .-wide TaskPanel #parts { width: 1fr; margin-top: 0; }
+    TaskPanel #file-parts { height: auto; }
+    TaskPanel.-one.-on-left #right-side { display: none; }
+    TaskPanel.-one.-on-right #left-side { display: none; }
+    TaskPanel.-one #right-side { border-left: none; }
+    """
+
+    class FileChanged(Message):
+        """Another file is under the cursor."""
+
+    def __init__(self) -> None:
+        super().__init__(id="task")
+        self._shown: TaskShown | None = None
+        self._sides: dict[str, Side] = {}
+        self.focused_side = RIGHT
+
+    def compose(self) -> ComposeResult:
+        """Lay out the head, the rankings, and what is said of a file."""
+        yield Static(id="task-head", markup=False)
+        with Horizontal(id="rankings"):
+            for which in (LEFT, RIGHT):
+                with Vertical(classes="ranking", id=f"{which}-side"):
+                    yield Static(classes="ranking-head", id=f"{which}-head", markup=False)
+                    yield VirtualTable(COLUMNS, empty="It ranked nothing.", id=f"{which}-ranking")
+        with VerticalScroll(id="file", can_focus=False), Vertical(id="file-parts"):
+            yield Static(id="why", markup=False)
+            yield FeatureBars(id="parts")
+
+    def on_mount(self) -> None:
+        """Begin on the right."""
+        self._turn(RIGHT)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show one ranking at a time where two have no room."""
+        self.set_class(event.size.width < _LEAST_FOR_TWO, "-one")
+
+    def table(self, which: str) -> VirtualTable:
+        """The ranking on a side."""
+        return self.query_one(f"#{which}-ranking", VirtualTable)
+
+    @property
+    def current(self) -> tuple[str, RankRow] | None:
+        """The system and the file under the cursor of the side that has the focus."""
+        one = self._sides.get(self.focused_side)
+        key = self.table(self.focused_side).cursor_key
+        if one is None or key is None:
+            return None
+        return next(((one.system, row) for row in one.rows if row.path == key), None)
+
+    def show(self, given: TaskShown) -> None:
+        """Show a task; the cursors stay where they were if it is the same one."""
+        before = self._shown
+        same = before is not None and before.row.id == given.row.id
+        self._shown = given
+        left, right = given.systems
+        self._sides = {LEFT: side(given.row, left, right), RIGHT: side(given.row, right, left)}
+        self.query_one("#task-head", Static).update(task_head(given.row))
+        for which, one in self._sides.items():
+            self.query_one(f"#{which}-head", Static).update(side_head(one))
+            table = self.table(which)
+            keep = table.cursor_key if same else None
+            table.set_rows(ListRows(one.rows, key=lambda row: row.path, cells=cells), keep)
+            if not same:
+                table.cursor = first_to_see(one)
+        self._file()
+
+    def focus_side(self, which: str) -> None:
+        """Give a ranking the focus."""
+        self._turn(which)
+        self.table(which).focus()
+
+    def other_side(self) -> None:
+        """Give the other ranking the focus, on the same file if it has it."""
+        key = self.table(self.focused_side).cursor_key
+        self.focus_side(LEFT if self.focused_side == RIGHT else RIGHT)
+        if key is not None:
+            self.table(self.focused_side).select_key(key)
+
+    def next_missed(self) -> bool:
+        """Go to the next right file that was missed on this side; return whether there is one."""
+        one = self._sides.get(self.focused_side)
+        if one is None or not one.missed:
+            return False
+        table = self.table(self.focused_side)
+        places = [at for at, row in enumerate(one.rows) if row.missed]
+        table.cursor = next((at for at in places if at > table.cursor), places[0])
+        return True
+
+    @on(VirtualTable.Highlighted)
+    def _highlighted(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._file()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Follow the focus: what is said is of the file under its cursor."""
+        for which in (LEFT, RIGHT):
+            if event.widget.id == f"{which}-ranking":
+                self._turn(which)
+                self._file()
+
+    def _turn(self, which: str) -> None:
+        self.focused_side = which
+        self.set_class(which == LEFT, "-on-left")
+        self.set_class(which == RIGHT, "-on-right")
+
+    def _file(self) -> None:
+        found, given = self.current, self._shown
+        if found is None or given is None:
+            told = Content("\n").join(_told(never_there(given.row))) if given is not None else Content("")
+            self.query_one("#why", Static).update(told)
+            self.query_one(FeatureBars).show(())
+            return
+        system, row = found
+        again = given.again.get((given.row.id, system), {})
+        one = self._sides[self.focused_side]
+        said = why(given.row, one, row, given.budget, again)
+        lines = [shown(row.path, "bold"), *_told(said), *_told(never_there(given.row))]
+        self.query_one("#why", Static).update(Content("\n").join(lines))
+        parts, total = bars(contributions(given.row, system, row.path, again))
+        widget = self.query_one(FeatureBars)
+        widget.display = weighs(system)
+        widget.show(parts, total=total)
+        self.post_message(self.FileChanged())
+
+
+def first_to_see(one: Side) -> int:
+    """Return the place of the first right file that was missed, else of the first one that was found."""
+    missed = (at for at, row in enumerate(one.rows) if row.missed)
+    found = (at for at, row in enumerate(one.rows) if row.gold)
+    return next(missed, next(found, 0))
+
+
+def task_head(row: TaskRow) -> Content:
+    """Return the task and where it comes from, in two lines or three."""
+    from workbench.replay.html_tasks import day
+
+    origin = f"commit {row.commit[:8]}" if row.source == "commit" else f"prompt of session {row.session[:12]}"
+    parts = [
+        origin,
+        day(row.at),
+        row.query_type,
+        f"on the tree of {row.revision[:8]}" if row.revision else "without its repository",
+        f"{len(row.truth)} gold",
+        f"{len(row.missing)} not there yet" if row.missing else "",
+    ]
+    lines = [
+        shown(row.head or "(no text)", "bold", limit=400),
+        shown(" · ".join(part for part in parts if part), "$text-muted"),
+    ]
+    if row.fault:
+        lines.append(shown(f"✗ not replayed: {row.fault}", "$text-warning"))
+    return Content("\n").join(lines)
+
+
+def side_head(one: Side) -> Content:
+    """Return a system with what it reached."""
+    figures = [Content.assemble((f" {title} ", "$text-muted"), value) for title, value in one.measures]
+    return Content.assemble(shown(one.system, "bold $text-primary"), " ", *figures)
+
+
+def _told(said: tuple[tuple[str, str], ...]) -> list[Content]:
+    return [
+        Content.assemble(shown(f"{title:<8} ", "bold $text-secondary"), shown(text)) for title, text in said
+    ]
