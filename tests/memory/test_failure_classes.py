@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from store import vectors
 from store.embedding_cache import CachedEmbedder, EmbeddingCache
 from tests.memory.made import lines_of, run_of
 from workbench.config import Config
@@ -30,6 +32,7 @@ from workbench.memory.extraction.extract import (
 from workbench.memory.iterations import Task, digested, is_stagnant, iteration_fingerprint
 from workbench.memory.journal import KIND, body_of, entry_of, feature_stream, read_journal
 from workbench.memory.schema import (
+    CollectionConfig,
     MemoryPayload,
     collection_name,
     embedding_hash,
@@ -343,6 +346,26 @@ def test_f36_points_are_read_strictly() -> None:
     assert payload_of(record_of(), "/p", "model") == msgspec.convert(payload, MemoryPayload, strict=True)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({**payload, "record_type": "aurora"}, MemoryPayload, strict=True)
+
+
+def test_the_table_names_tests_that_exist() -> None:
+    """Every test that docs/failure-classes.md names is one, and every class of the specification has one."""
+    page = (Path(__file__).parents[2] / "docs" / "failure-classes.md").read_text(encoding="utf-8")
+    here = Path(__file__).parent
+    tests = set(
+        re.findall(r"def (test_f\d+\w*)", "".join(path.read_text() for path in here.glob("test_f*.py")))
+    )
+    named = set(re.findall(r"`(test_f\d+\w*)`", page))
+    assert named - tests == set()
+    classes = [1, 2, 3, 7, 9, 10, 11, 16, 18, 19, 20, 21, 22, 24, 25, 27, 28, 31, 33, 35, 36]
+    assert sorted({int(name[6:8]) for name in named}) == classes
+
+
+def test_the_index_has_the_settings_it_says() -> None:
+    """What the schema says of graphs is what the store builds."""
+    config = CollectionConfig()
+    found = (vectors.M, vectors.EF_CONSTRUCTION, vectors.EF_SEARCH, vectors.CROSSOVER)
+    assert found == (config.m, config.ef_construction, config.ef_search, config.exact_below)
 
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2

@@ -87,6 +87,23 @@ def test_unknown_events_are_counted_and_survived() -> None:
     assert sum(count for reason, count in reading.seen.reasons.items() if "JSON" in reason) == 2
 
 
+def test_words_put_in_the_user_s_mouth_do_not_part_a_run() -> None:
+    """From its first record to its result a run is one iteration; announcing itself twice makes no other."""
+    records = run_of()
+    told = {"role": "user", "content": [{"type": "text", "text": "Base directory for this skill: see below"}]}
+    records.insert(4, {"type": "user", "session_id": SESSION, "message": told})
+    (raw,), _ = read(lines_of([init(), *records]))
+    assert (len(raw.tool_uses), raw.anchor) == (3, "msg_1")
+
+
+def test_a_run_that_died_before_its_first_word_is_an_iteration() -> None:
+    """Its record says that it came to nothing; a transcript's prompt without an answer waits for one."""
+    (raw,), _ = read(lines_of([init()]))
+    assert (outcome_of(raw), raw.model) == (IterationOutcome.PARTIAL, "claude-haiku-4-5")
+    asked = {"type": "user", "sessionId": SESSION, "message": {"role": "user", "content": "Fix the login"}}
+    assert read(lines_of([asked]))[0] == []
+
+
 def test_prompts_part_a_transcript() -> None:
     """In a transcript of Claude Code each prompt of the user begins an iteration."""
 

@@ -23,6 +23,7 @@ from workbench.memory.iterations import Digested, Task
 from workbench.memory.lines import LineFeeder
 from workbench.memory.transcripts import Reading, read_iterations
 from workbench.records.iterations import RawIterationOutput
+from workbench.sessions.importers.transcripts import find_transcripts
 from workbench.sessions.importers.trimming import open_transcript
 
 BY: Final = "collect"
@@ -157,11 +158,13 @@ def ingest(
 ) -> Iterator[FileReport]:
     """Record the iterations of files, yielding a report of each. Raises: UsageError, StoreError.
 
-    Without a feature each iteration belongs to the branch that its transcript names.
+    Of directories the JSONL files below them are read. Without a feature each iteration belongs to the branch
+    that its transcript names.
     """
     for path in paths:
-        if not path.is_file():
-            raise UsageError(f"{path} is not a file", hint="Give output of stream-json or a transcript.")
+        if not path.exists():
+            raise UsageError(f"{path} does not exist", hint="Give output of stream-json or a transcript.")
+    paths = [path for path in find_transcripts(paths) if path.is_file()]
     learn = learning(place)
     total = sum(path.stat().st_size for path in paths)
     before = 0

@@ -199,14 +199,21 @@ class Assembler:
         return None
 
     def finish(self, stopped: str = "") -> RawIterationOutput | None:
-        """Return the iteration that was going on, None where nothing was."""
+        """Return the iteration that was going on, None where nothing was.
+
+        A run that died before its first word is one; a prompt that waits for an answer is none yet.
+        """
         now, self._now = self._now, None
-        return None if now is None or (now.empty and not now.raw.prompt) else now.finish(stopped)
+        if now is None or (now.empty and not _is_run(now)):
+            return None
+        return now.finish(stopped)
 
     def _system(self, value: Mapping[str, Any]) -> RawIterationOutput | None:
         self.seen.events += 1
         if value.get("subtype") != "init":
             return None
+        if self._now is not None and self._now.empty:
+            self._now = None  # a run can announce itself more than once
         ended = self.finish()
         self._known = {}
         now = self._gathering(value)
@@ -227,7 +234,9 @@ class Assembler:
         ended = None
         moments = list(claude_code.record_moments(value, line, value, subagent=helper))
         prompt = next((one for one in moments if isinstance(one, Prompt)), None)
-        if prompt is not None and self._now is not None and not self._now.empty:
+        going = self._now
+        # Of a run of `claude -p` the result is the end, whatever is put in the user's mouth on the way.
+        if prompt is not None and going is not None and not going.empty and not _is_run(going):
             ended = self.finish()
         now = self._gathering(value)
         if prompt is not None:
@@ -283,6 +292,10 @@ class Assembler:
             now.tell(branch=branch)
         self._known = {"cwd": now.raw.cwd, "branch": now.raw.branch}
         return now
+
+
+def _is_run(going: Gathering) -> bool:
+    return going.raw.source == stream_json.SOURCE
 
 
 def result_event(value: Mapping[str, Any]) -> ResultEvent:

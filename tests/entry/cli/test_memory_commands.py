@@ -178,6 +178,16 @@ def test_files_that_are_none_are_told(empty: Any, run: Any, tmp_path: Path) -> N
     assert run("memory", "ingest").code == exits.USAGE
 
 
+def test_a_directory_is_read_with_all_below_it(empty: Any, run: Any, tmp_path: Path) -> None:
+    """Its JSONL files are ingested, others are not looked at."""
+    below = tmp_path / "runs" / "june"
+    below.mkdir(parents=True)
+    (below / "1.jsonl").write_bytes(lines_of(run_of()))
+    (below / "notes.txt").write_text("hello", encoding="utf-8")
+    told = ingested(run, str(tmp_path / "runs"))
+    assert (told["added"], len(told["files"])) == (1, 1)
+
+
 def test_search_finds_and_status_counts(empty: Any, run: Any, tmp_path: Path) -> None:
     """What was recorded is found by its words; the index is made when asked."""
     for place, words in enumerate(("Tokens are refreshed on 401.", "The upload is retried.")):

@@ -124,7 +124,7 @@ def _nothing(here: Invocation, done: Collected) -> None:
 @command(
     examples=(
         "workbench memory ingest run.jsonl --feature auth --task 42",
-        "workbench memory ingest ~/.claude/projects/-home-me-shop/*.jsonl",
+        "workbench memory ingest ~/.claude/projects/-home-me-shop",
         "workbench memory ingest rollout.jsonl --json",
     )
 )
@@ -136,7 +136,7 @@ def _nothing(here: Invocation, done: Collected) -> None:
 def ingest(files: Sequence[Path], feature: str, task_id: str, title: str, discipline: str) -> int:
     """Record the iterations of files: stream-json, or transcripts of Claude Code and Codex.
 
-    A run of `claude -p` is an iteration, in a transcript each prompt begins one. A file that was ingested or
+    Of a directory the .jsonl files below it are read. A run of `claude -p` is an iteration, in a transcript each prompt begins one. A file that was ingested or
     collected before adds nothing; one that goes on further adds what is new. Without --feature an iteration
     belongs to the branch that its transcript names.
     """
