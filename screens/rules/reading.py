@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass
-from typing import Final
 
 from screens.engine import Engine
 from screens.jobs import Job
@@ -13,10 +11,6 @@ from workbench.rules.curation.differences import Told, story
 from workbench.rules.curation.ledger import Ledger, Use, read_uses
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.rulebook import Rulebook
-
-MANY: Final = 10_000
-"""Rules from which on the collector of garbage is kept away from them: looking through a hundred thousand
-takes it half a second, in which nothing else runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +32,6 @@ class Library:
         """Return the rules in force, in step with their files. Raises: WorkbenchError."""
         with engine.rules("rules", job.progress) as work:
             book, notes = work.book, work.notes
-        if len(book.rules) >= MANY:
-            gc.freeze()
         return Loaded(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
 
     def story(self, engine: Engine, identifier: str, job: Job) -> tuple[Told, ...]:

@@ -7,12 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from store.journal import FileJournal
 from store.memory import ManualClock
+from tests.rules.strategies import books
 from workbench.errors import StoreError
+from workbench.records.rules import Rule
+from workbench.rules import rulebook
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import REMOVED, STREAM, SYNCED
 from workbench.rules.curation.rulestore import RuleStore
@@ -127,10 +133,19 @@ def test_a_damaged_book_is_made_anew(store: RuleStore, damage: bytes) -> None:
     load_rulebook(store, ["CLAUDE.md"])
     directory = store.latest("rules")
     assert directory is not None
-    (directory / "rules.json").write_bytes(damage)
+    (directory / "rules.jsonl").write_bytes(damage)
     assert stored_rulebook(replace(store, latest=lambda kind: directory)) is None
     assert texts(replace(store, latest=lambda kind: directory), "CLAUDE.md") == ["Never log tokens."]
     assert kinds(store) == ["rule.put"]
+
+
+@given(books(), st.integers(1, 3))
+def test_rules_are_read_back_as_they_were_kept(rules: tuple[Rule, ...], in_a_line: int) -> None:
+    """Whatever rules hold, lone surrogates too, and however many share a line."""
+    with patch.object(rulebook, "_IN_A_LINE", in_a_line):
+        lines = list(rulebook.encode_rules(rules))
+    assert len(lines) == -(-len(rules) // in_a_line)
+    assert rules == rulebook.decode_rules(lines)
 
 
 @pytest.mark.parametrize("damage", [b"", b"workbench arrays 1\n", b"\xff" * 200])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from workbench.rules.matching.lexical import RuleWords
 
 GENERATION = "rules"
-_FILE = "rules.json"
+_FILE = "rules.jsonl"
 _WORDS = "words.bin"
-_FORMAT = 3
+_FORMAT = 4
+_IN_A_LINE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +98,32 @@ def unchanged_rules(store: RuleStore) -> tuple[Rule, ...] | None:
     None if not, or if nothing is stored. The project is not listed and no word is indexed: this is for asking
     rules that curation made, such as those with a check, which no new rule file can bring.
     """
-    document = _document(store)
-    if document is None:
+    kept = _kept(store)
+    if kept is None:
         return None
+    head, lines = kept
     try:
-        files = msgspec.convert(document["files"], tuple[str, ...])
-        named = msgspec.convert(document["named"], tuple[RuleSource, ...])
+        files = msgspec.convert(head["files"], tuple[str, ...])
+        named = msgspec.convert(head["named"], tuple[RuleSource, ...])
         sources = found_sources(store, [file for file in files if not file.startswith("~/")])
-        if document["signature"] != _signature(store, [*sources, *named]):
+        if head["signature"] != _signature(store, [*sources, *named]):
             return None
-        return msgspec.convert(document["rules"], tuple[Rule, ...])
-    except (ValueError, KeyError, TypeError, msgspec.MsgspecError):
+        return decode_rules(lines)
+    except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
         return None  # damaged, as in `_open`
 
 
-def _document(store: RuleStore) -> dict[str, Any] | None:
+def _kept(store: RuleStore) -> tuple[dict[str, Any], list[bytes]] | None:
+    """Return what is kept besides the rules, and the lines they are in; None if nothing is."""
     directory = store.latest(GENERATION)
     if directory is None:
         return None
     try:
-        document = json.loads((directory / _FILE).read_bytes())
+        first, *lines = (directory / _FILE).read_bytes().splitlines()
+        head = json.loads(first)
     except (OSError, ValueError):
         return None
-    return document if isinstance(document, dict) else None
+    return (head, lines) if isinstance(head, dict) else None
 
 
 def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
@@ -206,15 +210,16 @@ def _with_usage(store: RuleStore, book: Rulebook) -> Rulebook:
 
 def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | None:
     """Return the stored rules; with `sources`, only if they are what files and journals say."""
-    document = _document(store)
-    if document is None:
+    kept = _kept(store)
+    if kept is None:
         return None
+    head, lines = kept
     try:
-        named = msgspec.convert(document["named"], tuple[RuleSource, ...])
-        if sources is not None and document["signature"] != _signature(store, [*sources, *named]):
+        named = msgspec.convert(head["named"], tuple[RuleSource, ...])
+        if sources is not None and head["signature"] != _signature(store, [*sources, *named]):
             return None
-        return replace(_from_document(document, _words(store)), named=named)
-    except (ValueError, KeyError, TypeError, msgspec.MsgspecError):
+        return replace(_from_kept(head, decode_rules(lines), _words(store)), named=named)
+    except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
 
 
@@ -232,26 +237,25 @@ def _words(store: RuleStore) -> RuleWords:
         raise ValueError(str(error)) from error
 
 
-def _from_document(document: Mapping[str, object], words: RuleWords) -> Rulebook:
-    rules = msgspec.convert(document["rules"], tuple[Rule, ...])
-    if words.count != len(rules):
+def _from_kept(head: Mapping[str, object], rules: tuple[Rule, ...], words: RuleWords) -> Rulebook:
+    if words.count != len(rules) or head["count"] != len(rules):
         raise ValueError("the words are of other rules")
     return Rulebook(
         rules,
         words,
-        str(document["signature"]),
-        msgspec.convert(document["warnings"], tuple[str, ...]),
-        msgspec.convert(document["files"], tuple[str, ...]),
-        pending=msgspec.convert(document["pending"], int),
-        conflicts=msgspec.convert(document["conflicts"], int),
-        used_until=msgspec.convert(document["used_until"], tuple[int, int]),
+        str(head["signature"]),
+        msgspec.convert(head["warnings"], tuple[str, ...]),
+        msgspec.convert(head["files"], tuple[str, ...]),
+        pending=msgspec.convert(head["pending"], int),
+        conflicts=msgspec.convert(head["conflicts"], int),
+        used_until=msgspec.convert(head["used_until"], tuple[int, int]),
     )
 
 
 def _save(store: RuleStore, book: Rulebook) -> None:
-    document = {
+    head = {
         "signature": book.signature,
-        "rules": [to_body(rule) for rule in book.rules],
+        "count": len(book.rules),
         "warnings": list(book.warnings),
         "files": list(book.files),
         "pending": book.pending,
@@ -260,8 +264,30 @@ def _save(store: RuleStore, book: Rulebook) -> None:
         "named": [msgspec.to_builtins(source) for source in book.named],
     }
     # The standard library's JSON, for names that are not UTF-8 are lone surrogates, which it alone can write.
-    payload = json.dumps(document).encode("ascii")
+    payload = b"\n".join([json.dumps(head).encode("ascii"), *encode_rules(book.rules)])
     store.publish(GENERATION, lambda directory: _write(directory, payload, book.words))
+
+
+def encode_rules(rules: Sequence[Rule]) -> Iterator[bytes]:
+    """Yield lines of JSON, some hundred rules each: reading one does not hold up other threads."""
+    for start in range(0, len(rules), _IN_A_LINE):
+        some = rules[start : start + _IN_A_LINE]
+        try:
+            yield msgspec.json.encode(some)
+        except UnicodeEncodeError:
+            yield json.dumps([to_body(rule) for rule in some]).encode("ascii")
+
+
+def decode_rules(lines: Iterable[bytes]) -> tuple[Rule, ...]:
+    """Return the rules of lines. Raises: ValueError, RecursionError, MsgspecError if they are damaged."""
+    rules: list[Rule] = []
+    for line in lines:
+        if b"\\ud" in line or b"\\uD" in line:
+            # Lone surrogates, which only the standard library reads back.
+            rules += msgspec.convert(json.loads(line), list[Rule])
+        else:
+            rules += msgspec.json.decode(line, type=list[Rule])
+    return tuple(rules)
 
 
 def _write(directory: Path, payload: bytes, words: RuleWords) -> None:
