@@ -74,6 +74,7 @@ class WorkbenchApp(App[int]):
         self.engine = Engine(root, flags or {})
         self.jobs = Jobs(self, self.show_failure)
         self.log_of_actions = ActionLog()
+        self.badges: dict[str, str] = {}  # what waits, by section
         self.place_file = place_file
         self.place = read_place(_read(place_file))
         self._first = section

@@ -57,7 +57,7 @@ class SectionScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Put the body between the bars."""
-        yield TopBar(self.section)
+        yield TopBar(self.section, self.bench.badges)
         yield from self.compose_body()
         yield StatusLine()
         yield CommandFooter()

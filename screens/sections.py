@@ -46,6 +46,13 @@ SECTIONS: Final = (
         "screens.rules.screen:RulesScreen",
     ),
     Section(
+        "conflicts",
+        "3",
+        "Conflicts",
+        "pairs that repeat or contradict each other, to be settled.",
+        "screens.conflicts.screen:ConflictsScreen",
+    ),
+    Section(
         "replay",
         "6",
         "Replay",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from screens.commands.conflicts import CONFLICTS
 from screens.commands.everywhere import EVERYWHERE
 from screens.commands.log import LOG
 from screens.commands.metrics import METRICS
@@ -17,6 +18,7 @@ BY_SECTION: Final[dict[str, tuple[Command, ...]]] = {
     "plan": PLAN,
     "rules": RULES,
     "replay": REPLAY,
+    "conflicts": CONFLICTS,
     "metrics": METRICS,
     "log": LOG,
 }

@@ -32,19 +32,27 @@ class Details(ModalScreen[None]):
         Binding("c,y", "copy", "Copy", id="details.copy", tooltip="Copy the whole text"),
     ]
 
-    def __init__(self, title: str, text: str, *, path: str = "") -> None:
+    def __init__(self, title: str, text: str, *, path: str = "", lines: tuple[int, int] = (0, 0)) -> None:
+        """Make the dialog; `lines`, from 1 and inclusive, are marked and brought into view."""
         super().__init__()
         self._title = title
         self._text = text
         self._path = path
+        self._lines = lines
 
     def compose(self) -> ComposeResult:
         """Lay out the text above the keys."""
         dialog = Vertical(classes="dialog")
         dialog.border_title = shown(self._title)
         with dialog:
-            yield CodeView(self._text, path=self._path)
+            yield CodeView(self._text, path=self._path, marks=[self._lines] if self._lines[0] else ())
             yield Static(shown("c copies, escape closes"), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Go to the lines it was opened for."""
+        if self._lines[0]:
+            code = self.query_one(CodeView)
+            self.call_after_refresh(code.goto, self._lines[0])
 
     def action_close(self) -> None:
         """Go back to the screen."""

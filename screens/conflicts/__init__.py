@@ -1,0 +1,1 @@
+"""Section Conflicts, the desk: two sides, the words that differ, the evidence, a key for each way out."""

@@ -1,0 +1,149 @@
+"""Repetitions and contradictions among learnings for the desk, found anew from the journals each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from screens.conflicts.desk import Scan
+from screens.conflicts.pair import Choice, Of, Pair, Side, decision_of
+from screens.conflicts.source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
+from screens.engine import BY, Engine
+from screens.jobs import Job
+from workbench.records.conflicts import Action, ConflictKind, Suggestion
+from workbench.records.learnings import FeatureLearning
+from workbench.records.rules import PATH_SCOPE
+
+if TYPE_CHECKING:
+    from workbench.memory.learnings.desk import LearningDesk
+    from workbench.memory.learnings.reviewing import ConflictFound
+
+TASK_SCOPE: Final = "task:"
+
+
+class LearningSource:
+    """The learnings that hold."""
+
+    of = Of.LEARNING
+
+    def scan(self, engine: Engine, job: Job, asked: Asked) -> Scan:
+        """Return the pairs of learnings that nobody settled. Raises: WorkbenchError."""
+        from workbench.memory.learnings.guarding import stands_for
+        from workbench.memory.learnings.kinds import has_memory
+
+        with engine.workspace(job.progress) as opened:
+            if not has_memory(opened.journal) and not has_memory(opened.home_journal):
+                return Scan()
+        desk = _desk(engine, job)
+        job.progress("Learnings")
+        ledger = desk.store.ledger()
+        pairs = tuple(_pair(found) for found in desk.conflicts())
+        fresh = {pair.id: pair for pair in pairs}
+        settled, changed = dict[str, str](), set[str]()
+        for old in asked.known:
+            now = fresh.get(old.id)
+            if now is not None:
+                both = zip(old.sides, now.sides, strict=True)
+                if any(stands_for(_learning(one)) != stands_for(_learning(other)) for one, other in both):
+                    changed.add(old.id)
+            elif (done := ledger.settled.get(old.id)) is not None:
+                settled[old.id] = f"{done.by}: {done.action.replace('_', ' ')}"
+        again = tuple(item.id for item in reopened_since(ledger.steps, asked.since) if item.id in fresh)
+        count = len(ledger.live())
+        done_again = redone_since(ledger.steps, asked.since)
+        return Scan(pairs, count, settled, frozenset(changed), {}, newest(ledger.steps), again, done_again)
+
+    def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
+        """Carry choices out as one step. Raises: WorkbenchError."""
+        desk = _desk(engine, job)
+        seen = {side.id: _learning(side) for choice in choices for side in choice.pair.sides}
+        if len(choices) == 1:
+            desk.resolve(decision_of(choices[0]), seen=tuple(seen.values()))
+            return Outcome(tuple(choices))
+        kept, skipped = desk.resolve_all([decision_of(one) for one in choices], seen=seen)
+        ids = {decision.conflict for decision in kept}
+        return Outcome(tuple(choice for choice in choices if choice.pair.id in ids), skipped)
+
+    def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
+        """Undo or redo the last step of curating learnings. Raises: WorkbenchError."""
+        desk = _desk(engine, job)
+        return desk.undo() if back else desk.redo()
+
+    def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
+        """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
+        ledger = _desk(engine, job).store.ledger()
+        return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
+
+
+def _desk(engine: Engine, job: Job) -> LearningDesk:
+    from workbench.memory.learnings.desk import LearningDesk
+    from workbench.memory.learnings.learningstore import store_of
+
+    with engine.workspace(job.progress) as opened:
+        return LearningDesk(store_of(opened.workspace.rule_store()), BY)
+
+
+def _pair(found: ConflictFound) -> Pair:
+    from workbench.memory.deduplication.verdicts import Verdict
+
+    kind = ConflictKind.NEAR if found.verdict is Verdict.DUPLICATE else ConflictKind.CONTRADICTORY
+    keep = found.right.id if found.suggestion is Action.SUPERSEDE else ""
+    why = f"{found.why[:1].upper()}{found.why[1:]}."
+    return Pair(
+        found.id,
+        Of.LEARNING,
+        kind,
+        found.score,
+        side_of(found.left),
+        side_of(found.right),
+        why,
+        found.evidence,
+        Suggestion(found.suggestion, why, keep, found.left.text if kind is ConflictKind.NEAR else ""),
+    )
+
+
+def side_of(one: FeatureLearning) -> Side:
+    """Return a learning as a side of a pair."""
+    from workbench.memory.learnings.reviewing import provenance
+
+    return Side(
+        one.id,
+        one.text,
+        provenance(one),
+        one,
+        file=one.files[0] if one.files else "",
+        facts=tuple(_facts(one)),
+        scope=one.scope,
+        scopes=tuple(dict.fromkeys(_scopes(one))),
+        updated=max(one.timestamp, one.updated_at, one.reviewed_at),
+    )
+
+
+def _facts(one: FeatureLearning) -> Iterator[tuple[str, str]]:
+    yield "state", "reviewed" if one.reviewed else "unreviewed"
+    yield "confidence", f"{one.confidence:.2f}"
+    yield "kind", str(one.kind)
+    yield "holds", f"task {one.task_id}" if one.task_id else ", ".join(one.scope) or "for the whole feature"
+    yield "found", f"{one.hit_count:,} times" if one.hit_count != 1 else "once"
+    yield "session", one.session_id or "unknown"
+    yield "files", ", ".join(one.files) or "none"
+    yield "since", one.timestamp[:10] or "unknown"
+    yield "reason", one.reason
+
+
+def _scopes(one: FeatureLearning) -> Iterator[str]:
+    """Yield what a learning could be narrowed to: its task, the directories and files it was seen in."""
+    if one.task_id:
+        yield f"{TASK_SCOPE}{one.task_id}"
+    yield from (f"{PATH_SCOPE}{glob}" for glob in one.scope)
+    for file in one.files:
+        directory = PurePosixPath(file).parent.as_posix()
+        if directory != ".":
+            yield f"{PATH_SCOPE}{directory}/**"
+        yield f"{PATH_SCOPE}{file}"
+
+
+def _learning(side: Side) -> FeatureLearning:
+    assert isinstance(side.seen, FeatureLearning)
+    return side.seen

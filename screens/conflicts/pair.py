@@ -1,0 +1,146 @@
+"""A pair at the desk: two sides that repeat or contradict each other, and what may be decided about them.
+
+Rules and learnings are both pairs here; where they come from and how they are settled is their source's
+affair. Nothing in this module asks the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
+from workbench.records.learnings import FeatureLearning
+from workbench.records.rules import Rule
+from workbench.rules.curation.resolving import Decision
+
+SHORT: Final = 17
+"""Characters of a conflict's id that tell it from others: `conflict-` and eight digits."""
+
+
+class Of(StrEnum):
+    """What the sides of a pair are."""
+
+    RULE = "rule"
+    LEARNING = "learning"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two.
+
+    `where` says where it comes from; `file` and `lines` (1-based, inclusive; 0 where unknown) are what can be
+    opened there. `facts` are what else may speak for or against it, by name. `scopes` are what it could be
+    narrowed to, likeliest first. `seen` is the record as it was when the pair was shown.
+    """
+
+    id: str
+    text: str
+    where: str
+    seen: Rule | FeatureLearning
+    file: str = ""
+    lines: tuple[int, int] = (0, 0)
+    facts: tuple[tuple[str, str], ...] = ()
+    scope: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    updated: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two sides in conflict. `score` in [0, 1] says how sure that is, `why` in one sentence what clashes."""
+
+    id: str
+    of: Of
+    kind: ConflictKind
+    score: float
+    left: Side
+    right: Side
+    why: str
+    evidence: tuple[Evidence, ...]
+    suggestion: Suggestion
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Both sides."""
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was decided about a pair; fields as in `Decision`."""
+
+    pair: Pair
+    action: Action
+    text: str = ""
+    keep: str = ""
+    scope: tuple[str, ...] = ()
+    suggested: bool = False
+
+
+def advised(pair: Pair) -> Choice | None:
+    """Return the choice that is suggested, None if it needs a scope that a person has to name."""
+    suggestion = pair.suggestion
+    if suggestion.action is Action.NARROW_SCOPE:
+        return None
+    text = suggestion.text if suggestion.action is Action.MERGE else ""
+    return Choice(pair, suggestion.action, text=text, keep=suggestion.keep, suggested=True)
+
+
+def decision_of(choice: Choice) -> Decision:
+    """Return a choice as the engine takes it."""
+    pair = choice.pair
+    return Decision(
+        pair.id,
+        pair.left.id,
+        pair.right.id,
+        choice.action,
+        reason=pair.why,
+        text=choice.text,
+        scope=choice.scope,
+        keep=choice.keep,
+    )
+
+
+_RESOLVE: Final[Mapping[Of, tuple[str, ...]]] = {
+    Of.RULE: ("rules", "conflicts", "resolve"),
+    Of.LEARNING: ("memory", "resolve"),
+}
+
+
+def command_of(choice: Choice) -> list[str]:
+    """Return the command line that settles a pair in the same way."""
+    pair = choice.pair
+    words = [*_RESOLVE[pair.of], pair.id[:SHORT]]
+    if choice.suggested:
+        return [*words, "--suggested"]
+    words += ["--action", choice.action.value.replace("_", "-")]
+    if choice.action is Action.MERGE:
+        words += ["--text", choice.text]
+    if choice.keep and choice.action in (Action.NARROW_SCOPE, Action.SUPERSEDE):
+        words += ["--keep", "left" if choice.keep == pair.left.id else "right"]
+    return [*words, *(word for scope in choice.scope for word in ("--scope", scope))]
+
+
+def command_of_all(of: Of, pairs: tuple[Pair, ...]) -> list[str]:
+    """Return the command line that settles pairs of a source as suggested, as one step."""
+    return [*_RESOLVE[of], *(pair.id[:SHORT] for pair in pairs), "--suggested"]
+
+
+def in_words(choice: Choice) -> str:
+    """Return what was decided: `keep left: CLAUDE.md:4`."""
+    pair, action = choice.pair, choice.action
+    name = action.value.replace("_", " ")
+    if action is Action.KEEP_LEFT:
+        return f"{name}: {pair.left.where}"
+    if action is Action.KEEP_RIGHT:
+        return f"{name}: {pair.right.where}"
+    if action is Action.SUPERSEDE:
+        old, new = pair.sides if choice.keep != pair.left.id else (pair.right, pair.left)
+        return f"{new.where} supersedes {old.where}"
+    if action is Action.NARROW_SCOPE:
+        narrowed = pair.left if choice.keep != pair.left.id else pair.right
+        return f"{narrowed.where} narrowed to {', '.join(choice.scope)}"
+    return f"{name}: {pair.left.where}, {pair.right.where}"

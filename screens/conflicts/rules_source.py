@@ -1,0 +1,245 @@
+"""Conflicts among rules for the desk: found in this process where there are few rules, else by a child.
+
+A search among thousands of rules computes for many seconds, which would make the screen stutter, so that it
+runs as `workbench rules conflicts list --json`. What changes afterwards is looked up in the journals alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from screens.conflicts.desk import Scan
+from screens.conflicts.pair import Choice, Of, Pair, Side, decision_of
+from screens.conflicts.source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
+from screens.engine import Engine, Rules
+from screens.headless import run_command
+from screens.jobs import Job
+from workbench.records.conflicts import Conflict, conflict_id
+from workbench.records.rules import PATH_SCOPE, Rule
+from workbench.rules.describing import origin
+
+SMALL: Final = 400
+"""Rules up to which conflicts are searched in this process, in a fraction of a second."""
+
+MOST: Final = 20_000
+"""Conflicts that are shown at once, the surest."""
+
+_SLICE: Final = 256  # pairs made between two looks whether the job was cancelled
+
+
+class RuleSource:
+    """The rules in force."""
+
+    of = Of.RULE
+
+    def scan(self, engine: Engine, job: Job, asked: Asked) -> Scan:
+        """Return the conflicts among the rules in force. Raises: WorkbenchError."""
+        with engine.rules("conflicts", job.progress) as rules:
+            if len(rules.book.rules) <= SMALL:
+                return self._searched(job, rules, asked)
+            if not asked.whole:
+                return self._looked_up(rules, asked)
+        told = run_command(job, engine.root, ["rules", "conflicts", "list", "--json", "--limit", str(MOST)])
+        pairs, count, notes = _read(job, told.output)
+        with engine.rules("conflicts", job.progress) as rules:
+            return _scan(rules, asked, pairs, count, notes)
+
+    def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
+        """Carry choices out as one step. Raises: WorkbenchError."""
+        from workbench.rules.files.drift import files_behind
+
+        with engine.rules("curate", job.progress) as rules:
+            seen = {side.id: _rule(side) for choice in choices for side in choice.pair.sides}
+            skipped: tuple[str, ...] = ()
+            done = tuple(choices)
+            if len(choices) == 1:
+                rules.curator.resolve(decision_of(choices[0]), seen=seen.values())
+            else:
+                kept, skipped = rules.curator.resolve_all([decision_of(one) for one in choices], seen=seen)
+                ids = {decision.conflict for decision in kept}
+                done = tuple(choice for choice in choices if choice.pair.id in ids)
+            sides = [_rule(side) for choice in done for side in choice.pair.sides]
+            return Outcome(done, skipped, files_behind(rules.store, rules.opened.workspace.rule_files, sides))
+
+    def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
+        """Undo or redo the last step of curating rules. Raises: WorkbenchError."""
+        with engine.rules("undo" if back else "redo", job.progress) as rules:
+            return rules.curator.undo() if back else rules.curator.redo()
+
+    def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
+        """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
+        with engine.workspace(job.progress) as opened:
+            ledger = opened.workspace.rule_store().ledger()
+        return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
+
+    def _searched(self, job: Job, rules: Rules, asked: Asked) -> Scan:
+        from workbench.rules.conflicts.queue import conflict_queue
+
+        enabled = [rule for rule in rules.book.rules if rule.enabled]
+        queue = conflict_queue(rules.store, enabled, rules.store.ledger(), progress=job.progress)
+        pairs = tuple(_pairs(queue.open, {rule.id: rule for rule in enabled}))
+        return _scan(rules, asked, pairs, len(enabled), queue.notes)
+
+    def _looked_up(self, rules: Rules, asked: Asked) -> Scan:
+        """Return the pairs known as they are now, and those that were opened again: nothing is searched."""
+        ledger = rules.store.ledger()
+        now = {rule.id: rule for rule in rules.book.rules if rule.enabled}
+        found: dict[str, Pair] = {}
+        for pair in asked.known:
+            sides = [_standing(ledger.standing(side.id), now) for side in pair.sides]
+            if all(_same(side, rule) for side, rule in zip(pair.sides, sides, strict=True)):
+                found[pair.id] = pair
+            else:
+                found |= {one.id: one for one in _judged(*sides)}
+        for item in reopened_since(ledger.steps, asked.since):
+            found |= {one.id: one for one in _judged(now.get(item.left), now.get(item.right))}
+        pairs = tuple(pair for pair in found.values() if pair.id not in ledger.settled)
+        return _scan(rules, asked, pairs, len(now))
+
+
+def side_of(rule: Rule) -> Side:
+    """Return a rule as a side of a pair."""
+    where = rule.provenance
+    return Side(
+        rule.id,
+        rule.rule,
+        origin(rule),
+        rule,
+        file="" if where is None else where.file,
+        lines=(0, 0) if where is None else (where.line, where.end_line),
+        facts=tuple(_facts(rule)),
+        scope=rule.scope,
+        scopes=tuple(dict.fromkeys(_scopes(rule))),
+        updated=rule.updated_at,
+    )
+
+
+def pair_of(conflict: Conflict, left: Rule, right: Rule) -> Pair:
+    """Return a conflict of rules as a pair."""
+    return Pair(
+        conflict.id,
+        Of.RULE,
+        conflict.kind,
+        conflict.score,
+        side_of(left),
+        side_of(right),
+        conflict.why,
+        conflict.evidence,
+        conflict.suggestion,
+    )
+
+
+def _pairs(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> Iterator[Pair]:
+    for conflict in conflicts:
+        if conflict.left in rules and conflict.right in rules:
+            yield pair_of(conflict, rules[conflict.left], rules[conflict.right])
+
+
+def _read(job: Job, output: str) -> tuple[tuple[Pair, ...], int, tuple[str, ...]]:
+    """Read what the child listed, a conflict at a time: one large document would hold the interpreter."""
+    import msgspec
+
+    document = msgspec.json.decode(output, type=dict[str, msgspec.Raw])
+    rules: dict[str, Rule] = {}
+    for place, raw in enumerate(msgspec.json.decode(document["rules"], type=list[msgspec.Raw])):
+        if place % _SLICE == 0:
+            job.check()
+        rule = msgspec.json.decode(raw, type=Rule)
+        rules[rule.id] = rule
+    pairs: list[Pair] = []
+    for place, raw in enumerate(msgspec.json.decode(document["conflicts"], type=list[msgspec.Raw])):
+        if place % _SLICE == 0:
+            job.check()
+        pairs += _pairs([msgspec.json.decode(raw, type=Conflict)], rules)
+    total = msgspec.json.decode(document["total_count"], type=int)
+    notes = msgspec.json.decode(document["notes"], type=tuple[str, ...])
+    if total > len(pairs):
+        notes = (*notes, f"the surest {len(pairs):,} of {total:,} conflicts are shown")
+    return tuple(pairs), msgspec.json.decode(document["rule_count"], type=int), notes
+
+
+def _scan(
+    rules: Rules, asked: Asked, pairs: tuple[Pair, ...], count: int, notes: tuple[str, ...] = ()
+) -> Scan:
+    """Return pairs with what became of those known before."""
+    ledger = rules.store.ledger()
+    pairs = tuple(pair for pair in pairs if pair.id not in ledger.settled)
+    fresh = {pair.id: pair for pair in pairs}
+    settled, changed, heirs = dict[str, str](), set[str](), dict[str, str]()
+    for old in asked.known:
+        now = fresh.get(old.id)
+        if now is not None:
+            if any(not _same(side, _rule(other)) for side, other in zip(old.sides, now.sides, strict=True)):
+                changed.add(old.id)
+        elif (done := ledger.settled.get(old.id)) is not None:
+            settled[old.id] = f"{done.by}: {done.action.replace('_', ' ')}"
+        else:
+            sides = [ledger.standing(side.id) for side in old.sides]
+            heir = conflict_id(*(side.id for side in sides if side)) if all(sides) else ""
+            heirs |= {old.id: heir} if heir in fresh else {}
+    again = tuple(item.id for item in reopened_since(ledger.steps, asked.since) if item.id in fresh)
+    done_again = redone_since(ledger.steps, asked.since)
+    step = newest(ledger.steps)
+    return Scan(pairs, count, settled, frozenset(changed), heirs, step, again, done_again, notes)
+
+
+def _standing(rule: Rule | None, now: Mapping[str, Rule]) -> Rule | None:
+    return None if rule is None else now.get(rule.id)
+
+
+def _judged(left: Rule | None, right: Rule | None) -> Iterator[Pair]:
+    """Yield the pair of two rules if they are in conflict now."""
+    from workbench.rules.conflicts.find import judge_pair
+    from workbench.rules.conflicts.reading import read_rule
+    from workbench.rules.conflicts.scopes import overlap
+
+    if left is None or right is None or left.id == right.id or not overlap(left, right):
+        return
+    conflict = judge_pair(read_rule(left), read_rule(right))
+    if conflict is not None:
+        yield from _pairs([conflict], {left.id: left, right.id: right})
+
+
+def _same(side: Side, rule: Rule | None) -> bool:
+    """Whether what people decide of a rule is as it was seen."""
+    from workbench.rules.curation.bodies import decided
+
+    seen = _rule(side)
+    return rule is not None and (seen == rule or (seen.id == rule.id and decided(seen) == decided(rule)))
+
+
+def _rule(side: Side) -> Rule:
+    assert isinstance(side.seen, Rule)
+    return side.seen
+
+
+def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
+    where = rule.provenance
+    yield "authority", str(rule.authority)
+    yield "priority", str(rule.priority)
+    yield "scope", ", ".join(rule.scope) or "everywhere"
+    if where is not None:
+        yield "section", " > ".join(where.section) or "none"
+        yield "read", f"{where.activation}{' ' if where.globs else ''}{', '.join(where.globs)}"
+    else:
+        yield "source", rule.source
+    yield "tools", ", ".join(rule.tool_targets) or "all"
+    yield "owner", "you, in all projects" if rule.project_id is None else "this project"
+    last = f", last {rule.last_used[:10]}" if rule.last_used else ""
+    yield "used", f"{rule.usage_count:,} times{last}" if rule.usage_count else "never"
+    yield "since", rule.created_at[:10] or "unknown"
+    yield "changed", rule.updated_at[:10] or "never"
+
+
+def _scopes(rule: Rule) -> Iterator[str]:
+    """Yield what a rule could be narrowed to: its file's globs, the directory it stands in."""
+    yield from rule.scope
+    where = rule.provenance
+    if where is None or where.home:
+        return
+    yield from (f"{PATH_SCOPE}{glob}" for glob in where.globs)
+    directory = PurePosixPath(where.file).parent.as_posix()
+    if directory != "." and not directory.startswith("."):
+        yield f"{PATH_SCOPE}{directory}/**"
