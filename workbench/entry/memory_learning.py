@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from workbench.entry.memory_place import MemoryPlace
 from workbench.memory.iterations import Digested
 from workbench.memory.learnings.accumulating import accumulate
 from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.ledger import LedgerReader
 from workbench.records.iterations import IterationRecord
 from workbench.records.learnings import FeatureLearning
 from workbench.rules.curation.ledger import read_ledger
@@ -17,23 +19,27 @@ from workbench.rules.curation.rulestore import RuleStore
 def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequence[FeatureLearning]]:
     """Return what learns from an iteration of a project and gives the learnings it added.
 
-    Rules and earlier iterations are read once: a file may hold thousands.
+    It is made for one run: rules and a feature's earlier iterations are read once.
     """
     store = learning_store(place)
-    rules: list[str] = []
-    past: dict[str, dict[int, IterationRecord]] = {}
+    reader = LedgerReader((store.journal, store.home_journal))
+
+    @cache
+    def rules() -> tuple[str, ...]:
+        ledger = read_ledger(((store.journal, False), (store.home_journal, True)))
+        return tuple(rule.rule for rule in ledger.live.values())
+
+    @cache
+    def iterations(feature: str) -> dict[int, IterationRecord]:
+        return {one.record.iteration_number: one.record for one in place.feature(feature).entries}
 
     def learn(record: IterationRecord, found: Digested) -> Sequence[FeatureLearning]:
-        if not past:
-            ledger = read_ledger(((store.journal, False), (store.home_journal, True)))
-            rules.extend(rule.rule for rule in ledger.live.values())
-        if record.feature not in past:
-            entries = place.feature(record.feature).entries
-            past[record.feature] = {one.record.iteration_number: one.record for one in entries}
-        known = past[record.feature]
-        known[record.iteration_number] = record
+        known = iterations(record.feature)
         before = [known[number] for number in sorted(known) if number < record.iteration_number]
-        done = accumulate(record, found.extraction, found.raw, store, before=before, rules=rules)
+        known[record.iteration_number] = record
+        done = accumulate(
+            record, found.extraction, found.raw, store, before=before, rules=rules(), reader=reader
+        )
         return (*done.added, *done.conflicts)
 
     return learn

@@ -11,6 +11,7 @@ from workbench.memory.learnings.accumulating import Accumulated, accumulate
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.injected import note_injected, read_injections
 from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.ledger import LedgerReader
 from workbench.memory.learnings.prompting import memory_prompt
 from workbench.records.iterations import ErrorEntry, ErrorType, FileAction, FileTouched, IterationOutcome
 from workbench.records.learnings import LearningKind, LearningState
@@ -212,3 +213,22 @@ def test_states_that_are_gone_take_no_hits(store: LearningStore, iteration: Make
     (again,) = learn(store, iteration(2, uses=(MISSING, WORKS))).added
     assert again.id != one.id
     assert LearningState.RETIRED is desk.find(one.id).state
+
+
+def test_a_reader_that_goes_on_reads_what_a_new_one_does(store: LearningStore, iteration: Make) -> None:
+    """Folding the journals line by line or at once gives the same, also with another process at work."""
+    reader = LedgerReader((store.journal, store.home_journal))
+    desk = LearningDesk(store, "cli")
+    for number in range(1, 6):
+        learn(store, iteration(number, uses=(MISSING, WORKS)), reader=reader)
+        learn(store, iteration(number + 20, prompt=f"Never use `eval_{number}` in `src`."), reader=reader)
+        desk.accept([max(store.ledger().put)])
+        desk.undo()
+    fresh, going = store.ledger(), reader.ledger()
+    assert (going.put, going.hits, going.done, going.undone) == (
+        fresh.put,
+        fresh.hits,
+        fresh.done,
+        fresh.undone,
+    )
+    assert going.hits

@@ -16,7 +16,7 @@ from typing import Final
 from workbench.memory.learnings.framing import ECHO, echo_share
 from workbench.memory.learnings.injected import Injections, read_injections
 from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
-from workbench.memory.learnings.ledger import AUTOMATIC, Ledger
+from workbench.memory.learnings.ledger import AUTOMATIC, Ledger, LedgerReader
 from workbench.memory.learnings.lessons.commands import command_lessons, is_not_callable, tried_commands
 from workbench.memory.learnings.lessons.explanations import explanation_lessons
 from workbench.memory.learnings.lessons.lesson import Lesson
@@ -108,16 +108,17 @@ def accumulate(
     before: Sequence[IterationRecord] = (),
     rules: Iterable[str] = (),
     by: str = "ingest",
+    reader: LedgerReader | None = None,
 ) -> Accumulated:
     """Take in what an iteration teaches, in one append; iterations taken in again add nothing.
 
     `before` are the feature's earlier iterations, oldest first, `rules` the texts of rules in force, which
-    agents are given in other ways. Runs after the iteration's fingerprint was taken (F28).
-    Raises: StoreError.
+    agents are given in other ways, `reader` what read the journals before. Runs after the iteration's
+    fingerprint was taken (F28). Raises: StoreError.
     """
     lessons = list(lessons_of(record_, extraction, raw, before))
     with store.lock(LOCK):
-        ledger = store.ledger()
+        ledger = store.ledger() if reader is None else reader.ledger()
         injections = read_injections(store.journal)
         told = frozenset(" ".join(text.split()).casefold() for text in rules)
         face = AUTOMATIC + by
@@ -249,14 +250,18 @@ def _add(work: _Work, learning: FeatureLearning, lesson: Lesson) -> None:
 
 def _judge_outcomes(work: _Work) -> None:
     """Lower the confidence of learnings that the iteration's outcome speaks against."""
-    runs = list(tried_commands(work.raw))
+    concerned = [
+        one
+        for one in work.ledger.live()
+        if one.feature == work.record.feature and one.trigger and one.session_id != work.raw.session
+    ]
+    asked = any(one.kind is LearningKind.COMMAND for one in concerned)
+    runs = list(tried_commands(work.raw)) if asked else []
     failed = {one.line for one in runs if is_not_callable(one)}
     worked = {one.line for one in runs if not one.failed and not one.piped}
     errors = {error_signature(error.message) for error in work.record.errors}
     ended_badly = work.record.outcome is not IterationOutcome.SUCCESS
-    for one in work.ledger.live():
-        if one.feature != work.record.feature or not one.trigger or one.session_id == work.raw.session:
-            continue
+    for one in concerned:
         if one.kind is LearningKind.COMMAND:
             if one.remedy in failed and one.remedy not in worked:
                 _against(work, one, f"`{one.remedy}` could not be called")

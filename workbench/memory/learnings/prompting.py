@@ -18,6 +18,7 @@ from workbench.records.learnings import FeatureLearning
 from workbench.text.sanitize import visible_line
 
 UNREVIEWED_AT_MOST = 5
+_SLACK = 8  # tokens by which a line may cost less inside of a text than alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,11 @@ def memory_prompt(
         if not claim.learning.reviewed and unreviewed >= UNREVIEWED_AT_MOST:
             left_out.append((claim.learning.id, f"more than {UNREVIEWED_AT_MOST} that nobody reviewed"))
             continue
-        longer = render([one.learning for one in (*given, claim)], now)
-        size = count(longer)
+        alone = count(_line(claim.learning, now))
+        longer, size = "", budget + 1
+        if tokens + alone <= budget + _SLACK:  # the whole is measured only where it may fit
+            longer = render([one.learning for one in (*given, claim)], now)
+            size = count(longer)
         if size > budget:
             left_out.append((claim.learning.id, f"it does not fit into the {budget:,} tokens"))
             continue
@@ -67,8 +71,12 @@ def memory_prompt(
 def render(learnings: Sequence[FeatureLearning], now: float) -> str:
     """Return learnings as text between the workbench's marks; nothing in them can close the marks."""
     lines = [OPENING, FRAME]
-    lines += [f"- {told(one)} ({source_of(one, now)})" for one in learnings]
+    lines += [_line(one, now) for one in learnings]
     return "\n".join((*lines, CLOSING)) + "\n"
+
+
+def _line(learning: FeatureLearning, now: float) -> str:
+    return f"- {told(learning)} ({source_of(learning, now)})"
 
 
 def told(learning: FeatureLearning) -> str:

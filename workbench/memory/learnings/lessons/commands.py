@@ -88,6 +88,8 @@ class Tried:
 
 def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
     """Yield what was learned of how to call things, in the order of the failures."""
+    if not any(use.failed or _NOT_CALLABLE.search((use.result or "")[:_HEAD]) for use in raw.tool_uses):
+        return
     runs: list[Tried | None] = []
     for use in raw.tool_uses:
         if use.name.casefold() in _EDITS:
