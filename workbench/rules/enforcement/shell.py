@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workbench.rules.enforcement.words import MAX_DEPTH, UNKNOWN, Simple, State, WordReader
 from workbench.rules.enforcement.wrappers import inner_commands, inner_scripts, program_name
@@ -34,8 +35,12 @@ class ShellLine:
     fault: str = ""
 
 
+@lru_cache(maxsize=64)
 def read_shell(text: str) -> ShellLine:
-    """Return the simple commands that a shell line runs, those inside of others included."""
+    """Return the simple commands that a shell line runs, those inside of others included.
+
+    The last lines are remembered: what a call touches, breaks and teaches is asked one after another.
+    """
     state = State()
     if len(text) > MAX_CHARS:
         return ShellLine(text, (), f"it is longer than {MAX_CHARS:,} characters")
