@@ -37,12 +37,11 @@ _BODY = 500  # characters of a task's body whose words count
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Learnings for a plan as passages, (id, reason) of those left out, and what was missing."""
+    """Learnings for a plan as passages, and (id, reason) of those left out; `texts` by id say what."""
 
     passages: tuple[Passage, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
 
     def given(self, passages: Sequence[Passage]) -> dict[str, str]:
         """Return {id: text} of the learnings among the passages of a finished pack."""
@@ -77,7 +76,7 @@ def learned_passages(
     passages, dropped = _admitted(claims, planner, share, whys, pinned=wishes.pinned)
     left_out = tuple(one for one in found.left_out if one[0] not in wishes.excluded)
     texts = {one.learning.id: one.learning.text for one in found.candidates}
-    return Learned(tuple(passages), (*dropped, *left_out), texts, planner.learned.note)
+    return Learned(tuple(passages), (*dropped, *left_out), texts)
 
 
 def _relevance(
