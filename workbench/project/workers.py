@@ -186,7 +186,7 @@ def _start(function: Callable[[Any], Any], others: Sequence[_Worker]) -> _Worker
 
 @contextmanager
 def _usable_stderr() -> Iterator[None]:
-    """Hand the processes a stderr that is a file: what draws a whole screen puts something else in its place."""
+    """Hand the processes a stderr that is a file; what draws a whole screen puts something else there."""
     held = sys.stderr
     try:
         usable = held is None or held.fileno() >= 0
