@@ -36,7 +36,7 @@ from bench.dedup_data import (
     sick,
     written,
 )
-from workbench.memory.deduplication.candidates import find_duplicates
+from workbench.memory.deduplication.candidates import DuplicateIndex, find_duplicates
 from workbench.memory.deduplication.verdicts import judge, plain
 from workbench.text.duplicates import normal_text
 from workbench.text.scope import scoped
@@ -65,7 +65,11 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(".bench"), help="where vectors are kept")
     parser.add_argument("--no-embeddings", action="store_true", help="leave the embedding model out")
     parser.add_argument("--no-scan", action="store_true", help="leave the scan of 100,000 texts out")
+    parser.add_argument("--index", action="store_true", help="time an index of 100,000 texts only")
     options = parser.parse_args()
+    if options.index:
+        incremental(options.data / "rules")
+        return
     embed = None if options.no_embeddings else embedder(options.cache)
     systems: dict[str, System] = {"floor": floor, "workbench": ours}
     if embed is not None:
@@ -177,6 +181,25 @@ def scan(folder: Path) -> None:
     print(
         f"\n{len(texts):,} texts: {took:.0f} s of processor time, {len(found) - conflicts:,} repetitions, "
         f"{conflicts:,} contradictions; peak memory {before / scale:.0f} → {after / scale:.0f} MB"
+    )
+
+
+def incremental(folder: Path) -> None:
+    """Print how long an index of 100,000 texts takes to build, and to answer for one new text."""
+    texts = enlarged([rule.rule for rule in imported(folder)], SCANNED + 500)
+    started = time.process_time()
+    index = DuplicateIndex(texts[:SCANNED])
+    built = time.process_time() - started
+    times = []
+    for text in texts[SCANNED:]:
+        started = time.perf_counter()
+        index.check(text)
+        index.add(text)
+        times.append((time.perf_counter() - started) * 1000)
+    p95 = statistics.quantiles(times, n=20)[-1]
+    print(
+        f"index of {SCANNED:,} texts: {built:.0f} s of processor time; a new one is checked and added in "
+        f"{statistics.median(times):.1f} ms (median), {p95:.1f} ms (p95)"
     )
 
 
