@@ -161,3 +161,22 @@ def test_hostile_text_is_shown_and_not_obeyed(empty: Any, run: Run) -> None:
         assert "\x1b[31m" not in done.out
         assert "\u202e" not in done.out
     assert run("memory", "prompt", "--feature", "auth").out.count("</workbench-memory>") == 1
+
+
+def test_status_counts_learnings_and_names_those_it_cannot_read(empty: Any, run: Run) -> None:
+    """An entry that is no learning is left out, told, and everything else is read."""
+    added(run, NEEDS, "--by-agent")
+    (journal,) = Path(run("memory", "status", "--json").json()["state_directory"]).glob(
+        "journal/memory/*.jsonl"
+    )
+    line = json.loads(journal.read_text().splitlines()[0])
+    line["body"]["hit_count"] = "many"
+    with journal.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    told = run("memory", "status", "--json").json()
+    assert [(one["learnings"], one["unreviewed"]) for one in told["features"]] == [(1, 1)]
+    assert len(told["unreadable_learnings"]) == 1
+    shown = run("memory", "status")
+    assert "1 learning (1 to review)" in shown.out
+    assert "it is left out" in shown.err
+    assert states(run) == {NEEDS: "live"}
