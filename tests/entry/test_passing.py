@@ -108,6 +108,22 @@ def test_a_signal_ends_the_listening_and_not_the_program(pipe: Any, number: sign
     assert before is signal.getsignal(number)
 
 
+def test_a_defect_of_whoever_looks_on_does_not_break_the_stream(pipe: Any) -> None:
+    """All of it passes before the failure is heard of."""
+    source, feed = pipe()
+    out, sink = pipe()
+
+    def look(chunk: bytes) -> None:
+        os.write(feed, b"two\n")
+        os.close(feed)
+        raise KeyError("a defect")
+
+    os.write(feed, b"one\n")
+    with stoppable() as stops, pytest.raises(KeyError):
+        pass_through(source, sink, look, stops)
+    assert os.read(out, 100) == b"one\ntwo\n"
+
+
 def test_silence_is_time_for_work(pipe: Any) -> None:
     """When nothing comes for a moment `idle` is called, once, and the stream goes on."""
     source, feed = pipe()

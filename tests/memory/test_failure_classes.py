@@ -29,7 +29,7 @@ from workbench.memory.extraction.extract import (
     MAX_FILES,
     extract,
 )
-from workbench.memory.iterations import Task, digested, is_stagnant, iteration_fingerprint
+from workbench.memory.iterations import digested, is_stagnant, iteration_fingerprint
 from workbench.memory.journal import KIND, body_of, entry_of, feature_stream, read_journal
 from workbench.memory.schema import (
     CollectionConfig,
@@ -56,6 +56,7 @@ from workbench.records.iterations import (
     RawIterationOutput,
     RecordType,
     ResultEvent,
+    Task,
     ToolUseEvent,
 )
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from workbench.entry.memory_place import MemoryPlace
 from workbench.errors import WorkbenchError
-from workbench.memory.iterations import Digested, Task, digested, is_stagnant, journal_entry
+from workbench.memory.iterations import Digested, digested, is_stagnant, journal_entry
 from workbench.memory.journal import GENERAL, KIND, JournalEntry, body_of, feature_name, feature_stream
-from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput
+from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task
 
 _TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD", ""})
 

@@ -76,32 +76,63 @@ def pass_through(
     `idle` is called when nothing has come for a moment. After a signal the source may finish what it
     says, for a few seconds; a second one ends it. Raises: OSError if the source cannot be read.
     """
-    seen = 0
-    unheard = rested = False
-    patience = 0.0
-    while True:
+    copy = _Copy(source, sink)
+    ended = False
+    try:
+        while _next(copy, look, stops, idle):
+            pass
+        ended = True
+    finally:
+        if not ended:  # whoever looked on failed: the stream is not to suffer from it
+            copy.rest()
+    return Passed(copy.seen, copy.unheard, stops.numbers[0] if stops.numbers else 0)
+
+
+class _Copy:
+    """A stream on its way: what was seen of it, and whether anybody still reads it."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self.source = source
+        self.sink = sink
+        self.seen = 0
+        self.unheard = False
+        self.rested = False
+        self.patience = 0.0
+
+    def step(self) -> bytes:
+        """Pass on what there is and return it, nothing at the end. Raises: OSError."""
+        chunk = os.read(self.source, CHUNK)
+        self.seen += len(chunk)
+        self.unheard = self.unheard or (bool(chunk) and not _write(self.sink, chunk))
+        return chunk
+
+    def rest(self) -> None:
+        """Pass on everything that is still to come."""
+        while self.step():
+            pass
+
+
+def _next(copy: _Copy, look: Callable[[bytes], None], stops: Stops, idle: Callable[[], None] | None) -> bool:
+    """Wait for what comes next and deal with it; False at the end."""
+    if stops.numbers:
+        copy.patience = copy.patience or time.monotonic() + _PATIENCE
+        if len(stops.numbers) > 1 or time.monotonic() > copy.patience:
+            return False
+    ready = _wait(copy.source, stops, _GRACE if stops.numbers else IDLE if idle and not copy.rested else None)
+    if not ready:
         if stops.numbers:
-            patience = patience or time.monotonic() + _PATIENCE
-            if len(stops.numbers) > 1 or time.monotonic() > patience:
-                break
-        ready = _wait(source, stops, _GRACE if stops.numbers else IDLE if idle and not rested else None)
-        if not ready:
-            if stops.numbers:
-                break
-            rested = True
-            if idle is not None:
-                idle()
-            continue
-        if source not in ready:
-            continue
-        rested = False
-        chunk = os.read(source, CHUNK)
-        if not chunk:
-            break
-        seen += len(chunk)
-        unheard = unheard or not _write(sink, chunk)
+            return False
+        copy.rested = True
+        if idle is not None:
+            idle()
+        return True
+    if copy.source not in ready:
+        return True
+    copy.rested = False
+    chunk = copy.step()
+    if chunk:
         look(chunk)
-    return Passed(seen, unheard, stops.numbers[0] if stops.numbers else 0)
+    return bool(chunk)
 
 
 def _wait(source: int, stops: Stops, timeout: float | None) -> list[int]:

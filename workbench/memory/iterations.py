@@ -15,23 +15,12 @@ import msgspec
 
 from workbench.memory.extraction.extract import MAX_TITLE, Redactor, extract
 from workbench.memory.journal import VERSION, JournalEntry, feature_name
-from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, cut
+from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task, cut
 
 STAGNANT_AFTER: Final = 3
 """So many iterations alike in a row are a loop that does not get anywhere."""
 
 Extract = Callable[[RawIterationOutput, Sequence[str]], ExtractionResult]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What an iteration was for, as whoever started it says. Empty where nobody did."""
-
-    feature: str
-    task_id: str = ""
-    title: str = ""
-    discipline: str = ""
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

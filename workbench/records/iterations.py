@@ -122,6 +122,17 @@ class IterationRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Task:
+    """What an iteration was for, as whoever started it says. Empty where nobody did."""
+
+    feature: str
+    task_id: str = ""
+    title: str = ""
+    discipline: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolUseEvent:
     """A tool was called. `result` is what it answered, cut; None where no answer was seen.
 

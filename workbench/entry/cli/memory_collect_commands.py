@@ -19,7 +19,8 @@ from workbench.errors import UsageError
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.memory_collecting import Collected, FileReport
+    from workbench.entry.memory_collecting import Collected
+    from workbench.entry.memory_ingesting import FileReport
     from workbench.entry.memory_recording import Summary
 
 _FEATURE = click.option(
@@ -50,8 +51,7 @@ def collect(feature: str, task_id: str, title: str, discipline: str) -> int:
     is a line of JSON on stderr.
     """
     from workbench.entry.memory_collecting import collect as run_collect
-    from workbench.entry.memory_learning import learning
-    from workbench.memory.iterations import Task
+    from workbench.records.iterations import Task
 
     here = current()
     if sys.stdin is None or sys.stdin.isatty():
@@ -61,7 +61,7 @@ def collect(feature: str, task_id: str, title: str, discipline: str) -> int:
         )
     sys.stdout.flush()
     task = Task(feature, task_id, title, discipline)
-    done = run_collect(lambda: here.project, task, sys.stdin.fileno(), sys.stdout.fileno(), learning)
+    done = run_collect(lambda: here.project, task, sys.stdin.fileno(), sys.stdout.fileno())
     return _told(here, done)
 
 
@@ -136,15 +136,15 @@ def _nothing(here: Invocation, done: Collected) -> None:
 def ingest(files: Sequence[Path], feature: str, task_id: str, title: str, discipline: str) -> int:
     """Record the iterations of files: stream-json, or transcripts of Claude Code and Codex.
 
-    Of a directory the .jsonl files below it are read. A run of `claude -p` is an iteration, in a transcript each prompt begins one. A file that was ingested or
-    collected before adds nothing; one that goes on further adds what is new. Without --feature an iteration
-    belongs to the branch that its transcript names.
+    Of a directory the .jsonl files below it are read. A run of `claude -p` is an iteration, in a transcript
+    each prompt begins one. A file that was ingested or collected before adds nothing; one that goes on
+    further adds what is new. Without --feature an iteration belongs to the branch that its transcript names.
     """
-    from workbench.entry.memory_collecting import ingest as run_ingest
+    from workbench.entry.memory_ingesting import ingest as run_ingest
     from workbench.entry.memory_learning import learning
     from workbench.entry.memory_place import memory_place
     from workbench.entry.memory_recording import Summary
-    from workbench.memory.iterations import Task
+    from workbench.records.iterations import Task
 
     here = current()
     place = memory_place(here.project)

@@ -30,8 +30,8 @@ _SUMMARY = 160  # characters shown of a summary
 def search(text: str, features: tuple[str, ...], top: int | None) -> None:
     """Find iterations by what they were about, by meaning and words, best first.
 
-    What a feature's learnings say is found, too, all of them as one. The index is made from the journals when it is behind them; deleting it loses nothing. Without an
-    embedding model words alone decide.
+    What a feature's learnings say is found, too, all of them as one. The index is made from the journals when
+    it is behind them; deleting it loses nothing. Without an embedding model words alone decide.
     """
     from workbench.entry.bootstrap import cached_embedder
     from workbench.entry.memory_index import Embedding
