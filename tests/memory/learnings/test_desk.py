@@ -14,6 +14,7 @@ from workbench.errors import UsageError
 from workbench.memory.learnings.bodies import essence
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.guarding import LearningChanged
+from workbench.memory.learnings.injected import note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.ledger import Ledger, read_ledger
 from workbench.memory.learnings.reviewing import Why
@@ -276,3 +277,13 @@ def test_a_decision_others_overtook_is_refused(desk: LearningDesk) -> None:
     desk.resolve(decision, seen=(one, desk.find(two.id)))
     with pytest.raises(ConflictSettled, match="keep-both"):
         desk.resolve(decision)
+
+
+def test_an_agent_that_says_in_other_words_what_it_was_given_adds_no_hit(desk: LearningDesk) -> None:
+    """A paraphrase is no finding of the session that was given the learning; another session's is."""
+    one = desk.add("The gateway listens on port 8080", feature="auth", reason="r")
+    note_injected(desk.store, {one.id: one.text}, surface="plan", session="s1")
+    said = {"feature": "auth", "reason": "r", "source": LearningSource.AGENT}
+    text = "On port 8080 the gateway listens"
+    assert desk.add(text, session_id="s1", **said).hit_count == 1  # type: ignore[arg-type]
+    assert desk.add(text, session_id="s2", **said).hit_count == 2  # type: ignore[arg-type]

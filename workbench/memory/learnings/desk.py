@@ -80,8 +80,8 @@ class LearningDesk:
     ) -> FeatureLearning:
         """Add a learning that a person or an agent words; one that contradicts another says so.
 
-        A person's is reviewed as it comes. What an agent repeats of what it was given is refused, what it
-        found out again raises the hits of the one there is, which is returned.
+        A person's is reviewed as it comes. What an agent repeats of what it was given is refused. What it found
+        out again raises the hits of the learning there is, which is returned, unless its session was given it.
         Raises: UsageError for a person's repetition, an echo, an unsound value; StoreError.
         """
         wanted = FeatureLearning(
@@ -120,6 +120,8 @@ class LearningDesk:
                 raise UsageError(
                     f"that is known already: {there.id}", hint=f"workbench memory show {there.id[:SHORT]}"
                 )
+            if read_injections(self.store.journal).before(there.id, "", wanted.session_id):
+                return there  # it was given it, in whatever words it says so now
             why = "an agent found it out again"
             note = hit(there, session_id=wanted.session_id, iteration=wanted.iteration, why=why)
             record(self.store, [note], by=self.by)
