@@ -119,8 +119,9 @@ def _kept(store: RuleStore) -> tuple[dict[str, Any], list[bytes]] | None:
     if directory is None:
         return None
     try:
-        first, *lines = (directory / _FILE).read_bytes().splitlines()
-        head = json.loads(first)
+        with (directory / _FILE).open("rb") as file:
+            head = json.loads(file.readline())
+            lines = [line for line in file]  # noqa: C416 (one call for all lines would hold up other threads)
     except (OSError, ValueError):
         return None
     return (head, lines) if isinstance(head, dict) else None
