@@ -80,8 +80,9 @@ class LearningDesk:
     ) -> FeatureLearning:
         """Add a learning that a person or an agent words; one that contradicts another says so.
 
-        A person's is reviewed as it comes. What an agent repeats of what it was given is refused. What it found
-        out again raises the hits of the learning there is, which is returned, unless its session was given it.
+        A person's is reviewed as it comes. What an agent repeats of what it was given is refused. What it
+        found out again raises the hits of the learning there is, which is returned, unless its session was
+        given it.
         Raises: UsageError for a person's repetition, an echo, an unsound value; StoreError.
         """
         wanted = FeatureLearning(
