@@ -119,7 +119,7 @@ class Engine:
     @contextmanager
     def workspace(self, progress: Progress | None = None) -> Iterator[OpenedWorkspace]:
         """Hold the project with nothing brought in step: for what journals and tables alone answer."""
-        with _held(self._rules, progress):
+        with _held(self._rules, progress), _uncollected():
             yield self._open_workspace()
 
     def revisions(self) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ stays to be seen, one whose side was changed is marked so that it is read again 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -23,9 +23,11 @@ class State(StrEnum):
     SETTLING = "settling"  # decided, and on its way to the journal
     ELSEWHERE = "settled elsewhere"
     GONE = "gone"  # no conflict any more
+    ALONG = "along"  # settled along with another pair of this sitting; comes back with it
 
 
 WAITING: Final = (State.OPEN, State.LATER, State.CHANGED)
+LISTED: Final = (*WAITING, State.ELSEWHERE, State.GONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +65,68 @@ class Scan:
     notes: tuple[str, ...] = ()
 
 
+def taken(before: Mapping[str, Item], touched: Set[str], scan: Scan) -> dict[str, Item]:
+    """Return how pairs stand after the engine said so; `touched` are the sides that this sitting changed.
+
+    Pairs that were settled by somebody else, or are none any more, stay to be seen until the next search.
+    """
+    olds = {new: old for old, new in scan.heirs.items()}
+    items: dict[str, Item] = {}
+    for pair in scan.pairs:
+        old = before.get(pair.id) or before.get(olds.get(pair.id, ""))
+        items[pair.id] = Item(pair) if old is None else _again(pair, old, touched, scan)
+    for identifier, item in before.items():
+        if identifier not in items and identifier not in scan.heirs:
+            kept = _vanished(item, touched, scan)
+            if kept is not None:
+                items[identifier] = kept
+    return items
+
+
+def _again(pair: Pair, old: Item, touched: Set[str], scan: Scan) -> Item:
+    if old.state is State.SETTLING and old.pair.id == pair.id:
+        return old
+    if (pair.id in scan.changed or pair.id != old.pair.id) and not _ours(old.pair, touched):
+        return Item(pair, State.CHANGED, _CHANGED)
+    return Item(pair, old.state, old.told) if old.waits else Item(pair)
+
+
+def _vanished(item: Item, touched: Set[str], scan: Scan) -> Item | None:
+    if item.pair.id in scan.redone:
+        return None
+    if not item.waits:
+        return item
+    if _ours(item.pair, touched):
+        return replace(item, state=State.ALONG)
+    by = scan.settled.get(item.pair.id)
+    if by is None:
+        return replace(item, state=State.GONE, told=_GONE)
+    return replace(item, state=State.ELSEWHERE, told=f"Settled meanwhile by {by}.")
+
+
+def _ours(pair: Pair, touched: Set[str]) -> bool:
+    return any(side.id in touched for side in pair.sides)
+
+
 @dataclass(slots=True)
 class Desk:
-    """The pairs by id. `settled` are those decided in this sitting, `touched` the sides that it changed."""
+    """The pairs by id. `settled` are those decided in this sitting, `touched` the sides that it changed.
+
+    While the engine is asked, decisions go on: what was done since `ask` is done again to what it says.
+    """
 
     items: dict[str, Item] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)
     touched: set[str] = field(default_factory=set)
-
-    @property
-    def waiting(self) -> int:
-        """How many pairs wait for a decision."""
-        return sum(item.waits for item in self.items.values())
+    waiting: int = 0
+    settling: int = 0
+    _since: dict[str, Item | None] = field(default_factory=dict)
 
     @property
     def progress(self) -> tuple[int, int]:
         """How many were settled in this sitting, and of how many."""
-        under_way = sum(item.state is State.SETTLING for item in self.items.values())
-        done = len(self.settled) + under_way
+        done = len(self.settled) + self.settling
         return done, done + self.waiting
-
-    def pairs(self) -> tuple[Pair, ...]:
-        """Return the pairs that a scan is to be compared with."""
-        return tuple(item.pair for item in self.items.values() if item.waits)
 
     def begin(self, identifiers: Iterable[str]) -> None:
         """Note that pairs were decided and are being settled."""
@@ -94,7 +135,8 @@ class Desk:
     def finish(self, identifiers: Iterable[str]) -> None:
         """Note that pairs are settled."""
         for identifier in identifiers:
-            pair = self.items.pop(identifier).pair
+            pair = self.items[identifier].pair
+            self._put(identifier, None)
             self.settled.add(identifier)
             self.touched.update(side.id for side in pair.sides)
 
@@ -108,56 +150,49 @@ class Desk:
 
     def clear(self) -> None:
         """Forget the pairs that there is nothing to decide about any more."""
-        self.items = {
-            identifier: item
-            for identifier, item in self.items.items()
-            if item.waits or item.state is State.SETTLING
-        }
+        for identifier, item in list(self.items.items()):
+            if not item.waits and item.state is not State.SETTLING:
+                self._put(identifier, None)
 
-    def take(self, scan: Scan) -> None:
-        """Take in what the engine said."""
-        before = self.items
-        olds = {new: old for old, new in scan.heirs.items()}
-        self.items = {}
-        for pair in scan.pairs:
-            old = before.get(pair.id) or before.get(olds.get(pair.id, ""))
-            self.settled.discard(pair.id)
-            self.items[pair.id] = self._taken(pair, old, scan)
-        for identifier, item in before.items():
-            if identifier in self.items or identifier in scan.heirs:
-                continue
-            kept = self._vanished(item, scan)
-            if kept is not None:
-                self.items[identifier] = kept
+    def ask(self) -> tuple[dict[str, Item], frozenset[str]]:
+        """Return how pairs stand and the sides touched, for `taken`; what happens from now on is kept."""
+        self._since.clear()
+        return dict(self.items), frozenset(self.touched)
 
-    def _taken(self, pair: Pair, old: Item | None, scan: Scan) -> Item:
-        if old is None:
-            return Item(pair)
-        if old.state is State.SETTLING and old.pair.id == pair.id:
-            return old
-        if (pair.id in scan.changed or pair.id != old.pair.id) and not self._ours(old.pair):
-            return Item(pair, State.CHANGED, _CHANGED)
-        state = old.state if old.waits else State.OPEN
-        return Item(pair, state, old.told if old.waits else "")
-
-    def _vanished(self, item: Item, scan: Scan) -> Item | None:
-        if not item.waits:
-            return item
-        if item.pair.id in scan.redone:
-            self.settled.add(item.pair.id)
-            self.touched.update(side.id for side in item.pair.sides)
-            return None
-        by = scan.settled.get(item.pair.id)
-        if by is not None:
-            return replace(item, state=State.ELSEWHERE, told=f"Settled meanwhile by {by}.")
-        return None if self._ours(item.pair) else replace(item, state=State.GONE, told=_GONE)
-
-    def _ours(self, pair: Pair) -> bool:
-        return any(side.id in self.touched for side in pair.sides)
+    def adopt(self, items: dict[str, Item], scan: Scan, counts: tuple[int, int]) -> None:
+        """Let pairs stand as `taken` says, decisions made since `ask` aside; `counts` is `count(items)`."""
+        for identifier in scan.redone & self.items.keys():
+            self.settled.add(identifier)
+            self.touched.update(side.id for side in self.items[identifier].pair.sides)
+        since, self._since = self._since, {}
+        self.items = items
+        self.waiting, self.settling = counts
+        for identifier, item in since.items():
+            if identifier in items or (item is not None and item.state is State.SETTLING):
+                self._put(identifier, item)
+        self.settled -= items.keys()
 
     def _set(self, identifiers: Iterable[str], state: State, told: str) -> None:
         for identifier in identifiers:
-            self.items[identifier] = replace(self.items[identifier], state=state, told=told)
+            self._put(identifier, replace(self.items[identifier], state=state, told=told))
+
+    def _put(self, identifier: str, item: Item | None) -> None:
+        before = self.items.get(identifier)
+        for one, step in ((before, -1), (item, 1)):
+            if one is not None:
+                self.waiting += step * one.waits
+                self.settling += step * (one.state is State.SETTLING)
+        if item is None:
+            self.items.pop(identifier, None)
+        else:
+            self.items[identifier] = item
+        self._since[identifier] = item
+
+
+def count(items: Mapping[str, Item]) -> tuple[int, int]:
+    """Return how many pairs wait, and how many are on their way to the journal."""
+    waiting = sum(item.waits for item in items.values())
+    return waiting, sum(item.state is State.SETTLING for item in items.values())
 
 
 _CHANGED: Final = "A side was changed meanwhile: read it again, then decide."

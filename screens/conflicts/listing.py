@@ -7,7 +7,7 @@ from typing import Final
 
 from textual.content import Content
 
-from screens.conflicts.desk import Item, State
+from screens.conflicts.desk import LISTED, Item, State
 from screens.conflicts.pair import Of, Side
 from screens.conflicts.wording import KINDS, OF, RANK, STATES
 from screens.filter_matching import Record, filter_rows
@@ -117,10 +117,11 @@ def _backwards(text: str) -> tuple[int, ...]:
 def arranged(items: Mapping[str, Item], wanted: Filter, sort: str, job: Job | None = None) -> list[str]:
     """Return the ids of the pairs that a filter lets through, in order; those put off come last.
 
-    Pairs on their way to the journal are left out. `job` is asked now and then whether to go on.
+    Those on their way to the journal, and those settled along with another, are left out. `job` is asked now
+    and then whether to go on.
     """
     key = SORTS[sort][1]
-    shown_items = [item for item in items.values() if item.state is not State.SETTLING]
+    shown_items = [item for item in items.values() if item.state in LISTED]
     shown_items.sort(key=lambda item: (item.state is State.LATER, *key(item), item.pair.id))
     if wanted:
         records = [record_of(item) for item in shown_items]

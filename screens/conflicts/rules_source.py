@@ -1,24 +1,30 @@
 """Conflicts among rules for the desk: found in this process where there are few rules, else by a child.
 
 A search among thousands of rules computes for many seconds, which would make the screen stutter, so that it
-runs as `workbench rules conflicts list --json`. What changes afterwards is looked up in the journals alone.
+runs as `workbench rules conflicts list --json`. What happens afterwards is looked up in the journals alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from screens.conflicts.desk import Scan
 from screens.conflicts.pair import Choice, Of, Pair, Side, decision_of
 from screens.conflicts.source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
-from screens.engine import Engine, Rules
+from screens.engine import BY, Engine, Rules
 from screens.headless import run_command
 from screens.jobs import Job
 from workbench.records.conflicts import Conflict, conflict_id
 from workbench.records.rules import PATH_SCOPE, Rule
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.describing import origin
+
+if TYPE_CHECKING:
+    from workbench.entry.bootstrap import OpenedWorkspace
 
 SMALL: Final = 400
 """Rules up to which conflicts are searched in this process, in a fraction of a second."""
@@ -30,43 +36,54 @@ _SLICE: Final = 256  # pairs made between two looks whether the job was cancelle
 
 
 class RuleSource:
-    """The rules in force."""
+    """The rules in force.
+
+    With few of them every question brings the rules in step with their files first. With very many that
+    takes seconds, so that only a search does it, and the journals answer all else.
+    """
 
     of = Of.RULE
 
+    def __init__(self) -> None:
+        self._many = False
+
     def scan(self, engine: Engine, job: Job, asked: Asked) -> Scan:
         """Return the conflicts among the rules in force. Raises: WorkbenchError."""
+        if self._many and not asked.whole:
+            with engine.workspace(job.progress) as opened:
+                return _looked_up(opened.workspace.rule_store(), asked)
         with engine.rules("conflicts", job.progress) as rules:
-            if len(rules.book.rules) <= SMALL:
-                return self._searched(job, rules, asked)
-            if not asked.whole:
-                return self._looked_up(rules, asked)
+            self._many = len(rules.book.rules) > SMALL
+            if not self._many:
+                return _searched(job, rules, asked)
         told = run_command(job, engine.root, ["rules", "conflicts", "list", "--json", "--limit", str(MOST)])
-        pairs, count, notes = _read(job, told.output)
         with engine.rules("conflicts", job.progress) as rules:
-            return _scan(rules, asked, pairs, count, notes)
+            return _compared(rules.store, asked, *_read(job, told.output))
 
     def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
         """Carry choices out as one step. Raises: WorkbenchError."""
         from workbench.rules.files.drift import files_behind
 
-        with engine.rules("curate", job.progress) as rules:
+        with self._opened(engine, job, "curate") as opened:
+            store = opened.workspace.rule_store()
+            curator = Curator(store, BY)
             seen = {side.id: _rule(side) for choice in choices for side in choice.pair.sides}
             skipped: tuple[str, ...] = ()
             done = tuple(choices)
             if len(choices) == 1:
-                rules.curator.resolve(decision_of(choices[0]), seen=seen.values())
+                curator.resolve(decision_of(choices[0]), seen=seen.values())
             else:
-                kept, skipped = rules.curator.resolve_all([decision_of(one) for one in choices], seen=seen)
+                kept, skipped = curator.resolve_all([decision_of(one) for one in choices], seen=seen)
                 ids = {decision.conflict for decision in kept}
                 done = tuple(choice for choice in choices if choice.pair.id in ids)
             sides = [_rule(side) for choice in done for side in choice.pair.sides]
-            return Outcome(done, skipped, files_behind(rules.store, rules.opened.workspace.rule_files, sides))
+            return Outcome(done, skipped, files_behind(store, opened.workspace.rule_files, sides))
 
     def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating rules. Raises: WorkbenchError."""
-        with engine.rules("undo" if back else "redo", job.progress) as rules:
-            return rules.curator.undo() if back else rules.curator.redo()
+        with self._opened(engine, job, "undo" if back else "redo") as opened:
+            curator = Curator(opened.workspace.rule_store(), BY)
+            return curator.undo() if back else curator.redo()
 
     def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
@@ -74,29 +91,39 @@ class RuleSource:
             ledger = opened.workspace.rule_store().ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
 
-    def _searched(self, job: Job, rules: Rules, asked: Asked) -> Scan:
-        from workbench.rules.conflicts.queue import conflict_queue
+    @contextmanager
+    def _opened(self, engine: Engine, job: Job, operation: str) -> Iterator[OpenedWorkspace]:
+        if self._many:
+            with engine.workspace(job.progress) as opened:
+                yield opened
+        else:
+            with engine.rules(operation, job.progress) as rules:
+                yield rules.opened
 
-        enabled = [rule for rule in rules.book.rules if rule.enabled]
-        queue = conflict_queue(rules.store, enabled, rules.store.ledger(), progress=job.progress)
-        pairs = tuple(_pairs(queue.open, {rule.id: rule for rule in enabled}))
-        return _scan(rules, asked, pairs, len(enabled), queue.notes)
 
-    def _looked_up(self, rules: Rules, asked: Asked) -> Scan:
-        """Return the pairs known as they are now, and those that were opened again: nothing is searched."""
-        ledger = rules.store.ledger()
-        now = {rule.id: rule for rule in rules.book.rules if rule.enabled}
-        found: dict[str, Pair] = {}
-        for pair in asked.known:
-            sides = [_standing(ledger.standing(side.id), now) for side in pair.sides]
-            if all(_same(side, rule) for side, rule in zip(pair.sides, sides, strict=True)):
-                found[pair.id] = pair
-            else:
-                found |= {one.id: one for one in _judged(*sides)}
-        for item in reopened_since(ledger.steps, asked.since):
-            found |= {one.id: one for one in _judged(now.get(item.left), now.get(item.right))}
-        pairs = tuple(pair for pair in found.values() if pair.id not in ledger.settled)
-        return _scan(rules, asked, pairs, len(now))
+def _searched(job: Job, rules: Rules, asked: Asked) -> Scan:
+    from workbench.rules.conflicts.queue import conflict_queue
+
+    enabled = [rule for rule in rules.book.rules if rule.enabled]
+    queue = conflict_queue(rules.store, enabled, rules.store.ledger(), progress=job.progress)
+    pairs = tuple(_pairs(queue.open, {rule.id: rule for rule in enabled}))
+    return _compared(rules.store, asked, pairs, len(enabled), queue.notes)
+
+
+def _looked_up(store: RuleStore, asked: Asked) -> Scan:
+    """Return the pairs known as they are now, and those that were opened again: nothing is searched."""
+    ledger = store.ledger()
+    now = {rule.id: rule for rule in ledger.placed().values() if rule.enabled}
+    found: dict[str, Pair] = {}
+    for pair in asked.known:
+        sides = [_standing(ledger.standing(side.id), now) for side in pair.sides]
+        if all(_same(side, rule) for side, rule in zip(pair.sides, sides, strict=True)):
+            found[pair.id] = pair
+        else:
+            found |= {one.id: one for one in _judged(*sides)}
+    for item in reopened_since(ledger.steps, asked.since):
+        found |= {one.id: one for one in _judged(now.get(item.left), now.get(item.right))}
+    return _compared(store, asked, tuple(found.values()), len(now))
 
 
 def side_of(rule: Rule) -> Side:
@@ -160,11 +187,11 @@ def _read(job: Job, output: str) -> tuple[tuple[Pair, ...], int, tuple[str, ...]
     return tuple(pairs), msgspec.json.decode(document["rule_count"], type=int), notes
 
 
-def _scan(
-    rules: Rules, asked: Asked, pairs: tuple[Pair, ...], count: int, notes: tuple[str, ...] = ()
+def _compared(
+    store: RuleStore, asked: Asked, pairs: tuple[Pair, ...], count: int, notes: tuple[str, ...] = ()
 ) -> Scan:
     """Return pairs with what became of those known before."""
-    ledger = rules.store.ledger()
+    ledger = store.ledger()
     pairs = tuple(pair for pair in pairs if pair.id not in ledger.settled)
     fresh = {pair.id: pair for pair in pairs}
     settled, changed, heirs = dict[str, str](), set[str](), dict[str, str]()

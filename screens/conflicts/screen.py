@@ -18,7 +18,7 @@ from screens.chrome.top_bar import TopBar
 from screens.commands.conflicts import CONFLICTS
 from screens.commands.model import bindings
 from screens.conflicts.choosing import Asking
-from screens.conflicts.desk import Desk, Item, Scan, State, combined
+from screens.conflicts.desk import LISTED, Desk, Item, Scan, State, combined, count, taken
 from screens.conflicts.learnings_source import LearningSource
 from screens.conflicts.listing import COLUMNS, FIELDS, SORTS, PairRows, arranged
 from screens.conflicts.pair import SHORT, Choice, Of, Side, advised, command_of, command_of_all, in_words
@@ -45,6 +45,16 @@ class Wish:
     of: Of
     choices: tuple[Choice, ...]
     place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What asking the engine came to: how pairs stand now, counted, and the newest step of each source."""
+
+    scan: Scan
+    items: dict[str, Item]
+    counts: tuple[int, int]
+    steps: dict[Of, str]
 
 
 class ConflictsScreen(SectionScreen):
@@ -131,28 +141,29 @@ class ConflictsScreen(SectionScreen):
         self._ask(whole=True)
 
     def _ask(self, *, whole: bool) -> None:
-        known = self.desk.pairs()
-        mine: dict[Of, Asked] = {
-            of: Asked(tuple(pair for pair in known if pair.of is of), self._steps.get(of, ""), whole)
-            for of in self.sources
-        }
-        engine, sources = self.engine, self.sources
+        before, touched = self.desk.ask()
+        engine, sources, steps = self.engine, self.sources, dict(self._steps)
 
-        def work(job: Job) -> dict[Of, Scan]:
-            return {of: source.scan(engine, job, mine[of]) for of, source in sources.items()}
+        def work(job: Job) -> Found:
+            known = [item.pair for item in before.values() if item.waits or item.state is State.ALONG]
+            scans: dict[Of, Scan] = {}
+            for of, source in sources.items():
+                mine = tuple(pair for pair in known if pair.of is of)
+                scans[of] = source.scan(engine, job, Asked(mine, steps.get(of, ""), whole))
+            scan = combined(scans.values())
+            items = taken(before, touched, scan)
+            return Found(scan, items, count(items), {of: one.step for of, one in scans.items()})
 
         self._table.busy = "searching for conflicts" if whole else ""
         self.ask("Conflicts", work, self._arrived, group="scan", failed=self._unsearched, stopped=self._idle)
         if not self._scanned:
             self._show()
 
-    def _arrived(self, scans: Mapping[Of, Scan]) -> None:
+    def _arrived(self, found: Found) -> None:
         self._scanned, self._table.busy = True, ""
-        scan = combined(scans.values())
-        first = not self._steps
-        self._steps = {of: one.step for of, one in scans.items()}
-        self._counts = scan.count
-        self.desk.take(scan)
+        first, scan = not self._steps, found.scan
+        self._steps, self._counts = found.steps, scan.count
+        self.desk.adopt(found.items, scan, found.counts)
         shown = self._wanted or self._table.cursor_key or ""
         self._wanted = shown if not scan.reopened or first else scan.reopened[-1]
         self._wanted = scan.heirs.get(self._wanted, self._wanted)
@@ -198,14 +209,12 @@ class ConflictsScreen(SectionScreen):
             self.ask("Sorting", lambda job: work(job), self._arranged, group="arrange", quiet=True)
 
     def _arranged(self, order: Sequence[str]) -> None:
-        self._order = [one for one in order if one in self.desk.items and not self._under_way(one)]
+        items = self.desk.items
+        self._order = [one for one in order if one in items and items[one].state in LISTED]
         keep = self._wanted or self._table.cursor_key
         self._wanted = ""
         self._list(keep)
-        self.query_one(FilterBar).show_count(len(self._order), len(self.desk.items))
-
-    def _under_way(self, identifier: str) -> bool:
-        return self.desk.items[identifier].state is State.SETTLING
+        self.query_one(FilterBar).show_count(len(self._order), self.desk.waiting)
 
     def _list(self, keep: str | None) -> None:
         self._table.set_rows(PairRows(self._order, self.desk.items), keep)
@@ -219,7 +228,7 @@ class ConflictsScreen(SectionScreen):
             self._tell_place(item)
         elif not self._scanned:
             panel.show_nothing(unsearched(self._table.busy))
-        elif self.desk.items and not self._order:
+        elif self.desk.waiting and self.query_one(FilterBar).text:
             panel.show_nothing(shown("No pair passes this filter: / changes it, escape there clears it."))
         else:
             panel.show_nothing(empty_desk(self._counts, len(self.desk.settled)))
@@ -246,7 +255,8 @@ class ConflictsScreen(SectionScreen):
 
     @on(VirtualTable.Highlighted, "#conflicts-queue")
     def _highlighted(self, event: VirtualTable.Highlighted) -> None:
-        self._show()
+        if event.key is None or event.key in self.desk.items:  # else the list is about to be another one
+            self._show()
 
     @on(VirtualTable.Opened, "#conflicts-queue")
     def _opened(self, event: VirtualTable.Opened) -> None:

@@ -29,6 +29,7 @@ STATES: Final[Mapping[State, tuple[str, str]]] = {
     State.SETTLING: ("…", "$text-muted"),
     State.ELSEWHERE: ("✓", "$text-success"),
     State.GONE: ("–", "$text-muted"),
+    State.ALONG: (" ", ""),
 }
 """The glyph of each state and its style."""
 

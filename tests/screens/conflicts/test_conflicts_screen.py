@@ -1,4 +1,4 @@
-"""The desk of conflicts on the sample project: a key settles a pair, the next one shows, undo brings it back."""
+"""The desk on the sample project: a key settles a pair, the next one shows, undo brings it back."""
 
 from __future__ import annotations
 
