@@ -206,7 +206,8 @@ class Assembler:
         now, self._now = self._now, None
         if now is None or (now.empty and not _is_run(now)):
             return None
-        return now.finish(stopped)
+        # A transcript has no result: that it ends says nothing.
+        return now.finish("" if stopped == TRUNCATED and not _is_run(now) else stopped)
 
     def _system(self, value: Mapping[str, Any]) -> RawIterationOutput | None:
         self.seen.events += 1

@@ -178,6 +178,30 @@ def test_files_that_are_none_are_told(empty: Any, run: Any, tmp_path: Path) -> N
     assert run("memory", "ingest").code == exits.USAGE
 
 
+def test_a_transcript_in_the_pipe_is_what_it_is_as_a_file(empty: Any, run: Any, tmp_path: Path) -> None:
+    """Transcripts have no result, so that their end breaks nothing off; telling one again adds nothing."""
+    words = [{"type": "text", "text": "Fixed."}]
+    records = [
+        {
+            "type": "user",
+            "sessionId": SESSION,
+            "message": {"role": "user", "content": "Fix the login of users"},
+        },
+        {
+            "type": "assistant",
+            "sessionId": SESSION,
+            "message": {"role": "assistant", "id": "m", "content": words},
+        },
+    ]
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(lines_of(records))
+    ingested(run, str(file), "--feature", "auth")
+    assert collect(empty.root, file.read_bytes(), "--feature", "auth")[0] == exits.OK
+    assert [(one["outcome"], one["task_title"]) for one in kept(empty.root)] == [
+        ("success", "Fix the login of users")
+    ]
+
+
 def test_a_directory_is_read_with_all_below_it(empty: Any, run: Any, tmp_path: Path) -> None:
     """Its JSONL files are ingested, others are not looked at."""
     below = tmp_path / "runs" / "june"
