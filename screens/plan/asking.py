@@ -88,7 +88,7 @@ def stepped(budget: int, steps: int) -> int:
     """Return a budget so many steps larger or smaller, on a multiple of the step, which grows with it."""
     for _ in range(abs(steps)):
         step = _FINE if budget < _FINE_UNTIL or (steps < 0 and budget == _FINE_UNTIL) else _COARSE
-        budget = (budget // step + 1) * step if steps > 0 else -(-budget // step - 1) * step
+        budget = (budget // step + 1) * step if steps > 0 else (-(-budget // step) - 1) * step
     return min(max(budget, MIN_BUDGET), MAX_BUDGET)
 
 

@@ -1,7 +1,7 @@
 """What a first index of a project would read, counted without reading it: for whoever is asked before.
 
 Files and rule files are listed, commits counted, transcripts of coding agents found by their places. Nothing
-is opened but git's own index, and nothing is written.
+is opened but what git itself reads, and nothing is recorded.
 """
 
 from __future__ import annotations

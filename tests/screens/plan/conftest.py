@@ -1,0 +1,27 @@
+"""The sample project, indexed once for the tests that only look at it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from screens.app import WorkbenchApp
+from workbench.config import Config
+from workbench.entry.bootstrap import open_workspace
+
+
+@pytest.fixture(scope="session")
+def shop(_built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an indexed copy of the sample project; a test that changes files takes `roastery`."""
+    place = tmp_path_factory.mktemp("indexed") / "roastery"
+    shutil.copytree(_built, place, symlinks=True)
+    open_workspace(place, Config()).workspace.sync(settle=True)
+    return place
+
+
+@pytest.fixture
+def app(shop: Path) -> WorkbenchApp:
+    """Return an app on it that opens at the plan, keeps nothing and watches nothing."""
+    return WorkbenchApp(shop, watch=False, section="plan")

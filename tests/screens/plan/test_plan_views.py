@@ -1,0 +1,237 @@
+"""What the section shows, made from real plans: rows, bars, lines around them, counts of a first run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.widget import Widget
+
+from screens.engine import Engine
+from screens.filtering import parse
+from screens.jobs import Job
+from screens.plan import telling, work
+from screens.plan.asking import Asked
+from screens.plan.candidates import FIELDS, FILES, IN, OUT, Candidate, Shown
+from screens.plan.first_run import counts, facts, progress_text
+from screens.plan.reasons import headline, sections_of
+from screens.plan.rows import cells, rows_of
+from workbench.entry.first_look import FirstLook
+from workbench.errors import StaleProject, UsageError
+
+TASK = "coupon is applied twice at checkout"
+HOSTILE = "[/] x[0] \x1b[31m\0 \u202e🙂"
+
+
+def job() -> Job:
+    """Return a job that nobody watches."""
+    app: App[None] = App()
+    return Job("test", "test", Widget(), app, quiet=True)
+
+
+def made(root: Path, **asked: object) -> Shown:
+    """Plan on a project and return what is shown."""
+    return work.make_plan(Engine(root), Asked(**{"task": TASK, **asked}), job())  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def plan(shop: Path) -> Shown:
+    """One plan that tests look at."""
+    return made(shop)
+
+
+def test_everything_of_the_answer_is_a_row_once(plan: Shown) -> None:
+    """What is in comes first in the order of the pack, then what is out; nothing is lost or stands twice."""
+    keys = [one.key for one in plan.candidates]
+    assert len(set(keys)) == len(keys)
+    inside = [one for one in plan.candidates if one.state == IN]
+    assert [*inside, *(one for one in plan.candidates if one.state == OUT)] == list(plan.candidates)
+    assert [one.name for one in inside if one.kind == FILES] == plan.response["context"]["files"]
+    dropped = {one["file"] for one in plan.response["dropped_candidates"]}
+    assert len(plan.candidates) - len(inside) == len(dropped)
+    assert all(one.why for one in plan.candidates if one.state == OUT)
+
+
+def test_the_portions_are_what_is_used(plan: Shown) -> None:
+    """The budget's bar shows the tokens of the text as a whole."""
+    assert (
+        sum(portion.tokens for portion in plan.portions) == (plan.response["budget_report"]["estimated_used"])
+    )
+    assert {portion.kind for portion in plan.portions} == {"rules", "files"}
+
+
+def test_the_text_of_a_candidate_is_in_the_pack(plan: Shown) -> None:
+    """What is previewed of a candidate is what is packed, line for line with its numbers."""
+    for one in plan.candidates[: plan.selected]:
+        lines = one.text.split("\n") if one.text else []
+        assert all(line.strip() in plan.text for line in lines)
+        assert not one.numbers or len(one.numbers) == len(lines)
+
+
+def test_a_file_is_explained_by_bars_that_add_up(plan: Shown) -> None:
+    """The bars in words and those by signal both sum to the score; the specification's features are there."""
+    one = next(one for one in plan.candidates if one.kind == FILES)
+    words, specified, signals, *_ = sections_of(one, plan)
+    assert words.total == one.score
+    assert sum(bar.value for bar in words.bars) == pytest.approx(one.score, abs=0.01)
+    assert sum(bar.value for bar in signals.bars) == pytest.approx(one.score, abs=0.01)
+    assert len(specified.bars) == 6
+    assert "tokens" in specified.note
+    assert headline(one, plan).startswith(f"{one.form} · {one.tokens:,} tokens · chance ")
+
+
+def test_a_rule_that_matches_is_explained_by_its_score(shop: Path) -> None:
+    """What a rule has in common with the task, its priority and its scope make its score."""
+    plan = made(shop, task="log a card number in an exception")
+    matched = [one for one in plan.candidates if one.name in plan.matches]
+    section = sections_of(matched[0], plan)[0]
+    assert sum(bar.value for bar in section.bars) == pytest.approx(section.total)
+    held = next(one for one in plan.candidates if one.kind == "rules" and one.name not in plan.matches)
+    assert "nothing was compared" in sections_of(held, plan)[0].note
+
+
+def test_wishes_are_marked_and_come_first(shop: Path) -> None:
+    """A pinned file is in with its glyph, an excluded one is the first of those that are out."""
+    plan = made(shop, pinned=("README.md",), excluded=("CHANGELOG.md",))
+    by_name = {one.name: one for one in plan.candidates}
+    assert by_name["README.md"].state == IN
+    assert cells(by_name["README.md"])[0].plain == "◆"
+    assert cells(by_name["CHANGELOG.md"])[0].plain == "✗"
+    assert next(one for one in plan.candidates if one.state == OUT).name == "CHANGELOG.md"
+
+
+def test_a_pin_without_room_has_a_glyph_of_its_own(shop: Path) -> None:
+    """A pinned thing that does not fit is not shown as if it were in."""
+    plan = made(shop, budget=50, pinned=tuple(one.name for one in made(shop).candidates[:9]))
+    assert "!" in {cells(one)[0].plain for one in plan.candidates if one.pinned}
+
+
+def test_wishes_for_what_is_gone_are_dropped_and_told(shop: Path) -> None:
+    """A plan is made all the same, and the status names what is gone."""
+    plan = made(shop, pinned=("gone.py",), excluded=("rule-gone",))
+    assert plan.gone == ("gone.py", "rule-gone")
+    assert "gone.py, rule-gone" in telling.status(plan)
+
+
+def test_the_baseline_has_places_and_no_chances(shop: Path) -> None:
+    """The baseline knows nothing of chances, so none is shown."""
+    plan = made(shop, baseline=True)
+    one = next(one for one in plan.candidates if one.kind == FILES and one.name in plan.ranked)
+    assert "chance" not in headline(one, plan)
+    assert "Its place alone" in sections_of(one, plan)[0].note
+
+
+def test_a_filter_keeps_the_order_of_the_plan(plan: Shown) -> None:
+    """Fields and words let candidates through; what is in stays before what is out."""
+    found = work.filtered(plan.candidates, parse("kind:files state:in", FIELDS), job())
+    assert [plan.candidates[place].name for place in found] == plan.response["context"]["files"]
+    words = work.filtered(plan.candidates, parse("checkout", FIELDS), job())
+    assert words == sorted(words)
+    assert words
+    none = work.filtered(plan.candidates, parse("zzzz", FIELDS), job())
+    assert none == []
+    assert len(rows_of(plan.candidates, none)) == 0
+
+
+def test_the_status_is_honest(plan: Shown) -> None:
+    """What is in, how fresh, how long, and what was missing."""
+    told = telling.status(plan)
+    assert told.startswith(f"{plan.selected} in, ")
+    assert " · fresh · index as it was · " in told
+    assert f"{telling.milliseconds(plan.response):,.0f} ms" in told
+    assert all(part in told for part in plan.response["degraded"])
+
+
+def test_how_a_task_is_planned_is_one_line(plan: Shown) -> None:
+    """Kind, ranking, strictness and wishes, with words for each."""
+    asked = Asked(TASK, baseline=True, query_type="bugfix", pinned=("a", "b"), excluded=("c",))
+    line = telling.how(asked, plan, strict=True).plain
+    assert line == "kind bugfix  ranking baseline  strict  ◆ 2 pinned  ✗ 1 excluded"
+    assert telling.how(Asked(), None, strict=False).plain == "kind told from the words  ranking hybrid"
+
+
+def test_strict_refuses_a_changed_project(roastery: Path) -> None:
+    """Under strict a change since the index is an error with a hint, and not a silent re-index."""
+    made(roastery)
+    (roastery / "README.md").write_text("changed\n", encoding="utf-8")
+    with pytest.raises(StaleProject):
+        work.make_plan(Engine(roastery), Asked(TASK, strict=True), job())
+
+
+def test_an_export_is_what_the_program_prints_and_replaces_nothing(shop: Path, tmp_path: Path) -> None:
+    """A file that is there stays until replacing it is asked for; json is the whole answer."""
+    target = tmp_path / "pack.md"
+    engine = Engine(shop)
+    assert work.exported(engine, Asked(TASK), "markdown", target, False, job())
+    assert target.read_text(encoding="utf-8").startswith("## Rules")
+    target.write_text("mine", encoding="utf-8")
+    assert work.exported(engine, Asked(TASK), "json", target, False, job()) is None
+    assert target.read_text(encoding="utf-8") == "mine"
+    assert work.exported(engine, Asked(TASK), "json", target, True, job())
+    assert '"decision_trace"' in target.read_text(encoding="utf-8")
+
+
+def test_hostile_names_and_texts_are_cells() -> None:
+    """Nothing in a name, a reason or a text is obeyed or shown raw, and a long one is cut."""
+    for text in (HOSTILE, "x" * 1_000_000):
+        one = Candidate(FILES, text, text, text, why=text, form="full", tokens=1, score=0.5)
+        drawn = "".join(cell.plain for cell in cells(one))
+        assert "\x1b" not in drawn
+        assert "\0" not in drawn
+        assert len(drawn) < 2_000
+
+
+def test_the_counts_of_a_first_run_fit_and_say_what_is_read() -> None:
+    """Every count has its line at any width; Codex' sessions are not claimed to be this project's."""
+    look = FirstLook(
+        173, 2, ("AGENTS.md", "~/.claude/CLAUDE.md"), 122, (("Claude Code", 5, True), ("Codex", 7, False))
+    )
+    for width in (50, 70):
+        lines = counts("shop [/]", look, width).plain.split("\n")
+        assert max(map(len, lines)) <= max(width, 66)
+    text = counts("shop [/]", look, 70).plain
+    assert "Nothing leaves this machine." in text
+    assert "shop [/]" in text
+    assert ("Codex", "7", "sessions of all projects") in facts(look)
+    bare = FirstLook(0, 0, (), None, ())
+    assert ("rule files", "0", "none yet") in facts(bare)
+    assert ("commits", "–", "not a git repository") in facts(bare)
+
+
+def test_progress_has_a_bar_where_its_end_is_known() -> None:
+    """A share is drawn and told; without an end only the stage is."""
+    assert progress_text("Reading files", 50, 100).plain.endswith("50 of 100")
+    assert progress_text("Listing", 7, 0).plain == "Listing …  7"
+
+
+def test_a_first_look_counts_and_records_nothing(roastery: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, rule files, commits and transcripts are counted; no journal and no index appears."""
+    claude = Path(roastery.parent / "claude")
+    name = str(roastery.resolve()).replace("/", "-").replace("_", "-").replace(".", "-")
+    place = claude / "projects" / name
+    (place / "s1" / "subagents").mkdir(parents=True)
+    (place / "s1.jsonl").write_text("{}\n", encoding="utf-8")
+    (place / "s1" / "subagents" / "agent-1.jsonl").write_text("{}\n", encoding="utf-8")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(claude))
+    found = work.opening(Engine(roastery), job())
+    assert found.look is not None
+    assert found.look.files > 100
+    assert found.look.commits == 122
+    assert "AGENTS.md" in found.look.rule_files
+    assert found.look.transcripts == (("Claude Code", 1, True),)
+    assert not [path for path in (roastery / ".workbench").rglob("*") if path.suffix in (".jsonl", ".npz")]
+
+
+def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
+    """The episode has the task, and its first decision is the pack."""
+    from workbench.entry.places import episode_desk
+
+    engine = Engine(roastery)
+    plan = work.make_plan(engine, Asked(TASK), job())
+    session, note = work.saved(engine, Asked(TASK), plan, job())
+    trace = episode_desk(roastery, engine.config, "cli").trace(session)
+    assert trace.episode.task_text == TASK
+    assert note["pack"]
+    with pytest.raises(UsageError):
+        work.saved(engine, Asked("  "), plan, job())
