@@ -100,12 +100,16 @@ class WorkbenchApp(App[int]):
             self.call_after_refresh(_settle_memory)
             self._watcher.start()
 
+    async def _shutdown(self) -> None:
+        """Keep the place while the sections are there: they are gone before the app is unmounted."""
+        self._keep_place()
+        await super()._shutdown()
+
     def on_unmount(self) -> None:
-        """Keep the place, and leave no thread that still writes to the screen."""
+        """Leave no thread that still writes to the screen."""
         if self._watcher is not None:
             self._watcher.stop()
         self.jobs.cancel()
-        self._keep_place()
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's variables with every text colour made readable."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from screens.headless import run_command
 from screens.jobs import Job
@@ -14,6 +17,9 @@ from screens.replay.curves import curves_of
 from screens.replay.listing import RunLine
 from screens.replay.scored import Scored, scored
 from screens.widgets.plot import Series
+
+_MANY: Final = 50_000
+"""Records from which the collector leaves them alone for good."""
 
 if TYPE_CHECKING:
     from workbench.entry.replay_store import Kept
@@ -124,10 +130,27 @@ def open_run(state: Path, name: str, job: Job) -> Opened:
 
     job.progress("Reading the run")
     path = Path(name)
-    run = read_document(path.read_bytes(), job) if path.is_absolute() else load_run(state, name)
+    with _uncollected():
+        run = read_document(path.read_bytes(), job) if path.is_absolute() else load_run(state, name)
     names = [one.system for one in run.systems]
     job.check()
     return Opened(name, run, scored(run), counterpart(run), curves_of(run, names))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the collector away from what is made here: many small records, none of them in a cycle.
+
+    Looking through all of them, time and again, would hold up the event loop.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        if gc.get_count()[0] >= _MANY:
+            gc.freeze()
+            atexit.register(gc.unfreeze)  # or libraries find what is left alive and say so
+        gc.enable()
 
 
 def read_document(text: bytes, job: Job) -> ReplayRun:
@@ -213,5 +236,6 @@ def compare_arguments(before: str, after: str, system: str, measure: str) -> lis
 
 def write_file(root: Path, name: str, option: str, file: Path, job: Job) -> Path:
     """Write the report or the rows of a run in a process of its own. Raises: ProcessError, Cancelled."""
+    file.parent.mkdir(parents=True, exist_ok=True)
     run_command(job, root, ["runs", "show", name, option, str(file)])
     return file

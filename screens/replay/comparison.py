@@ -30,6 +30,7 @@ TASK_COLUMNS: Final = (
     Column("task", "Task", share=2, least=16, priority=8),
     Column("files", "Gold lost − and found + in the first ten", share=1, least=20, priority=3),
 )
+_VALUE: Final = 40  # characters of a setting
 _MARKS: Final = {"better": BETTER, "worse": WORSE}
 _TONES: Final = {BETTER: "$text-success", WORSE: "$text-error", SAME: "$text-muted"}
 
@@ -119,7 +120,10 @@ def _head(found: Mapping[str, Any]) -> Sequence[str]:
     ]
     if others:
         lines[0] += f"; left out {', '.join(others)}"
-    lines += [f"set otherwise: {name}: {old!r} → {new!r}" for name, (old, new) in found["settings"].items()]
+    lines += [
+        f"set otherwise: {name}: {_brief(old)} → {_brief(new)}"
+        for name, (old, new) in found["settings"].items()
+    ]
     return lines
 
 
@@ -154,3 +158,8 @@ def task_cells(one: TaskChange, *, less_is_better: bool) -> tuple[Content, ...]:
         shown(one.head or "(no text)", limit=400),
         shown("  ".join(files), "$text-muted"),
     )
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"

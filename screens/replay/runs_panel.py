@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import ClassVar, Final
 
 from textual import on
@@ -20,23 +21,21 @@ from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import ListRows, VirtualTable
 
+_WIDTH: Final = 56  # cells that the narrowest terminal has for it
 _TEACHING: Final = (
-    "No replay yet.",
-    "",
-    "A replay puts past tasks again: commits of this project and prompts of its",
-    "sessions, each as of the moment it began. Several systems rank the files side",
-    "by side, and what was really modified says who was right.",
-    "",
+    "A replay puts past tasks again: commits of this project and prompts of its sessions, each as of the "
+    "moment it began. Several systems rank the files side by side, and what was really modified says who "
+    "was right.",
     "n  starts one: it takes a minute or so, and the app stays usable meanwhile",
 )
-_NO_PAST: Final = ("", "n  replays another place: a repository, transcripts, a rules benchmark")
+_OTHERS: Final = "n  replays another place: a repository, transcripts, a rules benchmark"
 
 
 def empty_text(no_past: str) -> Content:
     """Return what stands where there are no runs."""
-    if no_past:
-        return Content("\n").join([shown(line) for line in ("No replay yet.", "", no_past, *_NO_PAST)])
-    return Content("\n").join([shown(line) for line in _TEACHING])
+    parts = (no_past, _OTHERS) if no_past else _TEACHING
+    lines = ["No replay yet.", *(line for part in parts for line in ("", *wrap(part, _WIDTH)))]
+    return Content("\n").join([shown(line) for line in lines])
 
 
 class RunPreview(Widget):

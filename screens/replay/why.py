@@ -94,12 +94,15 @@ def _against(row: TaskRow, side: Side, one: RankRow, again: Mapping[str, Parts])
     theirs = contributions(row, side.system, last.path, again)
     if not mine or not theirs:
         return [*found, ("Instead", f"{last.path} took place {TOP}")]
-    gaps = {name: theirs.get(name, 0.0) - mine.get(name, 0.0) for name in {*mine, *theirs}}
-    order = sorted(gaps, key=lambda name: (-gaps[name], name))
+    whole = one.path in again and last.path in again  # of what was kept the smallest are missing
+    names = {*mine, *theirs} if whole else mine.keys() & theirs.keys()
+    gaps = {name: theirs.get(name, 0.0) - mine.get(name, 0.0) for name in names}
+    order = sorted((name for name in gaps if gaps[name] > 0), key=lambda name: (-gaps[name], name))
     more = [
         f"{name} ({theirs.get(name, 0.0):+.2f}, here {mine.get(name, 0.0):+.2f})" for name in order[:_NAMED]
     ]
-    return [*found, ("Instead", f"{last.path} took place {TOP}, by {', '.join(more)}")]
+    by = f", by {', '.join(more)}" if more else ""
+    return [*found, ("Instead", f"{last.path} took place {TOP}{by}")]
 
 
 def _weighed(row: TaskRow, side: Side, one: RankRow, again: Mapping[str, Parts]) -> list[tuple[str, str]]:

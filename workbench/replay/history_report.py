@@ -44,7 +44,6 @@ GAPS: Final = (
 """Title, measure and digits of what is compared with the baseline."""
 
 
-
 def as_text(run: ReplayRun) -> str:
     """Return a run as lines of text."""
     parts = [head_text(run)]
