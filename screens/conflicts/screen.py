@@ -68,7 +68,7 @@ class ConflictsScreen(SectionScreen):
         & #conflicts-queue { height: 30%; min-height: 6; width: 100%; }
         & .-listless #conflicts-queue { display: none; }
         &.-wide #conflicts-body { layout: horizontal; }
-        &.-wide #conflicts-queue { height: 1fr; width: 42%; }
+        &.-wide #conflicts-queue { height: 1fr; width: 50%; }
         &.-narrow #conflicts-queue, &.-short #conflicts-queue { display: none; }
         &.-narrow .-listless #conflicts-queue, &.-short .-listless #conflicts-queue {
             display: block;

@@ -62,6 +62,20 @@ def test_a_conflict_is_listed_with_evidence_and_settled(empty: Any, run: Run) ->
     assert run("memory", "conflicts", "--json").json()["conflicts"] == []
 
 
+def test_several_conflicts_are_settled_as_one_step(empty: Any, run: Run) -> None:
+    """What an earlier decision settled is left alone and said; one undo brings everything back."""
+    for text in (NEEDS, NEEDS_NOT, "Port 8080 is taken by `nginx`", "Port 8080 is not taken by `nginx`"):
+        run("memory", "add", text, "--feature", "auth", "--reason", "r", "--by-agent")
+    found = [pair["id"] for pair in run("memory", "conflicts", "--json").json()["conflicts"]]
+    assert len(found) == 2
+    settle = ("memory", "resolve", *found, "--action", "keep-left")
+    done = run(*settle, "--json").json()
+    assert sorted(one["conflict"] for one in done["settled"]) == sorted(found)
+    assert run("memory", "undo").out.startswith("undo: settle 2 conflicts")
+    assert len(run("memory", "conflicts", "--json").json()["conflicts"]) == 2
+    assert [line.split()[1] for line in run(*settle).out.splitlines()] == ["keep-left"] * 2
+
+
 def test_a_promotion_makes_a_rule_and_undo_takes_it_back(empty: Any, run: Run) -> None:
     """One step for the user, in two journals."""
     one = added(run, NEEDS)

@@ -150,12 +150,12 @@ def edit(
 @command(
     examples=(
         "workbench memory resolve conflict-1f0c2a9b --action keep-left",
-        "workbench memory resolve conflict-1f0c2a9b --suggested",
+        "workbench memory resolve conflict-1f0c2a9b 2e4d6c8a --suggested",
         'workbench memory resolve conflict-1f0c2a9b --action merge --text "Use `uv run pytest`."',
         "workbench memory resolve conflict-1f0c2a9b --action narrow-scope --keep left --scope task:42",
     )
 )
-@click.argument("conflict", metavar="ID")
+@click.argument("conflicts", metavar="ID...", nargs=-1, required=True)
 @click.option("--action", type=click.Choice(_ACTIONS), help="What to do with the two learnings.")
 @click.option("--suggested", is_flag=True, help="Do what is suggested.")
 @click.option("--text", default="", help="The wording of a merge (default: the left one's).")
@@ -165,7 +165,7 @@ def edit(
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="task:ID or a glob of files.")
 @_WHY
 def resolve(
-    conflict: str,
+    conflicts: Sequence[str],
     action: str | None,
     suggested: bool,
     text: str,
@@ -173,24 +173,34 @@ def resolve(
     scopes: Sequence[str],
     reason: str,
 ) -> None:
-    """Settle a pair that `conflicts` lists; `undo` takes it back."""
+    """Settle pairs that `conflicts` lists, as one step; `undo` takes it back."""
     if (action is None) is not suggested:
         raise UsageError("say what to do: --action or --suggested", hint=f"Actions: {', '.join(_ACTIONS)}.")
-    with learning_session("memory-edit") as work:
-        found = _conflict(work.desk.conflicts(), conflict)
+
+    def decided(found: ConflictFound) -> Decision:
         kept = {"left": found.left.id, "right": found.right.id}.get(keep or "", "")
-        decision = Decision(
-            found.id,
-            found.left.id,
-            found.right.id,
-            found.suggestion if action is None else Action(action.replace("-", "_")),
-            reason=reason or found.why,
-            text=text,
-            scope=tuple(scopes),
-            keep=kept,
+        chosen = found.suggestion if action is None else Action(action.replace("-", "_"))
+        why = reason or found.why
+        return Decision(
+            found.id, found.left.id, found.right.id, chosen, why, text=text, scope=tuple(scopes), keep=kept
         )
-        done = work.desk.resolve(decision)
-    _tell(work, done)
+
+    with learning_session("memory-edit") as work:
+        waiting = work.desk.conflicts()
+        decisions = [decided(_conflict(waiting, one)) for one in dict.fromkeys(conflicts)]
+        if len(decisions) == 1:
+            _tell(work, work.desk.resolve(decisions[0]))
+            return
+        done, skipped = work.desk.resolve_all(decisions)
+    out = work.here.out
+    if work.here.flags.json:
+        settled = [{"conflict": one.conflict, "action": one.action.value} for one in done]
+        out.json({"settled": settled, "skipped": list(skipped)})
+        return
+    for one in done:
+        out.data(f"{one.conflict[:SHORT]}  {one.action.value.replace('_', '-')}")
+    for told in skipped:
+        out.say(f"left alone: {told}")
 
 
 def _conflict(found: Sequence[ConflictFound], beginning: str) -> ConflictFound:
