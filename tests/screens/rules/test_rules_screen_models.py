@@ -1,0 +1,350 @@
+"""What the screen of rules shows and asks, as pure functions: fields, order, rows, forms, merges, words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.content import Content
+
+from screens.filtering import parse
+from screens.rules.bulk import bulk_problems, each_change, form_values
+from screens.rules.facets import FacetCount, counted, facets_of
+from screens.rules.form_fields import form_fields, problems, record_values, value_text
+from screens.rules.listing import Wanted, base_order, by_position, listed
+from screens.rules.merging import field_merges, merged_changes, undecided
+from screens.rules.ordering import SORT_KEYS, inverse, sorted_positions
+from screens.rules.records import FACETS, FIELDS, RuleRecord, facet_values
+from screens.rules.rows import COLUMNS, RuleRows, near_end, position_of, rule_cells
+from screens.rules.telling import rule_content, use_content
+from screens.rules.words import add_command, edit_command, switch_command
+from tests.rules.strategies import books
+from workbench.records.rules import Authority, Check, Level, Provenance, Rule
+from workbench.rules.curation.ledger import Use
+from workbench.rules.matching.searching import FoundRule
+
+HOSTILE = "[/] list[int] = x[0] \x1b[31mred\x1b[0m \0 \u202eevil\u202c 🎉"
+
+
+def made(identifier: str = "rule-a", **fields: Any) -> Rule:
+    """Return a rule."""
+    return Rule(**{"id": identifier, "name": "n", "rule": "Use tabs.", "project_id": "p", **fields})
+
+
+def quiet(stage: str, done: int = 0, total: int = 0) -> None:
+    """Take progress and say nothing."""
+
+
+def shown_ids(rules: tuple[Rule, ...], text: str, sort: tuple[str, bool] | None = None) -> list[str]:
+    """Return the ids a filter lets through, in the order they are listed."""
+    wanted = Wanted(parse(text, FIELDS), sort)
+    assert not wanted.filter.problems
+    listing = listed(rules, wanted, base_order(rules, wanted, quiet))
+    return [rules[position].id for position in listing.order]
+
+
+FULL = made(
+    "rule-full",
+    rule="Pass values as parameters.",
+    condition_text="when writing SQL",
+    examples=("escape this where clause",),
+    tags=("language:sql",),
+    tool_targets=("claude",),
+    scope=("path:src/**",),
+    authority=Authority.ABSOLUTE,
+    level=Level.STEP,
+    priority=80,
+    token_cost=12,
+    usage_count=3,
+    version=2,
+    cooldown=60,
+    enabled=False,
+    created_at="2026-10-01T00:00:00+00:00",
+    updated_at="2026-11-02T00:00:00+00:00",
+    last_used="2026-11-03T00:00:00Z",
+    conditions={"os": ["linux", "mac"]},
+    source="import",
+    provenance=Provenance("docs/CLAUDE.md", 7, 8, "claude", section=("Data",), names=("AGENTS.md",)),
+    replaces=("rule-old",),
+    metadata={"as_imported": "x"},
+    check=Check(command="git push --force"),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("parameters", "text:values", "condition:sql", "example:escape", "id:full", "name:n"),
+        *(
+            "file:docs/CLAUDE.md",
+            "file:AGENTS.md",
+            "file:docs/*",
+            "tag:sql",
+            "tool:claude",
+            "scope:path:src/**",
+        ),
+        *("category:behavior", "authority:absolute", "level:>=scenario", "priority:>=80", "tokens:12"),
+        *("used:>2", "version:2", "cooldown:60", "line:7", "enabled:no", "home:no", "checked:yes"),
+        *("created:2026-10", "updated:2026-11", "last:2026-11-03", "when:os=mac", "project:p"),
+        *("source:import", "format:claude", "section:Data", "holds:always", "replaces:rule-old"),
+        "meta:as_imported=x",
+    ],
+)
+def test_every_field_can_be_filtered_by(text: str) -> None:
+    """Each field finds the rule that has the value and no other; what is negated finds the other."""
+    other = made("rule-other", name="m", rule="Be kind.", project_id=None, source="user")
+    rules = (FULL, other)
+    found = shown_ids(rules, text)
+    assert "rule-full" in found
+    if ":" in text and text not in ("category:behavior",):
+        assert found == ["rule-full"]
+        assert shown_ids(rules, f"-{text}") == ["rule-other"]
+
+
+def test_every_field_of_the_record_has_a_name_in_filters() -> None:
+    """No field of a filter is without values, and no record answers to another name."""
+    record = RuleRecord(FULL)
+    assert {field.name for field in FIELDS} == set(record)
+    assert len(record) == len(FIELDS)
+    assert [field.name for field in FIELDS if record[field.name] in (None, (), "", [])] == []
+
+
+@given(books(), st.sampled_from(sorted(SORT_KEYS)), st.booleans())
+def test_rules_are_sorted_by_any_column(rules: tuple[Rule, ...], column: str, descending: bool) -> None:
+    """The order is that of the keys, equal ones by id, and its inverse finds each rule again."""
+    order = sorted_positions(rules, column, descending=descending)
+    key = SORT_KEYS[column]
+    wanted = sorted(range(len(rules)), key=lambda position: key(rules[position]), reverse=descending)
+    assert list(order) == wanted
+    places = inverse(order, len(rules))
+    assert [order[places[position]] for position in range(len(rules))] == list(range(len(rules)))
+
+
+@given(books(), st.sampled_from(["", "tabs", "-tabs", "tag:python", "priority:>=50 spaces", "xyz"]))
+def test_a_listing_has_each_rule_once_and_finds_it(rules: tuple[Rule, ...], text: str) -> None:
+    """Rows and keys agree; what the filter hides is not found."""
+    wanted = Wanted(parse(text, FIELDS), ("priority", True))
+    listing = listed(rules, wanted, base_order(rules, wanted, quiet))
+    rows = RuleRows(rules, listing.order, listing.places)
+    keys = [rows.key(index) for index in range(len(rows))]
+    assert len(set(keys)) == len(keys)
+    assert [rows.find(key) for key in keys] == list(range(len(keys)))
+    assert all(rows.find(rule.id) is None for rule in rules if rule.id not in keys)
+    assert [rows.rule(index).priority for index in range(len(rows))] == sorted(
+        (rows.rule(index).priority for index in range(len(rows))), reverse=True
+    )
+
+
+def test_better_matches_come_first_unless_a_column_was_chosen() -> None:
+    """A filter by words ranks; a chosen column holds against it."""
+    rules = (made("rule-a", rule="Retabulate.", priority=9), made("rule-b", rule="Tabs.", priority=1))
+    assert shown_ids(rules, "tab") == ["rule-b", "rule-a"]
+    assert shown_ids(rules, "tab", ("priority", True)) == ["rule-a", "rule-b"]
+
+
+def test_a_search_lists_what_it_found_best_first_and_the_filter_narrows_it() -> None:
+    """Only what was found is shown; rules gone since are left out."""
+    rules = tuple(made(f"rule-{name}", priority=place) for place, name in enumerate("abc"))
+    found = by_position(rules, [FoundRule(rules[2], 0.9, None, 0.5), FoundRule(rules[0], 0.4, None, 0.1)])
+    assert by_position(rules, [FoundRule(made("rule-gone"), 1.0, None, 1.0)]) == {}
+    base = base_order(rules, Wanted(), quiet)
+    assert list(listed(rules, Wanted(), base, found).order) == [2, 0]
+    assert list(listed(rules, Wanted(sort=("id", False)), base, found).order) == [0, 2]
+    narrowed = listed(rules, Wanted(parse("priority:0", FIELDS)), base, found)
+    assert list(narrowed.order) == [0]
+    rows = RuleRows(rules, narrowed.order, narrowed.places, narrowed.found, 0.5)
+    assert str(rows.cells(0)[0]) == "0.400"
+
+
+def test_a_row_shows_its_states_without_colour() -> None:
+    """Authority, being off and category are glyphs; every column has a cell."""
+    cells = [cell.plain if isinstance(cell, Content) else cell for cell in rule_cells(FULL)]
+    assert len(cells) == len(COLUMNS)
+    assert cells[:3] == ["◆", "○", "B"]
+    assert "docs/CLAUDE.md:7" in cells
+
+
+def test_hostile_text_is_neutral_in_rows_and_panes() -> None:
+    """Nothing a rule holds reaches the terminal as it is, and a megabyte is cut."""
+    rule = replace(FULL, rule=HOSTILE + "x" * 1_000_000, name=HOSTILE, tags=(HOSTILE,), examples=(HOSTILE,))
+    texts = [cell.plain if isinstance(cell, Content) else cell for cell in rule_cells(rule)]
+    texts.append(rule_content(rule, FoundRule(rule, 0.5, 0.4, 0.1), HOSTILE).plain)
+    for text in texts:
+        assert not {"\x1b", "\0", "\u202e"} & set(text)
+        assert len(text) < 20_000
+    assert "[/] list[int] = x[0]" in texts[-1]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("AGENTS.md:5", "AGENTS.md:5"),
+        ("packages/api/server/AGENTS.md:5", "…/AGENTS.md:5"),
+        (".cursor/rules/web.mdc:7", "…/rules/web.mdc:7"),
+        (".github/copilot-instructions.md:12", "…nstructions.md:12"),
+    ],
+)
+def test_the_end_of_a_path_is_shown(path: str, shown: str) -> None:
+    """The name and the line are never cut off."""
+    found = near_end(path)
+    assert len(found) <= 18
+    assert found.endswith(path.rpartition(":")[2])
+    assert found.removeprefix("…") == path[len(path) - len(found.removeprefix("…")) :]
+    assert found == shown
+
+
+def test_positions_are_found_by_id() -> None:
+    """An id that is not there has no position."""
+    rules = (made("rule-a"), made("rule-c"))
+    assert [position_of(rules, name) for name in ("rule-a", "rule-b", "rule-c", "rule-d")] == [
+        0,
+        None,
+        1,
+        None,
+    ]
+
+
+# Forms.
+
+
+@given(books())
+def test_an_untouched_form_says_what_the_rule_says(rules: tuple[Rule, ...]) -> None:
+    """Values of a form, given back as they are, are those of the record."""
+    for rule in rules:
+        values = {field.name: field.value for field in form_fields(rule)}
+        if problems(values) or "" in rule.scope:
+            continue  # values of old that would be refused today
+        found, _ = record_values(values)
+        assert {name: getattr(rule, name) for name in found} == found
+
+
+def test_what_is_wrong_is_said_by_field() -> None:
+    """Each field tells its own mistake, with the next step."""
+    found = problems({"rule": " ", "tags": ("nonsense:x",), "scope": "src/**", "priority": 5, "check": "{"})
+    assert set(found) == {"rule", "tags", "scope", "check"}
+    assert "path:src/**" in found["scope"]
+
+
+def test_entries_of_lists_may_hold_commas() -> None:
+    """Scopes, conditions and examples are written an entry a line."""
+    found, _ = record_values(
+        {"scope": "path:*.{ts,tsx}\n git \n", "conditions": "os=linux\nos=mac", "examples": "a, b\nc"}
+    )
+    assert found["scope"] == ("path:*.{ts,tsx}", "git")
+    assert found["conditions"] == {"os": ["linux", "mac"]}
+    assert found["examples"] == ("a, b", "c")
+    assert value_text("conditions", found["conditions"]) == "os=linux\nos=mac"
+    assert value_text("enabled", False) == "no"
+    assert value_text("check", Check(command="rm")) == '{"command": "rm", "decision": "ask"}'
+
+
+def test_many_rules_change_each_in_its_way() -> None:
+    """What is added comes behind what each has, what is removed goes where it is, the rest is the same."""
+    rules = (made("rule-a", tags=("language:go",)), made("rule-b", tags=("tool:git", "language:sql")))
+    wanted = {"priority": 7, "add_tags": ("language:sql",), "remove_tags": ("tool:git",)}
+    assert each_change(rules, wanted) == {
+        "rule-a": {"priority": 7, "tags": ("language:go", "language:sql")},
+        "rule-b": {"priority": 7, "tags": ("language:sql",)},
+    }
+    assert form_values({"priority": None, "enabled": "no", "add_scope": "git\n", "add_tags": ()}) == {
+        "enabled": False,
+        "add_scope": ["git"],
+    }
+    assert set(bulk_problems({"add_tags": ("nonsense:x",), "remove_tags": ("nonsense:y",)})) == {"add_tags"}
+
+
+# Merging.
+
+
+def test_what_one_side_alone_changed_is_chosen_already() -> None:
+    """Only what both changed differently waits for somebody; nothing of theirs is overwritten unasked."""
+    seen = made(priority=50, tags=("language:go",))
+    now = replace(seen, priority=60, enabled=False)
+    merges = {one.name: one for one in field_merges(seen, now, {"priority": 70, "tags": ()})}
+    assert {name: one.choice for name, one in merges.items()} == {
+        "priority": "",
+        "enabled": "theirs",
+        "tags": "mine",
+    }
+    assert undecided(tuple(merges.values())) == 1
+    assert merged_changes(tuple(merges.values())) == {"tags": ()}
+    mine = replace(merges["priority"], choice="mine")
+    assert merged_changes((mine, merges["tags"], merges["enabled"])) == {"priority": 70, "tags": ()}
+    merged = replace(merges["priority"], choice="merged", merged=65)
+    assert merged_changes((merged,)) == {"priority": 65}
+
+
+@given(
+    before=st.integers(0, 3),
+    theirs=st.integers(0, 3),
+    mine=st.integers(0, 3),
+)
+def test_a_field_is_contested_only_if_both_changed_it(before: int, theirs: int, mine: int) -> None:
+    """The three-way rule, for any values."""
+    seen = made(priority=before)
+    merges = field_merges(seen, replace(seen, priority=theirs), {"priority": mine})
+    contested = theirs != before and mine not in (before, theirs)
+    assert undecided(merges) == int(contested)
+    if not contested:
+        holds = mine if mine != before else theirs
+        assert merged_changes(merges).get("priority", theirs) == holds
+
+
+# Facets and words.
+
+
+def test_values_are_counted_and_become_a_filter() -> None:
+    """Counts are those of the rules shown; chosen values of one field are alternatives."""
+    rules = (FULL, made("rule-g", tags=("language:go",)), made("rule-h", tags=("language:go",)))
+    listing = listed(rules, Wanted(), base_order(rules, Wanted(), quiet))
+    counts = counted(RuleRows(rules, listing.order, listing.places), quiet)
+    assert FacetCount("tag", "language:go", 2, 3) in counts
+    assert [one.field for one in counts] == sorted((one.field for one in counts), key=FACETS.index)
+    facets = facets_of(["tag:language:go", "tag:language:sql", "enabled:no"], counts)
+    assert [(facet.field, set(facet.values)) for facet in facets] == [
+        ("enabled", {"no"}),
+        ("tag", {"language:go", "language:sql"}),
+    ]
+    assert facet_values(made(provenance=None), "file") == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"enabled": False}, ["rules", "disable", "rule-a"]),
+        ({"priority": 7, "tags": ()}, ["rules", "edit", "rule-a", "--priority", "7", "--clear", "tags"]),
+        ({"scope": ("git", "a b")}, ["rules", "edit", "rule-a", "--scope", "git", "--scope", "a b"]),
+        ({"conditions": {"os": ["x", "y"]}}, ["rules", "edit", "rule-a", "--when", "os=x", "--when", "os=y"]),
+        (
+            {"check": Check(command="rm")},
+            ["rules", "edit", "rule-a", "--check", '{"command": "rm", "decision": "ask"}'],
+        ),
+    ],
+)
+def test_a_change_is_a_command_line(changes: dict[str, Any], words: list[str]) -> None:
+    """What the log says does the same headless."""
+    assert edit_command("rule-a", changes) == words
+
+
+def test_adding_and_switching_are_command_lines() -> None:
+    """As above, for new rules and several at once."""
+    assert add_command({"rule": "x", "priority": 3, "tags": ()}, home=True) == [
+        *("rules", "add", "x", "--priority", "3", "--home"),
+    ]
+    assert switch_command(["a", "b"], on=True) == ["rules", "enable", "a", "b"]
+
+
+def test_use_is_counted_by_tool_day_and_session() -> None:
+    """Each use counts once in each list; without any it says how uses are noted."""
+    uses = [
+        Use("2026-11-01T10:00:00Z", "cli", "rule-a", "s1", "claude"),
+        Use("2026-11-02T10:00:00Z", "cli", "rule-a", "s2", "claude"),
+        Use("2026-11-02T11:00:00Z", "cli", "rule-a", "s2", "cursor"),
+    ]
+    text = use_content(made(token_cost=5), uses).plain
+    assert "3 times in 2 sessions" in text
+    assert "15 tokens" in text
+    assert "usage --record" in use_content(made(), ()).plain
