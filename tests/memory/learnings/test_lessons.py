@@ -125,7 +125,7 @@ def test_a_decision_needs_a_choice_and_a_reason_of_its_own() -> None:
 
 def test_an_error_is_known_again_by_what_does_not_change() -> None:
     """Numbers, addresses and paths differ from run to run."""
-    one = "Timeout of 5000 ms in '/home/a/x.py' at 0x7f3a"
+    one = "Timeout of 5000 ms in '/srv/a/x.py' at 0x7f3a"
     other = "timeout of 2000 ms in '/srv/b/x.py' at 0x11ff"
     assert error_signature(one) == error_signature(other)
 
