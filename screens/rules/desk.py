@@ -21,6 +21,7 @@ from screens.widgets.confirm import Ask, Confirm
 from screens.widgets.external_editor import Edited, Failed, edit_externally, open_externally
 from screens.widgets.filter import FilterBar
 from screens.widgets.record_fields import Field
+from screens.widgets.record_form import RecordForm
 from screens.widgets.table import VirtualTable
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
@@ -61,7 +62,7 @@ class Desk:
         where = Field(OWNER, "Whose", "project", "choice", ("project", _HOME), required=True)
         shown = (*form_fields(blank)[:1], where, *form_fields(blank)[1:])
 
-        def save(form: EditRule, values: dict[str, Any]) -> None:
+        def save(form: RecordForm, values: dict[str, Any]) -> None:
             home = values.pop(OWNER, "project") == _HOME
             fields = {name: value for name, value in values.items() if value != getattr(blank, name)}
 
@@ -259,7 +260,7 @@ class Desk:
         self._screen.app.push_screen(dialog, closed)
 
     def _save(
-        self, seen: Rule, changes: Mapping[str, Any], form: EditRule | None, command: Sequence[str] = ()
+        self, seen: Rule, changes: Mapping[str, Any], form: RecordForm | None, command: Sequence[str] = ()
     ) -> None:
         """Save an edit; what others did meanwhile is shown first."""
 
@@ -278,7 +279,7 @@ class Desk:
         refused = self._tell_refused if form is None else form.refused
         self._ask("Saving", partial(save_edit, self._engine, seen, changes), then, refused)
 
-    def _overtaken(self, found: Overtaken, form: EditRule | None) -> None:
+    def _overtaken(self, found: Overtaken, form: RecordForm | None) -> None:
         told = "the rule was changed by somebody else meanwhile: nothing was saved"
         if form is not None:
             form.refused(told)
@@ -303,7 +304,7 @@ class Desk:
             OvertakenRule(found.seen, now, found.changes, extra_tags=self._tags), merged
         )
 
-    def _gone(self, found: Overtaken, form: EditRule | None) -> None:
+    def _gone(self, found: Overtaken, form: RecordForm | None) -> None:
         """The rule was removed meanwhile: offer to add it anew."""
 
         def answered(yes: bool | None) -> None:

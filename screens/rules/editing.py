@@ -1,41 +1,21 @@
-"""A rule in a form over the list: checked while it is written, kept on the screen until it is saved."""
+"""A rule in a form over the list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
-
-from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.widgets import Static
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from screens.rules.form_fields import problems, record_values
-from screens.safe_text import shown, shown_lines
-from screens.widgets.confirm import DIALOG_CSS, Confirm
-from screens.widgets.form import FieldForm
 from screens.widgets.record_fields import Field
+from screens.widgets.record_form import RecordForm
 
-Save = Callable[["EditRule", dict[str, Any]], None]
+Save = Callable[[RecordForm, dict[str, Any]], None]
 """Is given the form and what was changed; ends with `done` or `refused` of the form."""
 
 
-class EditRule(ModalScreen[bool]):
-    """A form of a rule's fields. It closes when what was changed is saved, or is left."""
-
-    DEFAULT_CSS = f"""EditRule {{
-        {DIALOG_CSS}
-        & > .dialog {{ width: 92; height: 90%; }}
-        & TextArea {{ height: 3; }}
-        & #field-0 {{ height: 5; }}
-        & .dialog-error {{ max-height: 4; }}
-    }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2,ctrl+enter", "save", "Save", id="edit.save", tooltip="Save as one step"),
-        Binding("escape", "leave", "Leave", id="edit.leave", tooltip="Leave without saving"),
-    ]
+class EditRule(RecordForm):
+    """A form of a rule's fields."""
 
     def __init__(
         self,
@@ -46,78 +26,12 @@ class EditRule(ModalScreen[bool]):
         extra_tags: Sequence[str] = (),
         new: bool = False,
     ) -> None:
-        super().__init__()
-        self._title = title
-        self._fields = tuple(fields)
-        self._save = save
-        self._tags = tuple(extra_tags)
-        self._new = new
-        self.busy = False
-
-    def compose(self) -> ComposeResult:
-        """Lay out the form above what is wrong and the keys."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(self._title)
-        with dialog:
-            yield FieldForm(self._fields, validate=self._problems)
-            yield Static(classes="dialog-error")
-            yield Static(shown("f2 saves · tab and arrows move · escape leaves"), classes="dialog-hint")
-
-    def on_mount(self) -> None:
-        """Begin with the text."""
-        self.query_one(FieldForm).focus_field("rule")
-
-    @on(FieldForm.Changed)
-    def _changed(self, event: FieldForm.Changed) -> None:
-        event.stop()
-        self._say("")
-
-    @property
-    def form(self) -> FieldForm:
-        """The form."""
-        return self.query_one(FieldForm)
-
-    def action_save(self) -> None:
-        """Save what was changed, if nothing is wrong with it."""
-        if self.busy:
-            return
-        if self.form.validate_all():
-            self._say("")
-            return
-        values = self.form.values() if self._new else self.form.changes()
-        if not values:
-            self._say("nothing was changed")
-            return
-        self.busy = True
-        self._say("saving …")
-        self._save(self, record_values(values, self._tags)[0])
-
-    def action_leave(self) -> None:
-        """Leave; what was written is only dropped when that was confirmed."""
-        if not self.form.dirty:
-            self.dismiss(False)
-            return
-
-        def answered(drop: bool | None) -> None:
-            if drop:
-                self.dismiss(False)
-
-        self.app.push_screen(
-            Confirm("Drop what you wrote?", "It is saved nowhere.", yes="Drop", no="Go on", danger=True),
-            answered,
+        tags = tuple(extra_tags)
+        super().__init__(
+            title,
+            fields,
+            save,
+            validate=partial(problems, extra_tags=tags),
+            convert=lambda values: record_values(values, tags)[0],
+            new=new,
         )
-
-    def refused(self, message: str, hint: str = "") -> None:
-        """Stay open, and say why it was not saved."""
-        self.busy = False
-        self._say(f"! {message}\n{hint}".strip())
-
-    def done(self) -> None:
-        """Close, saved."""
-        self.dismiss(True)
-
-    def _say(self, text: str) -> None:
-        self.query_one(".dialog-error", Static).update(shown_lines(text))
-
-    def _problems(self, values: Mapping[str, Any]) -> dict[str, str]:
-        return problems(values, self._tags)

@@ -1,65 +1,22 @@
-"""A rule that two changed at once: what each changed, which side holds, field by field. Pure."""
+"""A rule that two changed at once: which of its fields differ. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
 from screens.rules.form_fields import LABELS
+from screens.widgets import field_merges as merges
+from screens.widgets.field_merges import FieldMerge, merged_changes, undecided
 from workbench.records.rules import Rule
 
-Choice: TypeAlias = Literal["", "mine", "theirs", "merged"]
+__all__ = ["TEXTS", "FieldMerge", "field_merges", "merged_changes", "undecided"]
 
 TEXTS: Final = frozenset({"rule", "condition_text", "scope", "conditions", "examples", "check", "name"})
 """Fields that can be merged as texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldMerge:
-    """A field that somebody changed: its value when the edit began, in force now, and as it was edited.
-
-    `choice` is '' while both changed it differently and nobody said which holds.
-    """
-
-    name: str
-    before: Any
-    theirs: Any
-    mine: Any
-    choice: Choice = ""
-    merged: Any = None
-
-    @property
-    def value(self) -> Any:
-        """The value that holds; theirs while nothing was chosen."""
-        return {"mine": self.mine, "merged": self.merged}.get(self.choice, self.theirs)
-
-    @property
-    def contested(self) -> bool:
-        """Whether both changed it, differently."""
-        return self.theirs != self.before and self.mine not in (self.before, self.theirs)
-
-
 def field_merges(seen: Rule, now: Rule, changes: Mapping[str, Any]) -> tuple[FieldMerge, ...]:
-    """Return the fields that differ: what one side alone changed is chosen already."""
-    found = []
-    for name in LABELS:
-        before, theirs = getattr(seen, name), getattr(now, name)
-        mine = changes.get(name, before)
-        if before == theirs == mine or (name == "name" and name not in changes):
-            continue
-        merge = FieldMerge(name, before, theirs, mine)
-        if not merge.contested:
-            merge = replace(merge, choice="theirs" if mine == before else "mine")
-        found.append(merge)
-    return tuple(found)
-
-
-def undecided(merges: Sequence[FieldMerge]) -> int:
-    """Return for how many fields nobody said which side holds."""
-    return sum(not merge.choice for merge in merges)
-
-
-def merged_changes(merges: Sequence[FieldMerge]) -> dict[str, Any]:
-    """Return what is to be changed of the rule in force."""
-    return {merge.name: merge.value for merge in merges if merge.value != merge.theirs}
+    """Return the fields that differ; a name follows from the text unless it was edited."""
+    names = [name for name in LABELS if name != "name" or name in changes]
+    return merges.field_merges(names, seen, now, changes)

@@ -1,180 +1,28 @@
-"""A rule that somebody else changed while it was edited: both sides field by field, and which one holds."""
+"""A rule that somebody else changed while it was edited."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar
-
-from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
+from typing import Any
 
 from screens.rules.form_fields import LABELS, problems, record_values, value_text
-from screens.rules.merging import TEXTS, Choice, FieldMerge, field_merges, merged_changes, undecided
-from screens.safe_text import shown
-from screens.widgets.confirm import DIALOG_CSS
-from screens.widgets.diff import WordDiff
-from screens.widgets.merge import MergeEditor
-from screens.widgets.table import Column, ListRows, VirtualTable
+from screens.rules.merging import TEXTS, field_merges
+from screens.widgets.overtaken import OvertakenRecord, Wording
 from workbench.records.rules import Rule
 
-_GLYPHS = {"": "?", "mine": "◀", "theirs": "▶", "merged": "◆"}
-_WORDS = {"": "choose", "mine": "mine", "theirs": "theirs", "merged": "merged"}
 
-
-class OvertakenRule(ModalScreen[dict[str, Any] | None]):
-    """Chooses a side for every field both changed; gives what to change of the rule in force, or None."""
-
-    DEFAULT_CSS = f"""OvertakenRule {{
-        {DIALOG_CSS}
-        & > .dialog {{ width: 110; height: 90%; border: heavy $warning; }}
-        & VirtualTable {{ height: 8; }}
-    }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m,left", "choose('mine')", "Mine", id="overtaken.mine", tooltip="What you wrote holds"),
-        Binding(
-            "t,right", "choose('theirs')", "Theirs", id="overtaken.theirs", tooltip="What is there holds"
-        ),
-        Binding("e", "merge", "Merge", id="overtaken.merge", tooltip="Merge the two texts"),
-        Binding("f2", "save", "Save", id="overtaken.save", tooltip="Save what was chosen"),
-        Binding("escape", "leave", "Back", id="overtaken.leave", tooltip="Back to what you wrote"),
-    ]
+class OvertakenRule(OvertakenRecord):
+    """Chooses a side for every field of a rule that both changed."""
 
     def __init__(
         self, seen: Rule, now: Rule, changes: Mapping[str, Any], *, extra_tags: Sequence[str] = ()
     ) -> None:
-        super().__init__()
-        self.merges = field_merges(seen, now, changes)
-        self._now = now
-        self._tags = tuple(extra_tags)
-
-    def compose(self) -> ComposeResult:
-        """Lay out the fields above both sides of the one under the cursor."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(f"! {self._now.id[:13]} was changed meanwhile")
-        with dialog:
-            yield VirtualTable(
-                (
-                    Column("choice", "Holds", 8, priority=3),
-                    Column("field", "Field", 10, priority=4),
-                    Column("mine", "Yours"),
-                    Column("theirs", "Theirs, in force now"),
-                ),
-                self._rows(),
-            )
-            yield WordDiff()
-            yield Static(classes="dialog-error")
-            yield Static(
-                shown("m mine · t theirs · e merge · f2 saves · escape goes back to what you wrote"),
-                classes="dialog-hint",
-            )
-
-    def on_mount(self) -> None:
-        """Begin at the first field that nobody decided."""
-        open_ = [place for place, merge in enumerate(self.merges) if not merge.choice]
-        self.table.cursor = open_[0] if open_ else 0
-        self.table.focus()
-        self._show()
-
-    @property
-    def table(self) -> VirtualTable:
-        """The fields."""
-        return self.query_one(VirtualTable)
-
-    @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self._show()
-
-    @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
-        self.action_merge()
-
-    def action_choose(self, choice: Choice) -> None:
-        """Say which side of the field holds."""
-        if self.merges:
-            self._put(replace(self._here, choice=choice))
-            self.table.cursor += 1
-
-    def action_merge(self) -> None:
-        """Merge both texts of the field in three panes."""
-        if not self.merges:
-            return
-        here = self._here
-        if here.name not in TEXTS:
-            self._say(f"{LABELS[here.name]} has one of two values: m or t")
-            return
-
-        def merged(text: str | None) -> None:
-            if text is not None:
-                value = record_values({here.name: text}, self._tags)[0][here.name]
-                self._put(replace(here, choice="merged", merged=value))
-
-        self.app.push_screen(
-            MergeEditor(
-                value_text(here.name, here.mine),
-                value_text(here.name, here.theirs),
-                title=LABELS[here.name],
-                left_title="yours",
-                right_title="theirs, in force now",
-                validate=partial(self._wrong, here.name),
-            ),
-            merged,
+        tags = tuple(extra_tags)
+        wording = Wording(
+            LABELS,
+            TEXTS,
+            value_text,
+            lambda name, text: record_values({name: text}, tags)[0][name],
+            lambda name, text: problems({name: text}, tags).get(name, ""),
         )
-
-    def action_save(self) -> None:
-        """Give what was chosen, once every field is decided."""
-        if left := undecided(self.merges):
-            self._say(f"! {left} field{'s' if left > 1 else ''} that both changed: m or t says which holds")
-        else:
-            self.dismiss(merged_changes(self.merges))
-
-    def action_leave(self) -> None:
-        """Go back to what was written; nothing is changed."""
-        self.dismiss(None)
-
-    @property
-    def _here(self) -> FieldMerge:
-        return self.merges[self.table.cursor]
-
-    def _put(self, merge: FieldMerge) -> None:
-        self.merges = tuple(merge if one.name == merge.name else one for one in self.merges)
-        self.table.set_rows(self._rows(), keep=merge.name)
-        self._say("")
-        self._show()
-
-    def _wrong(self, name: str, text: str) -> str:
-        return problems({name: text}, self._tags).get(name, "")
-
-    def _show(self) -> None:
-        if self.merges:
-            here = self._here
-            self.query_one(WordDiff).show(
-                value_text(here.name, here.mine),
-                value_text(here.name, here.theirs),
-                left_title="yours",
-                right_title="theirs, in force now",
-            )
-
-    def _say(self, text: str) -> None:
-        self.query_one(".dialog-error", Static).update(shown(text))
-
-    def _rows(self) -> ListRows[FieldMerge]:
-        return ListRows(self.merges, key=lambda merge: merge.name, cells=_cells)
-
-
-def _cells(merge: FieldMerge) -> tuple[Content, ...]:
-    style = "bold $text-warning" if not merge.choice else "$text-success"
-    return (
-        Content.styled(f"{_GLYPHS[merge.choice]} {_WORDS[merge.choice]}", style),
-        shown(LABELS[merge.name]),
-        shown(value_text(merge.name, merge.mine), "" if merge.mine != merge.before else "$text-muted"),
-        shown(value_text(merge.name, merge.theirs), "" if merge.theirs != merge.before else "$text-muted"),
-    )
+        super().__init__(now.id[:13], field_merges(seen, now, changes), wording)

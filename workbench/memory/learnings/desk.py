@@ -21,7 +21,7 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.memory.learnings.auditing import Audit, audit, prunable
 from workbench.memory.learnings.framing import is_echo
-from workbench.memory.learnings.guarding import as_seen
+from workbench.memory.learnings.guarding import as_seen, unchanged
 from workbench.memory.learnings.injected import read_injections
 from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
 from workbench.memory.learnings.ledger import Change, Ledger
@@ -136,10 +136,13 @@ class LearningDesk:
         record(self.store, drafts.entries, by=self.by)
         return drafts.learnings[0]
 
-    def edit(self, identifier: str, *, reason: str = "", **changes: Any) -> FeatureLearning:
+    def edit(
+        self, identifier: str, *, reason: str = "", seen: FeatureLearning | None = None, **changes: Any
+    ) -> FeatureLearning:
         """Change a learning's text, reason, task_id, feature, kind, files or scope; new words are a review.
 
-        Raises: UsageError for an unknown learning or field or an unsound value; StoreError.
+        `seen` is the learning as it was when it was decided. Raises: LearningChanged if it is another now;
+        UsageError for an unknown learning or field or an unsound value; StoreError.
         """
         for name in ("text", "reason_text"):
             if name in changes:
@@ -147,37 +150,54 @@ class LearningDesk:
         if "reason_text" in changes:  # `reason` says why it is edited
             changes["reason"] = changes.pop("reason_text")
         now = self.store.moment()
-        return self._step(
-            lambda ledger: edited(
+
+        def make(ledger: Ledger) -> Drafts:
+            unchanged(ledger, () if seen is None else (seen,))
+            return edited(
                 ledger, self._id(ledger, identifier), changes, reason=reason, now=now, by_person=True
             )
-        ).learnings[0]
+
+        return self._step(make).learnings[0]
 
     def accept(
-        self, identifiers: Sequence[str], *, reason: str = "", model: bool = False
+        self,
+        identifiers: Sequence[str],
+        *,
+        reason: str = "",
+        model: bool = False,
+        seen: Sequence[FeatureLearning] = (),
     ) -> tuple[FeatureLearning, ...]:
         """Mark learnings as reviewed (F27: not as true); with `model` a stronger model reviewed them.
 
-        What outcomes said against them until now counts no more. Raises: UsageError, StoreError.
+        What outcomes said against them until now counts no more. `seen`, here and in what follows, are they
+        as they were when it was decided. Raises: LearningChanged, UsageError, StoreError.
         """
         now = self.store.moment()
         changes: dict[str, Any] = {"reviewed": True, "reviewed_at": now, "reviewed_by": self.by}
         if model:
             changes["source"] = LearningSource.OPUS_REVIEWED
-        return self._marked(identifiers, changes, verb="accept", reason=reason)
+        return self._marked(identifiers, changes, verb="accept", reason=reason, seen=seen)
 
-    def reject(self, identifiers: Sequence[str], *, reason: str = "") -> tuple[FeatureLearning, ...]:
+    def reject(
+        self, identifiers: Sequence[str], *, reason: str = "", seen: Sequence[FeatureLearning] = ()
+    ) -> tuple[FeatureLearning, ...]:
         """Take learnings out because they are wrong or worthless; the same is not learned by itself again."""
-        return self._marked(identifiers, {"state": LearningState.REJECTED}, verb="reject", reason=reason)
+        changes = {"state": LearningState.REJECTED}
+        return self._marked(identifiers, changes, verb="reject", reason=reason, seen=seen)
 
-    def retire(self, identifiers: Sequence[str], *, reason: str = "") -> tuple[FeatureLearning, ...]:
+    def retire(
+        self, identifiers: Sequence[str], *, reason: str = "", seen: Sequence[FeatureLearning] = ()
+    ) -> tuple[FeatureLearning, ...]:
         """Take learnings out that were right once."""
-        return self._marked(identifiers, {"state": LearningState.RETIRED}, verb="retire", reason=reason)
+        changes = {"state": LearningState.RETIRED}
+        return self._marked(identifiers, changes, verb="retire", reason=reason, seen=seen)
 
-    def restore(self, identifiers: Sequence[str], *, reason: str = "") -> tuple[FeatureLearning, ...]:
+    def restore(
+        self, identifiers: Sequence[str], *, reason: str = "", seen: Sequence[FeatureLearning] = ()
+    ) -> tuple[FeatureLearning, ...]:
         """Bring learnings back that were taken out, as they were."""
         changes = {"state": LearningState.LIVE, "successor": ""}
-        return self._marked(identifiers, changes, verb="restore", reason=reason)
+        return self._marked(identifiers, changes, verb="restore", reason=reason, seen=seen)
 
     def merge(self, left: str, right: str, *, text: str = "", reason: str = "") -> FeatureLearning:
         """Let one learning stand for two, under the words given or the left one's. Raises: as `resolve`."""
@@ -239,14 +259,18 @@ class LearningDesk:
             record(self.store, entries, by=self.by)
         return tuple(done), tuple(skipped)
 
-    def promote(self, identifier: str, *, reason: str = "", **fields: Any) -> Promotion:
+    def promote(
+        self, identifier: str, *, reason: str = "", seen: FeatureLearning | None = None, **fields: Any
+    ) -> Promotion:
         """Make a rule of a learning, which gives way to it: one step here, that undoes the rule as well.
 
-        `fields` are those of the rule that are to differ (`scope`, `authority`, `rule` for its wording).
-        Raises: UsageError if it is not live or such a rule is there; StoreError.
+        `fields` are those of the rule that are to differ (`scope`, `authority`, `rule` for its wording),
+        `seen` is the learning as it was when it was decided. Raises: LearningChanged if it is another now;
+        UsageError if it is not live or such a rule is there; StoreError.
         """
         with self.store.lock(LOCK):
             ledger = self.store.ledger()
+            unchanged(ledger, () if seen is None else (seen,))
             learning = in_use(ledger, self._id(ledger, identifier))
             done, drafts = promoted(self.store, learning, fields, reason=reason, by=self.by)
             record(self.store, drafts.entries, by=self.by)
@@ -353,21 +377,24 @@ class LearningDesk:
         )
 
     def _marked(
-        self, identifiers: Sequence[str], changes: dict[str, Any], *, verb: str, reason: str
+        self,
+        identifiers: Sequence[str],
+        changes: dict[str, Any],
+        *,
+        verb: str,
+        reason: str,
+        seen: Sequence[FeatureLearning],
     ) -> tuple[FeatureLearning, ...]:
         if not identifiers:
             raise UsageError(f"there is nothing to {verb}", hint="Name one or more learnings by their ids.")
         now = self.store.moment()
-        return self._step(
-            lambda ledger: marked(
-                ledger,
-                [self._id(ledger, one) for one in identifiers],
-                changes,
-                verb=verb,
-                reason=reason,
-                now=now,
-            )
-        ).learnings
+
+        def make(ledger: Ledger) -> Drafts:
+            unchanged(ledger, seen)
+            ids = [self._id(ledger, one) for one in identifiers]
+            return marked(ledger, ids, changes, verb=verb, reason=reason, now=now)
+
+        return self._step(make).learnings
 
     def _walk(self, make: Callable[[Ledger], Drafts], *, back: bool) -> str:
         with self.store.lock(LOCK):

@@ -31,9 +31,14 @@ def as_seen(ledger: Ledger, decision: Decision, seen: Iterable[FeatureLearning])
     if settled is not None:
         undo = "workbench memory undo"
         raise ConflictSettled(decision.conflict, settled.action, settled.by, undo=undo)
+    unchanged(ledger, seen)
+
+
+def unchanged(ledger: Ledger, seen: Iterable[FeatureLearning]) -> None:
+    """Raise LearningChanged if a learning is not as it was seen; counts and hits may have grown."""
     for one in seen:
         now = ledger.find(one.id)
-        if now is None or not now.live or stands_for(now) != stands_for(one):
+        if now is None or now.state is not one.state or stands_for(now) != stands_for(one):
             raise LearningChanged(one, now if now is not None and now.live else None)
 
 

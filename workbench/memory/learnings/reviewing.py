@@ -6,6 +6,7 @@ contradictions are found anew each time, without comparing all pairs; those some
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -74,9 +75,14 @@ class ReviewItem:
 
 def review_queue(ledger: Ledger, now: float) -> tuple[ReviewItem, ...]:
     """Return what waits for a person: by urgency, then by hits, newest first, ties by id. One entry each."""
+    return queue_of(ledger, now, conflicts_of(ledger))
+
+
+def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) -> tuple[ReviewItem, ...]:
+    """Return the queue where these pairs collide; finding them is what takes long among very many."""
     live = {one.id: one for one in ledger.live()}
     found: dict[str, ReviewItem] = {}
-    for pair in conflicts_of(ledger):
+    for pair in collisions:
         why = Why.CONFLICT if pair.verdict is Verdict.CONFLICT else Why.DUPLICATE
         if pair.right.id not in found or why is Why.CONFLICT:
             item = ReviewItem(pair.right, why, pair.why, pair.evidence, conflict=pair, other=pair.left)

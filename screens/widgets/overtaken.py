@@ -1,0 +1,188 @@
+"""A record that somebody else changed while it was edited: both sides field by field, and which holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.safe_text import shown
+from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.diff import WordDiff
+from screens.widgets.field_merges import Choice, FieldMerge, merged_changes, undecided
+from screens.widgets.merge import MergeEditor
+from screens.widgets.table import Column, ListRows, VirtualTable
+
+_GLYPHS = {"": "?", "mine": "◀", "theirs": "▶", "merged": "◆"}
+_WORDS = {"": "choose", "mine": "mine", "theirs": "theirs", "merged": "merged"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How the fields of a record are called, written and read.
+
+    `texts` are those that can be merged as texts. `written` and `read` convert (name, value) to and from
+    text; `wrong` says what is wrong with (name, text), or ''.
+    """
+
+    labels: Mapping[str, str]
+    texts: frozenset[str]
+    written: Callable[[str, Any], str]
+    read: Callable[[str, str], Any]
+    wrong: Callable[[str, str], str]
+
+
+class OvertakenRecord(ModalScreen[dict[str, Any] | None]):
+    """Chooses a side for every field both changed; gives what to change of the record now, or None."""
+
+    DEFAULT_CSS = f"""OvertakenRecord {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 110; height: 90%; border: heavy $warning; }}
+        & VirtualTable {{ height: 8; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m,left", "choose('mine')", "Mine", id="overtaken.mine", tooltip="What you wrote holds"),
+        Binding(
+            "t,right", "choose('theirs')", "Theirs", id="overtaken.theirs", tooltip="What is there holds"
+        ),
+        Binding("e", "merge", "Merge", id="overtaken.merge", tooltip="Merge the two texts"),
+        Binding("f2", "save", "Save", id="overtaken.save", tooltip="Save what was chosen"),
+        Binding("escape", "leave", "Back", id="overtaken.leave", tooltip="Back to what you wrote"),
+    ]
+
+    def __init__(self, title: str, merges: Sequence[FieldMerge], wording: Wording) -> None:
+        super().__init__()
+        self.merges = tuple(merges)
+        self._title = title
+        self._words = wording
+
+    def compose(self) -> ComposeResult:
+        """Lay out the fields above both sides of the one under the cursor."""
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown(f"! {self._title} was changed meanwhile")
+        with dialog:
+            yield VirtualTable(
+                (
+                    Column("choice", "Holds", 8, priority=3),
+                    Column("field", "Field", 10, priority=4),
+                    Column("mine", "Yours"),
+                    Column("theirs", "Theirs, as it is now"),
+                ),
+                self._rows(),
+            )
+            yield WordDiff()
+            yield Static(classes="dialog-error")
+            yield Static(
+                shown("m mine · t theirs · e merge · f2 saves · escape goes back to what you wrote"),
+                classes="dialog-hint",
+            )
+
+    def on_mount(self) -> None:
+        """Begin at the first field that nobody decided."""
+        open_ = [place for place, merge in enumerate(self.merges) if not merge.choice]
+        self.table.cursor = open_[0] if open_ else 0
+        self.table.focus()
+        self._show()
+
+    @property
+    def table(self) -> VirtualTable:
+        """The fields."""
+        return self.query_one(VirtualTable)
+
+    @on(VirtualTable.Highlighted)
+    def _moved(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._show()
+
+    @on(VirtualTable.Opened)
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        self.action_merge()
+
+    def action_choose(self, choice: Choice) -> None:
+        """Say which side of the field holds."""
+        if self.merges:
+            self._put(replace(self._here, choice=choice))
+            self.table.cursor += 1
+
+    def action_merge(self) -> None:
+        """Merge both texts of the field in three panes."""
+        if not self.merges:
+            return
+        here = self._here
+        if here.name not in self._words.texts:
+            self._say(f"{self._words.labels[here.name]} has one of two values: m or t")
+            return
+
+        def merged(text: str | None) -> None:
+            if text is not None:
+                self._put(replace(here, choice="merged", merged=self._words.read(here.name, text)))
+
+        self.app.push_screen(
+            MergeEditor(
+                self._words.written(here.name, here.mine),
+                self._words.written(here.name, here.theirs),
+                title=self._words.labels[here.name],
+                left_title="yours",
+                right_title="theirs, as it is now",
+                validate=partial(self._words.wrong, here.name),
+            ),
+            merged,
+        )
+
+    def action_save(self) -> None:
+        """Give what was chosen, once every field is decided."""
+        if left := undecided(self.merges):
+            self._say(f"! {left} field{'s' if left > 1 else ''} that both changed: m or t says which holds")
+        else:
+            self.dismiss(merged_changes(self.merges))
+
+    def action_leave(self) -> None:
+        """Go back to what was written; nothing is changed."""
+        self.dismiss(None)
+
+    @property
+    def _here(self) -> FieldMerge:
+        return self.merges[self.table.cursor]
+
+    def _put(self, merge: FieldMerge) -> None:
+        self.merges = tuple(merge if one.name == merge.name else one for one in self.merges)
+        self.table.set_rows(self._rows(), keep=merge.name)
+        self._say("")
+        self._show()
+
+    def _show(self) -> None:
+        if self.merges:
+            here = self._here
+            self.query_one(WordDiff).show(
+                self._words.written(here.name, here.mine),
+                self._words.written(here.name, here.theirs),
+                left_title="yours",
+                right_title="theirs, as it is now",
+            )
+
+    def _say(self, text: str) -> None:
+        self.query_one(".dialog-error", Static).update(shown(text))
+
+    def _rows(self) -> ListRows[FieldMerge]:
+        return ListRows(self.merges, key=lambda merge: merge.name, cells=self._cells)
+
+    def _cells(self, merge: FieldMerge) -> tuple[Content, ...]:
+        style = "bold $text-warning" if not merge.choice else "$text-success"
+        written = self._words.written
+        mine, theirs = written(merge.name, merge.mine), written(merge.name, merge.theirs)
+        return (
+            Content.styled(f"{_GLYPHS[merge.choice]} {_WORDS[merge.choice]}", style),
+            shown(self._words.labels[merge.name]),
+            shown(mine, "" if merge.mine != merge.before else "$text-muted"),
+            shown(theirs, "" if merge.theirs != merge.before else "$text-muted"),
+        )

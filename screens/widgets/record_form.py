@@ -1,0 +1,125 @@
+"""A record in a form over the screen: checked while it is written, kept there until it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.safe_text import shown, shown_lines
+from screens.widgets.confirm import DIALOG_CSS, Confirm
+from screens.widgets.form import FieldForm, ValidateAll
+from screens.widgets.record_fields import Field
+
+Convert: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""Makes values of the record of those that the form holds."""
+
+Save: TypeAlias = Callable[["RecordForm", dict[str, Any]], None]
+"""Is given the form and what was changed; ends with `done` or `refused` of the form."""
+
+
+class RecordForm(ModalScreen[bool]):
+    """A form of a record's fields. It closes when what was changed is saved, or is left."""
+
+    DEFAULT_CSS = f"""RecordForm {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 92; height: 90%; }}
+        & TextArea {{ height: 3; }}
+        & #field-0 {{ height: 5; }}
+        & .dialog-error {{ max-height: 4; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2,ctrl+enter", "save", "Save", id="edit.save", tooltip="Save as one step"),
+        Binding("escape", "leave", "Leave", id="edit.leave", tooltip="Leave without saving"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        fields: Sequence[Field],
+        save: Save,
+        *,
+        validate: ValidateAll = lambda values: {},
+        convert: Convert = dict,
+        new: bool = False,
+    ) -> None:
+        """Make the form; with `new` all values are given to `save`, else those that were changed."""
+        super().__init__()
+        self._title = title
+        self._fields = tuple(fields)
+        self._save = save
+        self._check = validate
+        self._convert = convert
+        self._new = new
+        self.busy = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the form above what is wrong and the keys."""
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown(self._title)
+        with dialog:
+            yield FieldForm(self._fields, validate=self._check)
+            yield Static(classes="dialog-error")
+            yield Static(shown("f2 saves · tab and arrows move · escape leaves"), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Begin with the first field."""
+        self.query_one(FieldForm).focus_field(self._fields[0].name)
+
+    @on(FieldForm.Changed)
+    def _changed(self, event: FieldForm.Changed) -> None:
+        event.stop()
+        self._say("")
+
+    @property
+    def form(self) -> FieldForm:
+        """The form."""
+        return self.query_one(FieldForm)
+
+    def action_save(self) -> None:
+        """Save what was changed, if nothing is wrong with it."""
+        if self.busy:
+            return
+        if self.form.validate_all():
+            self._say("")
+            return
+        values = self.form.values() if self._new else self.form.changes()
+        if not values:
+            self._say("nothing was changed")
+            return
+        self.busy = True
+        self._say("saving …")
+        self._save(self, self._convert(values))
+
+    def action_leave(self) -> None:
+        """Leave; what was written is only dropped when that was confirmed."""
+        if not self.form.dirty:
+            self.dismiss(False)
+            return
+
+        def answered(drop: bool | None) -> None:
+            if drop:
+                self.dismiss(False)
+
+        self.app.push_screen(
+            Confirm("Drop what you wrote?", "It is saved nowhere.", yes="Drop", no="Go on", danger=True),
+            answered,
+        )
+
+    def refused(self, message: str, hint: str = "") -> None:
+        """Stay open, and say why it was not saved."""
+        self.busy = False
+        self._say(f"! {message}\n{hint}".strip())
+
+    def done(self) -> None:
+        """Close, saved."""
+        self.dismiss(True)
+
+    def _say(self, text: str) -> None:
+        self.query_one(".dialog-error", Static).update(shown_lines(text))
