@@ -56,6 +56,22 @@ async def test_a_newer_job_of_a_group_takes_the_place_of_an_older_one(tmp_path: 
         assert arrived == ["new"]
 
 
+async def test_what_is_asked_twice_for_later_is_done_once(tmp_path: Path) -> None:
+    """A call that was replaced does nothing, even where its time had come already."""
+    app = make(tmp_path)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        done: list[str] = []
+        app.jobs.later("typing", 30.0, lambda: done.append("old"))
+        overtaken = app.jobs._delayed["typing"]._callback
+        app.jobs.later("typing", 0.01, lambda: done.append("new"))
+        assert overtaken is not None
+        overtaken()
+        assert done == []
+        await settle(pilot)
+        assert done == ["new"]
+
+
 async def test_a_cancelled_job_stops_at_its_next_word_and_tells_nothing(tmp_path: Path) -> None:
     """Cancelling ends a job where it tells its progress; nothing is handed over, its owner is told."""
     app = make(tmp_path)

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from workbench.entry.cli import exits
 from workbench.entry.cli.frame import command, current
 from workbench.entry.terminal import can_show_app
 from workbench.errors import UsageError
@@ -46,7 +47,8 @@ def open_app(section: str) -> int:
         raise UsageError(f"there is no screen {section!r}", hint=f"One of {known}.")
     here = current()
     application = WorkbenchApp(here.project, place_file=place_file(here.project), section=section)
-    code = application.run() or 0
+    application.run()
+    code = application.return_code or exits.OK
     if application.jobs.running:
         # Threads of work that was cancelled may still compute: nothing they do is needed, and journals bear
         # an end at any instant.
