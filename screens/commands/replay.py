@@ -101,6 +101,15 @@ REPLAY: Final = (
         group=MOVE,
         rank=6,
     ),
+    Command(
+        "replay.weigh",
+        "Weigh",
+        "Rank the files of this task again, as of when it began, to see all that features add to each.",
+        ("w",),
+        "workbench runs explain RUN TASK --system NAME",
+        ACT,
+        rank=6,
+    ),
     Command("replay.next", "Next", "Go to the next task.", ("right_square_bracket",), group=MOVE, rank=7),
     Command(
         "replay.previous",

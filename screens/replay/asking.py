@@ -56,6 +56,16 @@ class Ended:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What each feature adds to the files of a task, computed again; `same`: they still rank alike."""
+
+    task: str
+    system: str
+    same: bool
+    parts: Mapping[str, Mapping[str, float]]
+
+
 def list_runs(root: Path, job: Job) -> Listed:
     """Return the kept runs, the newest first, with the last replay of another place."""
     from workbench.entry.replay_store import elsewhere_file, kept_runs, runs_root
@@ -232,6 +242,19 @@ def compare_arguments(before: str, after: str, system: str, measure: str) -> lis
     """Return the words after `workbench` that compare two runs."""
     chosen = ["--system", system] if system else []
     return ["runs", "compare", before, after, *chosen, *(["--measure", measure] if measure else [])]
+
+
+def weigh(root: Path, name: str, task: str, system: str, job: Job) -> Weighed:
+    """Rank the files of a task again in a process of its own. Raises: ProcessError, Cancelled."""
+    found = run_command(job, root, [*explain_arguments(name, task, system), "--json"]).json()
+    return Weighed(
+        task, system, bool(found["same"]), {one["path"]: one["contributions"] for one in found["files"]}
+    )
+
+
+def explain_arguments(name: str, task: str, system: str) -> list[str]:
+    """Return the words after `workbench` that say what each feature adds to the files of a task."""
+    return ["runs", "explain", name, task, "--system", system]
 
 
 def write_file(root: Path, name: str, option: str, file: Path, job: Job) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from screens.jobs import Job
 from screens.replay import asking
+from screens.replay.asking import Weighed
 from screens.replay.compare_panel import ComparePanel
 from screens.replay.comparison import Compared, compared
 from screens.replay.gates_view import gates_sentence
@@ -16,6 +17,7 @@ from screens.replay.run_panel import RunPanel
 from screens.replay.runs_panel import RunsPanel
 from screens.replay.task_panel import TaskPanel
 from screens.replay.tasks_panel import TasksPanel
+from screens.replay.why import weighs
 
 if TYPE_CHECKING:
     from workbench.replay.gates import Gate
@@ -84,6 +86,27 @@ class UsesRuns(ReplayBase):
                 self.query_one(RunPanel).show_gates(gates)
 
         self.ask("Judging gates", partial(asking.judge, self.engine.root, name), then, group="gates")
+
+    def action_weigh(self) -> None:
+        """Compute again what each feature adds to the files of this system."""
+        found, opened, task = self.query_one(TaskPanel).current, self.opened, self.place.task
+        if found is None or opened is None:
+            return
+        system = found[0]
+        if not weighs(system):
+            self.say(f"{system} weighs no features")
+            return
+
+        def then(weighed: Weighed) -> None:
+            told = "" if weighed.same else "the program ranks otherwise now than in this run"
+            self.bench.log_action(asking.explain_arguments(opened.name, task, system), told)
+            self.place.weighed.setdefault(opened.name, {})[task, system] = weighed.parts
+            self.say(told or f"weighed again: {len(weighed.parts)} files of {system}")
+            if opened is self.opened:
+                self.arrange_tasks()
+
+        work = partial(asking.weigh, self.engine.root, opened.name, task, system)
+        self.ask("Weighing again", work, then, group="weigh")
 
     def action_report(self) -> None:
         """Write the HTML page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,10 @@ RUNS, RUN, TASKS, TASK, COMPARE = "runs", "run", "tasks", "task", "compare"
 
 @dataclass(slots=True)
 class Place:
-    """Where the section is. `gates` are those that were judged in this sitting, by run."""
+    """Where the section is. `gates` are those that were judged in this sitting, by run.
+
+    `weighed` are contributions that were computed again: by run, by (task, system), by path.
+    """
 
     view: str = RUNS
     run: str = ""
@@ -29,6 +33,7 @@ class Place:
     systems: tuple[str, str] = (BASELINE, "")
     order: str = next(iter(ORDERS))
     gates: dict[str, tuple[Gate, ...]] = field(default_factory=dict)
+    weighed: dict[str, dict[tuple[str, str], Mapping[str, Mapping[str, float]]]] = field(default_factory=dict)
 
 
 class ReplayBase(SectionScreen):

@@ -26,7 +26,7 @@ GAP_COLUMNS: Final = (
     Column("gap", "− baseline", 10, "right", priority=7),
     Column("between", "95 % of it", 20, priority=4),
     Column("p", "p", 6, "right", priority=6),
-    Column("verdict", "", share=1, least=2, priority=8),
+    Column("verdict", "", share=1, least=8, priority=8),
 )
 _FIRST: Final = ("nDCG@10", "R@10", "P@10", "packed", "tokens", "p95 ms", "MRR", "p50 ms")
 """Columns that stay longest where there is little room, the most important first."""

@@ -215,7 +215,8 @@ class ReplayScreen(StartsReplays, UsesRuns):
         row = self.opened.run.rows[number]
         self.place.task = row.id
         budget = self.opened.run.settings.get("budget")
-        given = TaskShown(row, self.place.systems, budget if isinstance(budget, int) else None)
+        again = self.place.weighed.get(self.opened.name, {})
+        given = TaskShown(row, self.place.systems, budget if isinstance(budget, int) else None, again)
         self.query_one(TaskPanel).show(given)
         self.query_one(TasksPanel).table.select_key(str(number))
 
@@ -364,6 +365,7 @@ _WHERE: Final[Mapping[str, Iterable[str]]] = {
     "gates": (RUNS, RUN),
     "other": (TASK,),
     "missed": (TASK,),
+    "weigh": (TASK,),
     "next": (TASK,),
     "previous": (TASK,),
     "report": (RUNS, RUN, TASKS, TASK),

@@ -18,7 +18,7 @@ TOP: Final = 10
 GOLD, MISSED = "★", "☆"
 _PLACE: Final = re.compile(r"place (\d{1,9})(?:: )?")
 _FORMS: Final = {"path": "·", "outline": "≡", "snippets": "▪", "full": "■"}
-LEGEND: Final = "★ gold  ☆ missed  ∅ not in the other ranking  pack: ■ full ▪ snippets ≡ outline · path"
+LEGEND: Final = "★ gold ☆ missed ∅ not in the other  pack: ■ full ▪ snippets ≡ outline · path"
 
 COLUMNS: Final = (
     Column("place", "#", 3, "right", priority=8),

@@ -178,7 +178,7 @@ class TaskPanel(Vertical):
         said = why(given.row, one, row, given.budget, again)
         lines = [shown(row.path, "bold"), *_told(said), *_told(never_there(given.row))]
         self.query_one("#why", Static).update(Content("\n").join(lines))
-        parts, total = bars(contributions(given.row, system, row.path, again))
+        parts, total = bars(contributions(given.row, system, row.path, again), whole=row.path in again)
         widget = self.query_one(FeatureBars)
         widget.display = weighs(system)
         widget.show(parts, total=total)
@@ -198,12 +198,12 @@ def task_head(row: TaskRow) -> Content:
 
     origin = f"commit {row.commit[:8]}" if row.source == "commit" else f"prompt of session {row.session[:12]}"
     parts = [
+        f"{len(row.truth)} gold",
+        f"{len(row.missing)} not there yet" if row.missing else "",
         origin,
         day(row.at),
         row.query_type,
         f"on the tree of {row.revision[:8]}" if row.revision else "without its repository",
-        f"{len(row.truth)} gold",
-        f"{len(row.missing)} not there yet" if row.missing else "",
     ]
     lines = [
         shown(row.head or "(no text)", "bold", limit=400),

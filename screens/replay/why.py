@@ -45,10 +45,10 @@ def contributions(row: TaskRow, system: str, path: str, again: Mapping[str, Part
     return {} if did is None else did.contributions.get(path, {})
 
 
-def bars(parts: Parts) -> tuple[list[Contribution], float | None]:
-    """Return the rows of `FeatureBars` and their total, None without any."""
+def bars(parts: Parts, *, whole: bool) -> tuple[list[Contribution], float | None]:
+    """Return the rows of `FeatureBars` and their total; None if the smaller ones were not kept."""
     rows = [Contribution(name, value) for name, value in parts.items()]
-    return rows, sum(parts.values()) if rows else None
+    return rows, sum(parts.values()) if rows and whole else None
 
 
 def why(

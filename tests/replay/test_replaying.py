@@ -12,12 +12,14 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry import replaying
+from workbench.entry.explaining import explain_task
 from workbench.entry.replaying import Found, Wanted, finished_run, open_past, replay_past
+from workbench.errors import UsageError
 from workbench.records.replay import TaskRow
 from workbench.replay import running
 from workbench.replay.engine import NOTHING, failed_row
 from workbench.replay.rankers import parse_systems
-from workbench.replay.row_log import RowLog, row_keys
+from workbench.replay.row_log import RowLog, log_ends, new_measures, row_keys
 from workbench.replay.running import replay_tasks
 from workbench.replay.tasks import Source, Task
 
@@ -92,6 +94,42 @@ def test_a_second_replay_computes_nothing(past: Any, monkeypatch: pytest.MonkeyP
     assert second.replayed.reused == 10
     with pytest.raises(RuntimeError, match="computed"):
         replayed(past.root, packs=0)
+
+
+def test_a_task_weighed_again_ranks_as_it_did_and_knows_no_future(past: Any) -> None:
+    """Whatever was committed since, every system ranks a task as the replay did, with all contributions."""
+    found = replayed(past.root, packs=0)
+    past.write("src/part4.py", "def part4():\n    return 'part4 part4'\n")
+    past.write("src/new_part4.py", "def part4():\n    return 'part4 part4'\n")
+    past.commit("Change what part4 returns")
+    run = finished_run(open_past(past.root), found)
+    for row in run.rows[:4]:
+        for system in ("baseline", "hybrid"):
+            told = explain_task(past.root, Config(), run, row.commit[:10], system)
+            assert told.same
+            assert told.system == system
+        by_path = {file.path: file.contributions for file in told.files}
+        for path, kept in row.systems["hybrid"].contributions.items():
+            assert kept == {name: value for name, value in by_path[path].items() if name in kept}
+    with pytest.raises(UsageError, match="did not do this task"):
+        explain_task(past.root, Config(), run, run.rows[0].id, "vector")
+
+
+def test_what_a_running_replay_adds_to_its_log_is_read_as_it_comes(past: Any) -> None:
+    """Only whole rows that are new count; where the logs end is where the next look begins."""
+    found = replayed(past.root, tasks=6)
+    logs = open_past(past.root).state / "replay" / "rows"
+    ends, rows = new_measures(logs, {})
+    assert [sorted(row) for row in rows] == [["baseline", "hybrid"]] * 6
+    assert ends == log_ends(logs)
+    assert new_measures(logs, ends) == (ends, [])
+    (path,) = logs.iterdir()
+    with path.open("ab") as file:
+        file.write(b'{"key": "torn')
+    assert new_measures(logs, ends) == (ends, [])
+    best = [row.systems["hybrid"].measures["ndcg_at_10"] for row in found.replayed.rows]
+    assert sorted(best) == sorted(row["hybrid"] for row in rows)
+    assert new_measures(logs / "none", {}) == ({}, [])
 
 
 def _never(spec: Any, task: Task) -> TaskRow:

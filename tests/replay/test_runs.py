@@ -56,6 +56,7 @@ def test_a_summary_needs_the_header_alone() -> None:
     identifier, data = encode_run(replace(run, rows=rows))
     found = decode_summary(io.BytesIO(data[: len(data) // 2]))
     assert (found.id, found.tasks, found.faults) == (identifier, 51, 1)
+    assert found.sources == {"session": 50}
     assert found.scores == {one.system: (one.precision_at_10, one.ndcg_at_10) for one in run.systems}
 
 

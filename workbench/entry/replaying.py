@@ -29,7 +29,7 @@ from workbench import __version__
 from workbench.config import Config
 from workbench.entry.bootstrap import cached_embedder, match_params, trust
 from workbench.entry.places import foreign_state, project_id, repository_at
-from workbench.errors import ProjectError, WorkbenchError
+from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.contents import Contents
 from workbench.plan.pipeline import Planner
@@ -41,7 +41,7 @@ from workbench.records.replay import ReplayRun, TaskRow
 from workbench.records.rules import Rule
 from workbench.replay.engine import Engine, Vectors
 from workbench.replay.facts_cache import SegmentedFacts, tidy
-from workbench.replay.rankers import System, load_models
+from workbench.replay.rankers import Ranking, System, load_models
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
 from workbench.replay.running import Progress, Replayed, replay_tasks
@@ -211,25 +211,7 @@ def replay_past(
     log = RowLog(project.state / "replay" / "rows", settings)
     if wanted.fresh:
         log.path.unlink(missing_ok=True)
-    spec = _Spec(
-        root=project.root,
-        bare=project.repository is not None and project.repository.bare,
-        gone=project.repository is None,
-        project=project_id(project.root),
-        systems=systems,
-        main=config.models.ranking or DEFAULT_MODEL,
-        budget=wanted.budget,
-        tokenizer=config.plan.tokenizer,
-        history=history,
-        commits=commits,
-        excluded=(*config.privacy.exclude, *config.index.exclude),
-        cache=project.state / "replay" / "facts",
-        version=version,
-        sessions=project.sessions,
-        vectors=vectors,
-        rules=rules,
-        config=config,
-    )
+    spec = _spec(project, config, wanted, systems, commits, version, vectors, rules)
     keys = row_keys(tasks, project.sessions, rules.at)
     try:
         replayed = replay_tasks(
@@ -242,6 +224,77 @@ def replay_past(
     notes += [missing] if missing and vectors is None else []
     notes += [replayed.note] if replayed.note else []
     return Found(tuple(tasks), replayed, settings, degraded, tuple(notes))
+
+
+def weigh_again(
+    project: PastProject,
+    config: Config,
+    row: TaskRow,
+    system: System,
+    *,
+    among: int,
+    progress: Progress = lambda done, total, told: None,
+) -> Ranking | None:
+    """Rank the files of a task that was replayed once more, keeping all that features add to each.
+
+    The task is looked for among the newest `among` of its source and seen from its own past, as a replay sees
+    it. None if the system lacks what it needs. Raises: UsageError if there is no such task; GitError,
+    StoreError, ModelError, ProjectError.
+    """
+    source = Source.SESSIONS if row.source == "session" else Source.COMMITS
+    wanted = Wanted(source, among, (system,), config.plan.budget, packs=0)
+    history = max(config.index.history_commits, 0)
+    commits = max(COMMITS, _PER_TASK * among + history)
+    with ExitStack() as stack:
+        reader = (
+            PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
+            if project.repository is None
+            else stack.enter_context(past_reader(project.repository, commits))
+        )
+        tasks = [task for task in _tasks(project, reader, wanted) if task.id == row.id]
+        if not tasks:
+            raise UsageError(
+                f"the task {row.id} is not in the past of {project.name}",
+                hint="It is of another project, or was rewritten or forgotten since.",
+            )
+        vectors, _, _ = _vectors(project, config, reader, tasks, history, progress)
+        rules = _rules(project, config, tasks)
+        spec = _spec(project, config, wanted, (system,), commits, engine_version(), vectors, rules)
+        engine = _engine(spec, stack)
+        ranking = engine.weigh(tasks[0], system)
+        engine.cache.flush()
+    return ranking
+
+
+def _spec(
+    project: PastProject,
+    config: Config,
+    wanted: Wanted,
+    systems: tuple[System, ...],
+    commits: int,
+    version: str,
+    vectors: Vectors | None,
+    rules: RulesThen,
+) -> _Spec:
+    return _Spec(
+        root=project.root,
+        bare=project.repository is not None and project.repository.bare,
+        gone=project.repository is None,
+        project=project_id(project.root),
+        systems=systems,
+        main=config.models.ranking or DEFAULT_MODEL,
+        budget=wanted.budget,
+        tokenizer=config.plan.tokenizer,
+        history=max(config.index.history_commits, 0),
+        commits=commits,
+        excluded=(*config.privacy.exclude, *config.index.exclude),
+        cache=project.state / "replay" / "facts",
+        version=version,
+        sessions=project.sessions,
+        vectors=vectors,
+        rules=rules,
+        config=config,
+    )
 
 
 def _tasks(project: PastProject, reader: PastReader, wanted: Wanted) -> list[Task]:

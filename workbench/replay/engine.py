@@ -100,9 +100,7 @@ class Engine:
         truth, missing = relevant(task, moment.blobs)
         if not truth:
             return _row(task, intent, (), missing, {}, NOTHING)
-        heads = [known.head for known in moment.past]
-        semantic = None if self.vectors is None else self.vectors.compared(heads, task.text[:_TEXT])
-        situation = Situation(intent, moment, lambda: self._declared(moment), semantic)
+        situation = self._situation(task, moment, intent)
         answers = {
             system.name: answer
             for system in self.systems
@@ -115,6 +113,20 @@ class Engine:
             for name, (ranking, pack, milliseconds) in answers.items()
         }
         return _row(task, intent, truth, missing, systems)
+
+    def weigh(self, task: Task, system: System) -> Ranking | None:
+        """Return the whole ranking of a system for a task, with everything that features add to scores.
+
+        `replay` keeps the first files of it. None if the system lacks what it needs. Raises: GitError.
+        """
+        moment = self.past.at(task.revision, task.at)
+        intent = parse_intent(task.text[:_TEXT], project_id=self.project)
+        return rank(system, self._situation(task, moment, intent), self.models)
+
+    def _situation(self, task: Task, moment: Moment, intent: Intent) -> Situation:
+        heads = [known.head for known in moment.past]
+        semantic = None if self.vectors is None else self.vectors.compared(heads, task.text[:_TEXT])
+        return Situation(intent, moment, lambda: self._declared(moment), semantic)
 
     def _answer(
         self, system: System, situation: Situation, task: Task

@@ -211,7 +211,7 @@ def test_what_was_computed_again_is_said_instead_of_what_was_kept() -> None:
     again = {"pkg/2.py": {"path": 0.5, "age": -0.25}}
     said = dict(why.why(task, mine, mine.rows[3], 4000, again))
     assert said["For"] == "path +0.50"
-    bars, total = why.bars(why.contributions(task, "hybrid", "pkg/2.py", again))
+    bars, total = why.bars(why.contributions(task, "hybrid", "pkg/2.py", again), whole=True)
     assert [one.name for one in bars] == ["path", "age"]
     assert total == 0.25
 
@@ -226,7 +226,8 @@ def test_systems_that_weigh_nothing_and_files_that_were_not_there_are_said() -> 
     assert not why.weighs("baseline@0.65")
     assert why.weighs("hybrid-lexical")
     assert why.never_there(task)[0][0] == "new[/].py"
-    assert why.bars({}) == ([], None)
+    assert why.bars({}, whole=True) == ([], None)
+    assert why.bars({"a": 1.0}, whole=False)[1] is None
 
 
 def test_curves_are_over_all_tasks_and_by_age() -> None:

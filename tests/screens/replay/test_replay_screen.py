@@ -23,6 +23,7 @@ from screens.replay.screen import ReplayScreen
 from screens.replay.task_panel import LEFT, TaskPanel
 from screens.replay.tasks_panel import TasksPanel
 from screens.replay.wish import COMMITS, Wish
+from screens.widgets.bars import FeatureBars
 from screens.widgets.details import Details
 from screens.widgets.table import VirtualTable
 from tests.conftest import Work
@@ -324,6 +325,14 @@ async def test_a_replay_runs_shows_what_it_reached_and_opens_its_run(roastery: P
         assert f"workbench replay {wanted}" in commands
         assert screen.query_one(RunsPanel).lines[0].sources == (("commit", 12),)
         assert gaps.longest <= 0.05
+        await press(pilot, "t", "enter", "w")
+        panel = screen.query_one(TaskPanel)
+        panel.table("right").cursor = 15
+        await settle(pilot)
+        assert screen.query_one(FeatureBars).rows
+        wanted = f"workbench runs explain {screen.place.run} {screen.place.task} --system hybrid"
+        assert wanted == app.log_of_actions.actions[-1].command
+        assert not app.log_of_actions.actions[-1].outcome
 
 
 async def test_a_cancelled_replay_says_so_and_the_app_goes_on(roastery: Path) -> None:

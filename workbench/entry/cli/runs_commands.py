@@ -117,6 +117,37 @@ def compare(before: str, after: str, system: str | None, measure: str, gate: boo
     return exits.OK
 
 
+@command(
+    examples=(
+        "workbench runs explain last 3f0c91ab",
+        "workbench runs explain last 3f0c91ab --system hybrid --json | jq '.files[0].contributions'",
+    )
+)
+@click.argument("run")
+@click.argument("task")
+@click.option("--system", metavar="NAME", help="Whose ranking is explained (default: hybrid).")
+def explain(run: str, task: str, system: str | None) -> int:
+    """Rank the files of a replayed task again and say what each feature adds to the first and the right ones.
+
+    TASK is a task's id or its beginning, such as the commit that answers it. It is seen from its own past, as
+    in the replay, by the program as it is now: if that ranks otherwise than the run has it, it is said.
+    """
+    from workbench.entry.explaining import explain_task
+    from workbench.replay.explained import as_text
+
+    here = current()
+    found = load_run(runs_root(here.project), run)
+    with here.out.progress("Reading the past") as line:
+        told = explain_task(here.project, here.settings().config, found, task, system, line)
+    if here.flags.json:
+        here.out.json(told)
+    else:
+        here.out.data(as_text(told))
+    if not told.same:
+        here.out.warn("the program ranks otherwise now than in that run: it, its models or the past changed")
+    return exits.OK
+
+
 def _system(first: ReplayRun, second: ReplayRun, wanted: str | None) -> str:
     """Return the system to list tasks of. Raises: UsageError if the runs do not have it both."""
     from workbench.replay.pairs import counterpart
@@ -178,3 +209,4 @@ def _document(one: Kept) -> dict[str, object]:
 runs.add_command(list_)
 runs.add_command(show)
 runs.add_command(compare)
+runs.add_command(explain)

@@ -1,0 +1,59 @@
+"""A replayed task is explained as it was ranked, or it is said that it is ranked otherwise now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.replay.made import made_run
+from workbench.errors import UsageError
+from workbench.plan.ranking import load_model
+from workbench.records.plan import RankedFile
+from workbench.replay.explained import as_text, explained, find_task
+from workbench.replay.rankers import Ranking
+
+RUN = made_run(3, per_session=0, head="fix [/] \x1b[31m")
+
+
+def ranking(*paths: str) -> Ranking:
+    """Return a ranking of these files, each with two features."""
+    files = tuple(RankedFile(path, 1.0, {}, {"small": 0.1, "none": 0.0, "large": -2.0}) for path in paths)
+    return Ranking(files, load_model(), weighed=True, fallback=False, milliseconds=1.0)
+
+
+def test_a_task_is_found_by_its_id_or_its_beginning() -> None:
+    """One that is not there or not told apart is refused with a next step."""
+    assert find_task(RUN, "task-00001") is RUN.rows[1]
+    assert find_task(RUN, RUN.rows[2].commit) is RUN.rows[2]
+    for name in ("task-", "", "zzz"):
+        with pytest.raises(UsageError) as caught:
+            find_task(RUN, name)
+        assert caught.value.hint
+
+
+def test_kept_and_right_files_are_explained_in_order() -> None:
+    """Files that nobody looks at are left out; contributions come the largest first."""
+    row = RUN.rows[0]
+    kept = row.systems["hybrid"].ranking
+    found = explained(RUN, row, "hybrid", ranking(*kept, "nobody.py"))
+    assert found.same
+    assert [file.path for file in found.files] == list(kept)
+    assert list(found.files[0].contributions) == ["large", "small"]
+    assert {file.path for file in found.files if file.relevant} == set(row.truth) & set(kept)
+    assert not explained(RUN, row, "hybrid", ranking(*reversed(kept))).same
+
+
+def test_a_system_without_weights_has_no_contributions() -> None:
+    """Only what features add to a score is told."""
+    row = RUN.rows[0]
+    plain = replace(ranking(*row.systems["baseline"].ranking), weighed=False)
+    assert not any(file.contributions for file in explained(RUN, row, "baseline", plain).files)
+
+
+def test_an_explanation_is_text_that_holds_no_control_characters() -> None:
+    """Tasks are data."""
+    row = RUN.rows[0]
+    text = as_text(explained(RUN, row, "hybrid", ranking(*row.systems["hybrid"].ranking)))
+    assert "\x1b" not in text
+    assert "large -2.00, small +0.10" in text
