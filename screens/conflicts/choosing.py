@@ -89,7 +89,8 @@ class Asking:
             if answer:
                 decide(choices)
 
-        title = f"Settle {len(choices):,} {'marked pairs' if marked else 'exact duplicates'} as suggested?"
+        what = "marked pair" if marked else "exact duplicate"
+        title = f"Settle {len(choices):,} {what}{'s' * (len(choices) != 1)} as suggested?"
         bench.push_screen(Confirm(title, counted(choices, len(pairs)), yes="Settle"), then)
 
 

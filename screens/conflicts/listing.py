@@ -111,7 +111,7 @@ SORTS: Final[Mapping[str, tuple[tuple[str, bool], Callable[[Item], tuple[object,
 
 
 def _backwards(text: str) -> tuple[int, ...]:
-    return tuple(-ord(character) for character in text)
+    return (*(-ord(character) for character in text), 1)  # what begins like it comes after it, nothing last
 
 
 def arranged(items: Mapping[str, Item], wanted: Filter, sort: str, job: Job | None = None) -> list[str]:

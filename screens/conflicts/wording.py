@@ -144,12 +144,14 @@ def empty_desk(count: int, settled: int) -> Content:
     """Return what an empty desk says: what it would show, and what to press."""
     done = f" {settled:,} settled in this sitting; u takes the last one back." if settled else ""
     found = [
-        ("contradictory", "both cannot be followed: one denies, other numbers, tools, paths"),
+        ("contradictory", "both cannot be followed: denials, numbers, tools"),
         ("subsumed", "one says all that the other one says, and more"),
         ("near", "the same in other words"),
         ("exact", "the same text twice, such as in two agents' files"),
     ]
-    lines = [shown(f"No conflicts among {count:,} {'rule' if count == 1 else 'rules'}.{done}", "bold")]
+    among = f"No conflicts among {count:,} {'rule' if count == 1 else 'rules'}.{done}"
+    none = "There are no rules yet: 2 goes to Rules, which says where they come from."
+    lines = [shown(among if count else none, "bold")]
     lines += [Content(""), shown("What would stand here, each pair with a suggested way out:", "$text-muted")]
     for name, told in found:
         glyph, style = KINDS[ConflictKind(name)]

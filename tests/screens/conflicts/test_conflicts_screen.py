@@ -4,17 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input, Static
 
 from screens.app import WorkbenchApp
+from screens.conflicts.desk import State
+from screens.conflicts.narrow import NarrowForm
+from screens.conflicts.pair import Of
 from screens.conflicts.pair_panel import PairPanel
 from screens.conflicts.screen import ConflictsScreen
+from screens.widgets.choose import Choose
+from screens.widgets.code import CodeView
+from screens.widgets.confirm import Confirm
+from screens.widgets.details import Details
+from screens.widgets.filter import FilterBar
+from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from tests.screens.conftest import press, settle
+from workbench.config import Config
+from workbench.entry.bootstrap import OpenedWorkspace, open_workspace
+from workbench.memory.learnings.desk import LearningDesk
+from workbench.memory.learnings.learningstore import store_of
+from workbench.records.conflicts import Action
+from workbench.records.learnings import LearningSource
+from workbench.records.rules import Rule
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.resolving import Decision
+
+NEEDS = "`pnpm test` needs `pnpm build` first"
+NEEDS_NOT = "`pnpm test` does not need `pnpm build` first"
+HOSTILE = "Never trust [/] list[int] = x[0] or \u202eabc 🧪 in money.py."
 
 
 def make(root: Path, **given: object) -> WorkbenchApp:
-    """Return an app that opens on the desk, keeps nothing and watches nothing."""
+    """Return an app that opens on the desk and watches nothing."""
     return WorkbenchApp(root, watch=False, section="conflicts", **given)  # type: ignore[arg-type]
 
 
@@ -26,26 +50,378 @@ async def desk_of(pilot: Pilot[int]) -> ConflictsScreen:
     return screen
 
 
+def elsewhere(root: Path) -> OpenedWorkspace:
+    """Return the project as another process has it."""
+    return open_workspace(root, Config())
+
+
+def curator(root: Path) -> Curator:
+    """Return the desk of another process."""
+    return Curator(elsewhere(root).workspace.rule_store(), "cli")
+
+
+def learnings(root: Path) -> LearningDesk:
+    """Return the desk of learnings of another process."""
+    return LearningDesk(store_of(elsewhere(root).workspace.rule_store()), "cli")
+
+
+def shown_id(desk: ConflictsScreen) -> str:
+    """Return the id of the pair that is shown."""
+    assert desk.item is not None
+    return desk.item.pair.id
+
+
+def said(desk: ConflictsScreen) -> str:
+    """Return what the evidence says."""
+    return str(desk.query_one("#evidence").query_one(Static).content)
+
+
+def logged(app: WorkbenchApp) -> str:
+    """Return the last command of the log."""
+    return app.log_of_actions.actions[-1].command
+
+
 async def test_a_key_settles_a_pair_and_the_next_one_shows(roastery: Path) -> None:
-    """Keeping one side is a step in the journal, and undo brings the pair back and shows it."""
+    """Keeping one side is a step in the journal; undo brings the pair back and shows it, redo settles it."""
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         desk = await desk_of(pilot)
-        first = desk.item
-        assert first is not None
-        assert first.pair.kind == "contradictory"
-        assert app.badges["conflicts"] == "9"
-        await press(pilot, "L")
         assert desk.item is not None
-        assert desk.item.pair.id != first.pair.id
-        assert desk.desk.progress == (1, 9)
-        assert app.log_of_actions.actions[-1].command.endswith("--action keep-left")
-        assert "does not say so yet" in app.log_of_actions.actions[-1].outcome
-        await press(pilot, "u")
-        assert desk.item.pair.id == first.pair.id
-        assert desk.desk.progress == (0, 9)
-        assert app.log_of_actions.actions[-1].command == "workbench rules undo"
+        first = desk.item.pair
+        assert (first.kind, app.badges["conflicts"]) == ("contradictory", "9")
+        await press(pilot, "L")
+        assert shown_id(desk) != first.id
+        assert (desk.desk.progress, app.badges["conflicts"]) == ((1, 9), "8")
+        assert logged(app) == f"workbench rules conflicts resolve {first.id[:17]} --action keep-left"
+        assert f"{first.right.file} does not say so yet" in app.log_of_actions.actions[-1].outcome
+        assert first.right.id not in curator(roastery).store.ledger().live
+        await press(pilot, "j", "u")
+        assert (shown_id(desk), desk.desk.progress) == (first.id, (0, 9))
+        assert logged(app) == "workbench rules undo"
         await press(pilot, "U")
-        assert first.pair.id not in desk.desk.items
-        assert desk.query_one(VirtualTable).count == 8
-        assert not desk.query_one(PairPanel).has_class("-empty")
+        assert first.id not in desk.desk.items
+        assert (desk.query_one(VirtualTable).count, desk.desk.progress) == (8, (1, 9))
+
+
+async def test_undo_reaches_back_to_an_earlier_day(roastery: Path) -> None:
+    """What another run of the app settled is brought back and shown."""
+    async with make(roastery).run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        first = shown_id(desk)
+        await press(pilot, "R")
+    async with make(roastery).run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        await press(pilot, "G", "u")
+        assert shown_id(desk) == first
+
+
+@pytest.mark.parametrize(("key", "action"), [("R", "keep-right"), ("b", "keep-both")])
+async def test_other_plain_decisions(roastery: Path, key: str, action: str) -> None:
+    """Each has one key, and the log has its command."""
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        first = shown_id(desk)
+        await press(pilot, key)
+        assert first not in desk.desk.items
+        assert logged(app).endswith(f"--action {action}")
+        assert curator(roastery).store.ledger().settled[first].action == action.replace("-", "_")
+
+
+async def test_a_suggestion_is_accepted(roastery: Path) -> None:
+    """`a` does what is suggested, and says so in the log."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        first = shown_id(desk)
+        await press(pilot, "a")
+        assert logged(app) == f"workbench rules conflicts resolve {first[:17]} --suggested"
+        assert shown_id(desk) != first
+
+
+async def test_two_are_merged_in_three_panes(roastery: Path) -> None:
+    """The text that is saved stands for both, left with escape nothing happens."""
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        first = shown_id(desk)
+        await press(pilot, "m", "escape")
+        assert shown_id(desk) == first
+        await press(pilot, "m")
+        editor = app.screen
+        assert isinstance(editor, MergeEditor)
+        await pilot.resize_terminal(70, 22)
+        await press(pilot, "e", *"Yes ", "f2")
+        assert first not in desk.desk.items
+        words = [rule.rule for rule in curator(roastery).store.ledger().live.values()]
+        assert [text for text in words if text.startswith("Yes ")]
+        assert "--action merge --text 'Yes " in logged(app)
+
+
+async def test_one_is_narrowed_to_a_scope(roastery: Path) -> None:
+    """The form offers scopes, refuses what cannot be one, and narrows the side it names."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        assert desk.item is not None
+        pair = desk.item.pair
+        await press(pilot, "n")
+        form = app.screen
+        assert isinstance(form, NarrowForm)
+        field = form.query_one("#field-1", Input)
+        field.value = "tests/**"
+        await press(pilot, "enter")
+        assert app.screen is form
+        field.value = "path:tests/**"
+        await press(pilot, "enter")
+        assert pair.id not in desk.desk.items
+        assert curator(roastery).store.ledger().live[pair.left.id].scope == ("path:tests/**",)
+        assert logged(app).endswith("--action narrow-scope --keep right --scope 'path:tests/**'")
+
+
+async def test_one_supersedes_the_other(roastery: Path) -> None:
+    """Who gives way is chosen; the other one is its next version."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        assert desk.item is not None
+        pair = desk.item.pair
+        await press(pilot, "s")
+        assert isinstance(app.screen, Choose)
+        await press(pilot, "down", "enter")
+        assert curator(roastery).store.ledger().standing(pair.right.id) is not None
+        assert pair.right.id not in curator(roastery).store.ledger().live
+        assert logged(app).endswith("--action supersede --keep left")
+
+
+async def test_a_pair_that_waits_goes_to_the_end(roastery: Path) -> None:
+    """Nothing is written; the pair is the last one of this sitting."""
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        first = shown_id(desk)
+        await press(pilot, "w")
+        assert shown_id(desk) != first
+        await press(pilot, "G")
+        assert shown_id(desk) == first
+        assert desk.desk.items[first].state is State.LATER
+        await press(pilot, "f5")
+        assert desk.desk.items[first].state is State.LATER
+
+
+async def test_all_exact_duplicates_are_one_step(roastery: Path) -> None:
+    """The counts are told first, no changes nothing, one undo brings all back."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        await press(pilot, "A")
+        assert isinstance(app.screen, Confirm)
+        await press(pilot, "n")
+        assert desk.desk.progress == (0, 9)
+        await press(pilot, "A", "y")
+        kinds = [item.pair.kind.value for item in desk.desk.items.values() if item.waits]
+        assert kinds.count("exact") <= 1
+        assert desk.desk.progress[0] >= 5
+        assert logged(app).startswith("workbench rules conflicts resolve conflict-")
+        await press(pilot, "u")
+        assert desk.desk.progress == (0, 9)
+
+
+async def test_marked_pairs_are_settled_together(roastery: Path) -> None:
+    """Marks choose; a pair that an earlier one settled along is told and not lost."""
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        await press(pilot, "space", "space", "A", "y")
+        assert desk.desk.progress == (2, 9)
+        assert desk.query_one(VirtualTable).mark_count == 0
+
+
+async def test_the_queue_is_filtered_sorted_and_hidden(roastery: Path) -> None:
+    """`/` narrows the list, `r` orders it, `t` shows or hides it at every size."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        table, panel = desk.query_one(VirtualTable), desk.query_one(PairPanel)
+        await press(pilot, "slash", *"kind:subsumed", "enter")
+        assert table.count == 2
+        await press(pilot, "slash", "escape", "r", "r")
+        assert table.sort == ("left", False)
+        assert (table.display, panel.display) == (False, True)
+        await press(pilot, "t", "j")
+        assert (table.display, panel.display, table.has_focus) == (True, False, True)
+        await press(pilot, "enter")
+        assert (table.display, panel.display) == (False, True)
+        place = table.cursor
+        await press(pilot, "K")
+        assert table.cursor == place - 1
+        await press(pilot, "J")
+        assert table.cursor == place
+
+
+async def test_a_side_opens_where_it_stands(roastery: Path) -> None:
+    """`o` and `O` show the file at the line; what cannot be read is said and the desk goes on."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        assert desk.item is not None
+        pair = desk.item.pair
+        await press(pilot, "O")
+        details = app.screen_stack[-1]
+        assert isinstance(details, Details)
+        assert details.query_one(CodeView).cursor_line == pair.right.lines[0]
+        await press(pilot, "escape")
+        (roastery / pair.left.file).unlink()
+        await press(pilot, "o")
+        assert app.screen is desk
+        assert app.log_of_actions.actions[-1].failed
+
+
+async def test_what_somebody_else_settles_is_not_overwritten(roastery: Path) -> None:
+    """A decision that comes too late is refused, and the pair is shown as settled elsewhere."""
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        assert desk.item is not None
+        pair = desk.item.pair
+        curator(roastery).resolve(Decision(pair.id, pair.left.id, pair.right.id, Action.KEEP_BOTH))
+        await press(pilot, "L")
+        assert desk.desk.items[pair.id].state is State.ELSEWHERE
+        assert curator(roastery).store.ledger().settled[pair.id].action == "keep_both"
+        assert app.log_of_actions.actions[-1].failed
+        assert shown_id(desk) == pair.id
+        assert "Settled meanwhile by cli: keep both." in said(desk)
+        await press(pilot, "R", "S")
+        assert pair.id not in desk.desk.items
+
+
+async def test_a_changed_side_is_read_again_before_it_is_decided(roastery: Path) -> None:
+    """A decision about other words than were shown is refused; the new words are shown, then it holds."""
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        assert desk.item is not None
+        pair = desk.item.pair
+        text = f"{pair.left.text} Really."
+        made = curator(roastery).edit(pair.left.id, rule=text)
+        await press(pilot, "L")
+        assert desk.item.state is State.CHANGED
+        assert "read it again" in said(desk)
+        assert text in (desk.item.pair.left.text, desk.item.pair.right.text)
+        assert made.id in curator(roastery).store.ledger().live
+        other = next(side for side in desk.item.pair.sides if side.id != made.id)
+        await press(pilot, "L" if desk.item.pair.left.id == made.id else "R")
+        assert other.id not in curator(roastery).store.ledger().live
+        assert text in [rule.rule for rule in curator(roastery).store.ledger().live.values()]
+
+
+async def test_a_store_that_refuses_leaves_the_pair(roastery: Path) -> None:
+    """What cannot be written is said, and the pair stays where it was."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        desk = await desk_of(pilot)
+        first = shown_id(desk)
+        with app.engine.workspace() as opened:
+            journal = opened.location.root / "journal" / "rules.jsonl"
+        kept = journal.read_bytes()
+        journal.unlink()
+        journal.mkdir()
+        await press(pilot, "L")
+        assert shown_id(desk) == first
+        assert app.log_of_actions.actions[-1].failed
+        journal.rmdir()
+        journal.write_bytes(kept)
+        await press(pilot, "L")
+        assert first not in desk.desk.items
+
+
+async def test_learnings_are_settled_at_the_same_desk(roastery: Path) -> None:
+    """They stand in the queue with the rules; undo takes back whichever came last."""
+    agent = LearningSource.AGENT
+    for text in (NEEDS, NEEDS_NOT):
+        learnings(roastery).add(text, feature="auth", reason="CI broke", source=agent, session_id=text[-9:])
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        rules_pair = shown_id(desk)
+        await press(pilot, "L", "slash", *"of:learning", "enter")
+        assert desk.item is not None
+        pair = desk.item.pair
+        assert (pair.of, pair.kind) == (Of.LEARNING, "contradictory")
+        await press(pilot, "R")
+        assert logged(app) == f"workbench memory resolve {pair.id[:17]} --action keep-right"
+        assert [one.text for one in learnings(roastery).learnings()] == [pair.right.text]
+        await press(pilot, "u")
+        assert (shown_id(desk), logged(app)) == (pair.id, "workbench memory undo")
+        await press(pilot, "u", "slash", "escape")
+        assert logged(app) == "workbench rules undo"
+        assert desk.desk.items[rules_pair].waits
+        learnings(roastery).edit(pair.left.id, text="`pnpm test` needs `pnpm build` and a lint first")
+        await press(pilot, "slash", *"of:learning", "enter", "A")
+        assert app.screen is desk
+
+
+async def test_an_empty_desk_teaches(tmp_path: Path) -> None:
+    """Without a conflict it says among how many rules, what would be found, and which key searches."""
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n\n- Never log a token.\n", encoding="utf-8")
+    app = make(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        told = str(desk.query_one(".pair--nothing", Static).content)
+        assert told.startswith("No conflicts among 1 rule.")
+        assert "S searches anew" in told
+        assert app.badges["conflicts"] == ""
+        for key in "L", "R", "b", "m", "n", "s", "a", "w", "A", "o", "y", "J":
+            await press(pilot, key)
+        assert app.screen is desk
+
+
+async def test_hostile_texts_are_shown_and_settled(tmp_path: Path) -> None:
+    """Markup, control and bidi characters in both sides go through list, texts, evidence and note."""
+    (tmp_path / "CLAUDE.md").write_text(f"# Rules\n\n- {HOSTILE}\n", encoding="utf-8")
+    (tmp_path / "AGENTS.md").write_text(f"# Rules\n\n- {HOSTILE}\n- {'long ' * 50_000}\n", encoding="utf-8")
+    app = make(tmp_path)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        desk = await desk_of(pilot)
+        assert desk.item is not None
+        text = str(desk.query_one("#diff-left").query_one(Static).content)
+        assert "[/] list[int] = x[0]" in text
+        assert "\u202e" not in text
+        await press(pilot, "a")
+        assert desk.desk.progress == (1, 1)
+
+
+async def test_the_place_is_found_again(roastery: Path, tmp_path: Path) -> None:
+    """Filter, order, layout and the pair come back at the next start."""
+    place = tmp_path / "place.json"
+    async with make(roastery, place_file=place).run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        await press(pilot, "slash", *"kind:exact", "enter", "r", "t", "J", "J")
+        wanted = shown_id(desk)
+    async with make(roastery, place_file=place).run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        assert shown_id(desk) == wanted
+        assert desk.query_one(FilterBar).text == "kind:exact"
+        assert desk.query_one(VirtualTable).sort == ("name", False)
+        assert not desk.query_one(VirtualTable).display
+
+
+async def test_a_cancelled_search_leaves_what_is_known(roastery: Path) -> None:
+    """Cancelling says which key searches anew; the pairs stay."""
+    app = make(roastery)
+    async with app.run_test(size=(80, 24)) as pilot:
+        desk = await desk_of(pilot)
+        desk.action_scan()
+        app.action_cancel_jobs()
+        await settle(pilot)
+        assert (desk.query_one(VirtualTable).busy, desk.desk.waiting) == ("", 9)
+
+
+def test_rules_are_what_sides_hold() -> None:
+    """A side of a rule carries the rule as it was seen."""
+    from screens.conflicts.rules_source import side_of
+
+    rule = Rule(id="rule-1", name="", rule="Say so.", scope=("git",), source="user")
+    side = side_of(rule)
+    assert (side.seen, side.where, side.scopes) == (rule, "your own", ("git",))
+    assert dict(side.facts)["source"] == "user"
