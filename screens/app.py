@@ -287,8 +287,8 @@ class WorkbenchApp(App[int]):
 
         def then(title: str) -> None:
             self.tell(f"{done}: {title}")
-            group = here.undo_with()[2]  # where several desks are undone, the section knows by now which
-            self.log_action((group, verb), title)
+            for arguments in here.step_commands(verb):
+                self.log_action(arguments, title)
             here.mark_stale()
 
         here.ask(verb.capitalize(), work, then, failed=partial(self._refused, verb))

@@ -6,7 +6,7 @@ from the registry; commands that change something are refused where the terminal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -90,6 +90,10 @@ class SectionScreen(Screen[None]):
     def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
         """Return (undo, redo, command group) of what is curated here; both run in a job, return a title."""
         return self.bench.undo_rule, self.bench.redo_rule, "rules"
+
+    def step_commands(self, verb: str) -> Iterable[Sequence[str]]:
+        """Return the command lines that did the last undo or redo (`verb`), asked for once it is done."""
+        return [(self.undo_with()[2], verb)]
 
     # What sections use.
 

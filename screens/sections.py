@@ -53,6 +53,13 @@ SECTIONS: Final = (
         "screens.conflicts.screen:ConflictsScreen",
     ),
     Section(
+        "sessions",
+        "5",
+        "Sessions",
+        "what agents did: task, reads, edits, outcome; transcripts and feedback.",
+        "screens.sessions.screen:SessionsScreen",
+    ),
+    Section(
         "replay",
         "6",
         "Replay",

@@ -12,6 +12,7 @@ from screens.commands.model import Command
 from screens.commands.plan import PLAN
 from screens.commands.replay import REPLAY
 from screens.commands.rules import RULES
+from screens.commands.sessions import SESSIONS
 
 BY_SECTION: Final[dict[str, tuple[Command, ...]]] = {
     "app": EVERYWHERE,
@@ -19,6 +20,7 @@ BY_SECTION: Final[dict[str, tuple[Command, ...]]] = {
     "rules": RULES,
     "replay": REPLAY,
     "conflicts": CONFLICTS,
+    "sessions": SESSIONS,
     "metrics": METRICS,
     "log": LOG,
 }

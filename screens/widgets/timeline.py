@@ -29,6 +29,14 @@ def density(times: Sequence[float], width: int) -> list[int]:
     return counts
 
 
+def gathered(counts: Sequence[int], width: int) -> list[int]:
+    """Return the counts of fewer cells: each takes those of the cells that begin in its stretch."""
+    wide = [0] * max(width, 0)
+    for place, count in enumerate(counts if wide else ()):
+        wide[place * width // len(counts)] += count
+    return wide
+
+
 def cell_of(at: float, between: tuple[float, float], width: int) -> int:
     """Return the cell of a time between two others; times beyond them are in the cells at the ends."""
     low, high = between
@@ -71,12 +79,24 @@ class Timeline(Widget):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._times = tuple(times)
+        self._counts: tuple[int, ...] = ()
+        self._ends = ends(self._times)
         self._selected = selected
         self._empty = empty
 
     def show(self, times: Sequence[float], *, selected: float | None = None) -> None:
         """Show other times, in seconds since 1970."""
-        self._times = tuple(times)
+        self._times, self._counts = tuple(times), ()
+        self._ends = ends(self._times)
+        self._selected = selected
+        self.refresh()
+
+    def show_counts(
+        self, counts: Sequence[int], between: tuple[float, float], *, selected: float | None = None
+    ) -> None:
+        """Show what `density` made of very many times elsewhere, in many more cells than are shown."""
+        self._times, self._counts = (), tuple(counts)
+        self._ends = between
         self._selected = selected
         self.refresh()
 
@@ -88,14 +108,13 @@ class Timeline(Widget):
     def render(self) -> Content:
         """Return the blocks and the line below them."""
         width = self.content_size.width
-        if not self._times or width <= 0:
+        if not (self._times or any(self._counts)) or width <= 0:
             return shown(self._empty, "$text-muted italic")
-        return Content("\n").join(
-            [Content.styled(blocks(density(self._times, width)), "$text-primary"), self._below(width)]
-        )
+        counts = gathered(self._counts, width) if self._counts else density(self._times, width)
+        return Content("\n").join([Content.styled(blocks(counts), "$text-primary"), self._below(width)])
 
     def _below(self, width: int) -> Content:
-        low, high = ends(self._times)
+        low, high = self._ends
         _, labels = time_labels(low, high, 2)
         line = labels[0] if len(labels) == 1 else f"{labels[0]:<{max(width - len(labels[1]), 0)}}{labels[1]}"
         text = Content.styled(line[:width].ljust(width), "$text-muted")

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from store.archive import Archive, Source
 from store.git import head_state
@@ -23,16 +24,20 @@ from workbench.entry.places import repository_at
 from workbench.errors import GitError, UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
+from workbench.records.episodes import Episode
+from workbench.sessions.episodes_fold import COMMITS
 from workbench.sessions.importers.importing import Importer, ImportStore, Progress, Report, Wanted
 from workbench.sessions.importers.ledger import load_seen
 from workbench.sessions.importers.places import (
     Places,
     Transcript,
+    agent_directory_session,
     find_files,
     project_transcripts,
     same_address,
     transcript,
 )
+from workbench.sessions.importers.trimming import open_transcript
 from workbench.sessions.remember import STREAM
 
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
@@ -176,6 +181,101 @@ def imported_sessions(opened: Opened | OpenedWorkspace) -> ImportedSessions:
     seen = load_seen(opened.workspace.adapters.latest)
     stored = {copy.name: copy.stored for copy in copies}
     return ImportedSessions(sum(one.tasks > 0 for one in seen.values()), len(copies), sum(stored.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Transcripts of an agent on this machine: files, bytes, first and last time of change in seconds.
+
+    Not `certain` are those whose project stands inside. `known` were read by an import and did not change.
+    """
+
+    agent: str
+    files: int
+    bytes: int
+    oldest: int
+    newest: int
+    certain: bool
+    known: int
+
+
+def discovered_sessions(
+    opened: OpenedWorkspace, *, environment: Mapping[str, str] = os.environ
+) -> tuple[Found, ...]:
+    """Return what an import would find, by agents' names, without opening any file. Raises: OSError."""
+    home = Path(environment.get("HOME") or Path.home())
+    codex_home = Path(environment.get("CODEX_HOME") or home / ".codex")
+    places = project_places(opened.root, opened.repository)
+    seen = load_seen(opened.workspace.adapters.latest)
+    missing: list[str] = []
+    files: dict[str, list[Transcript]] = {}
+    for file in _found((), places, environment, missing):
+        if not agent_directory_session(file.path):
+            agent = "Codex" if file.path.is_relative_to(codex_home) else "Claude Code"
+            files.setdefault(agent, []).append(file)
+    return tuple(
+        Found(
+            agent,
+            len(found),
+            sum(file.size for file in found),
+            min(file.changed for file in found) // 1_000_000_000,
+            max(file.changed for file in found) // 1_000_000_000,
+            agent != "Codex",
+            sum(str(file.path) in seen for file in found),
+        )
+        for agent, found in sorted(files.items())
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """Where a session's transcript is: the original, or the copy an import made; neither: `why` says it."""
+
+    path: str = ""
+    archived: bool = False
+    open: Callable[[], IO[bytes]] | None = None
+    why: str = ""
+
+
+def session_file(
+    opened: OpenedWorkspace, episode: Episode, *, environment: Mapping[str, str] = os.environ
+) -> SessionFile:
+    """Return the transcript that an episode comes from. The original is preferred: it is the longer one.
+
+    Raises: OSError if the agents' directories cannot be listed.
+    """
+    if episode.source == COMMITS:
+        return SessionFile(why="A commit has no transcript: `git show` has all there is.")
+    session = episode.parent_session or episode.session_id
+    seen = load_seen(opened.workspace.adapters.latest)
+    names = [path for path, one in seen.items() if one.tasks and one.session == session]
+    names += [path for path in seen if session in Path(path).name and path not in names]
+    copies = {copy.path: copy for copy in Archive(opened.location.root, 0).copies()}
+    for name in names:
+        path = Path(name)
+        if path.is_file():
+            return SessionFile(name, open=partial(open_transcript, path))
+        if name in copies:
+            archive = Archive(opened.location.root, 0)
+            return SessionFile(name, archived=True, open=partial(archive.open, copies[name]))
+    home = Path(environment.get("HOME") or Path.home())
+    roots = project_places(opened.root, opened.repository).roots
+    for path in project_transcripts(roots, home, environment):
+        if session in path.name:
+            return SessionFile(str(path), open=partial(open_transcript, path))
+    return SessionFile(why=_why_missing(names, session))
+
+
+def _why_missing(names: Sequence[str], session: str) -> str:
+    if names:
+        return (
+            f"Its transcript was {names[0]}, which is gone, and no copy of it was kept: "
+            "sessions.archive says whether imports keep them, sessions.archive_mb how much."
+        )
+    return (
+        f"No transcript of {session} is known: it was recorded while it ran, or its file was imported "
+        "elsewhere. `workbench import sessions PATH` takes up transcripts from any place."
+    )
 
 
 def session_entries(opened: OpenedWorkspace) -> Iterator[Entry]:

@@ -24,6 +24,8 @@ from workbench.project.snapshot import Snapshot
 from workbench.sessions.closing import HOUR
 
 if TYPE_CHECKING:
+    from store.episode_queries import Companion as Companion
+    from store.episode_queries import FileSession as FileSession
     from store.episode_queries import SessionRow as SessionRow
     from store.metrics import Call as Call
     from store.metrics import Measurements as Measurements
@@ -101,9 +103,8 @@ def measured_between(
 ) -> Measurements:
     """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""
     from store.metrics import measurements
-    from store.tables import Tables
 
-    tables = Tables(place.location.root, {"project": place.journal, "home": place.home_journal}, place.clock)
+    tables = _tables(place)
     try:
         return measurements(tables, since=since, until=until, step=step, operation=operation)
     finally:
@@ -118,15 +119,47 @@ def recorded_sessions(
     `timeout` is in seconds: what has been quiet for longer is over.
     """
     from store import episode_queries
-    from store.tables import Tables
 
     quiet = place.clock.now() - timeout
-    tables = Tables(place.location.root, {"project": place.journal, "home": place.home_journal}, place.clock)
+    tables = _tables(place)
     try:
         rows = episode_queries.sessions(tables, quiet_since=quiet, commits=commits, ended=ended, limit=limit)
         return rows, episode_queries.completeness(tables, quiet_since=quiet)
     finally:
         tables.close()
+
+
+def sessions_touching(place: OpenedWorkspace, part: str) -> frozenset[str]:
+    """Return the ids of sessions that read or edited a file with a text in its path. Raises: StoreError."""
+    from store import episode_queries
+
+    tables = _tables(place)
+    try:
+        return episode_queries.touching(tables, part)
+    finally:
+        tables.close()
+
+
+def file_past(place: OpenedWorkspace, path: str, *, limit: int) -> tuple[list[FileSession], list[Companion]]:
+    """Return the sessions that read or edited a file, newest first, and the files edited with it.
+
+    Sweeping changes say nothing about two files and are left out of the latter. Raises: StoreError.
+    """
+    from store import episode_queries
+    from workbench.sessions.history import MAX_FILES_PER_TASK
+
+    tables = _tables(place)
+    try:
+        found = episode_queries.file_sessions(tables, path, limit)
+        return found, episode_queries.companions(tables, path, most=MAX_FILES_PER_TASK, limit=limit)
+    finally:
+        tables.close()
+
+
+def _tables(place: OpenedWorkspace) -> Tables:
+    from store.tables import Tables
+
+    return Tables(place.location.root, {"project": place.journal, "home": place.home_journal}, place.clock)
 
 
 def session_stories(opened: Opened) -> Completeness:

@@ -1,0 +1,1 @@
+"""Sessions: what was asked for, read, changed and how it ended; the transcript behind it; and feedback."""

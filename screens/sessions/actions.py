@@ -1,0 +1,316 @@
+"""What the keys of the sessions do; the screen below shows what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from screens.base import SectionScreen
+from screens.jobs import Job
+from screens.sessions import importing, judging, work
+from screens.sessions.listing import Wanted
+from screens.sessions.past_dialog import FilePastDialog
+from screens.sessions.reading import Point
+from screens.sessions.rows import COLUMNS, SORTS, SessionRows
+from screens.sessions.story import FACT, FILE, HEADING, SESSION, Line
+from screens.sessions.story_panel import StoryPanel
+from screens.sessions.transcript import TranscriptScreen
+from screens.sessions.work import FilePast, Known, Told, Verdict
+from screens.widgets.confirm import Ask, Confirm
+from screens.widgets.details import Details
+from screens.widgets.filter import FilterBar
+from screens.widgets.table import VirtualTable
+from workbench.sessions.episodes_fold import COMMITS
+
+if TYPE_CHECKING:
+    from workbench.entry.session_imports import Found
+    from workbench.entry.storage import SessionRow
+
+_NEEDS_ROW: Final = frozenset(
+    f"sessions.{name}" for name in "transcript success failed partial clear plan copy copy-id".split()
+)
+_NEEDS_FILE: Final = frozenset({"sessions.file"})
+_WHY: Final = {
+    "success": "What is good about it?",
+    "failed": "What went wrong?",
+    "partial": "What is missing?",
+    "unknown": "Why is it not known how it ended?",
+}
+
+
+class SessionActions(SectionScreen):
+    """The commands of the sessions."""
+
+    known: Known | None
+    wanted: Wanted
+    told: Told | None
+    judged: judging.Judged
+    keep: str = ""
+
+    def list_again(self) -> None:
+        """List anew."""
+        raise NotImplementedError
+
+    def fold(self, name: str) -> None:
+        """Fold a heading of the story."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> VirtualTable:
+        """The list."""
+        return self.query_one("#sessions-table", VirtualTable)
+
+    @property
+    def story(self) -> StoryPanel:
+        """The story of one."""
+        return self.query_one(StoryPanel)
+
+    @property
+    def filter(self) -> FilterBar:
+        """The filter of the list."""
+        return self.query_one(FilterBar)
+
+    @property
+    def row(self) -> SessionRow | None:
+        """The session under the cursor."""
+        rows = self.table.rows
+        return rows.row(self.table.cursor) if isinstance(rows, SessionRows) and len(rows) else None
+
+    @property
+    def line(self) -> Line | None:
+        """The line of the story under the cursor, if the story has the focus."""
+        return self.story.line if self.story.has_focus else None
+
+    def available(self, command_id: str) -> bool | None:
+        """Whether there is something that a command can be about."""
+        if command_id in _NEEDS_ROW:
+            return True if self.is_mounted and self.row is not None else None
+        return True
+
+    # Looking.
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self.filter.open()
+
+    def action_commits(self) -> None:
+        """Show commits, or hide them."""
+        self.wanted = replace(self.wanted, commits=not self.wanted.commits)
+        more = ("--commits",) if self.wanted.commits else ()
+        self.bench.log_action(("episode", "list", *more))
+        self.load()
+
+    def action_sort(self) -> None:
+        """Sort by the next column that is shown."""
+        columns = list(SORTS)
+        self.sort(columns[(columns.index(self.wanted.sort) + 1) % len(columns)], reverse=False)
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.sort(self.wanted.sort, reverse=not self.wanted.reverse)
+
+    def sort(self, column: str, *, reverse: bool) -> None:
+        """Sort by a column, in its natural direction or the other one."""
+        self.wanted = replace(self.wanted, sort=column, reverse=reverse)
+        titles = {one.id: one.title or one.id for one in COLUMNS}
+        self.say(f"sorted by {titles[column].lower()}{', reversed' if reverse else ''}")
+        self.list_again()
+
+    def action_next_pane(self) -> None:
+        """Go from the list to the story or back."""
+        (self.table if self.story.has_focus else self.story).focus()
+
+    def action_list(self) -> None:
+        """Go back to the list."""
+        self.table.focus()
+
+    # Opening.
+
+    def open_line(self, line: Line) -> None:
+        """Open what a line of the story is about."""
+        if line.kind == HEADING:
+            self.fold(line.target)
+        elif line.kind == FILE:
+            self._open_file(line.target)
+        elif line.kind == SESSION:
+            self._go_to(line.target)
+        elif line.kind != FACT:
+            self.action_transcript()
+
+    def _open_file(self, path: str) -> None:
+        def then(data: bytes) -> None:
+            binary = b"\0" in data[:8_192]
+            text = f"binary file, {len(data):,} bytes" if binary else data.decode("utf-8", "replace")
+            self.app.push_screen(Details(path, text, path=path))
+
+        self.ask("Reading a file", partial(work.file_text, self.engine.root, path), then, group="file")
+
+    def _go_to(self, session: str) -> None:
+        self.table.focus()
+        if not self.table.select_key(session):
+            hidden = session.startswith(f"{COMMITS}:") and not self.wanted.commits
+            self.keep = session
+            self.filter.clear()
+            if hidden:
+                self.action_commits()
+            else:
+                self.list_again()
+
+    def action_transcript(self) -> None:
+        """Read the conversation at this point."""
+        told = self.told
+        if told is None or self.row is None:
+            return
+        session = told.trace.episode.session_id
+        self.bench.log_action(("episode", "show", session, "--events"))
+        self.app.push_screen(TranscriptScreen(Point(told.trace.episode, self.line)))
+
+    def action_file(self) -> None:
+        """Show the past of the file under the cursor, or of the only one, or ask which."""
+        line = self.line
+        if line is not None and line.kind == FILE:
+            self._past_of(line.target)
+            return
+        told = self.told
+        first = ""
+        if told is not None:
+            episode = told.trace.episode
+            first = next((change.path for change in episode.changes), next(iter(episode.reads), ""))
+
+        def answered(path: str | None) -> None:
+            if path and path.strip():
+                self._past_of(path.strip())
+
+        self.app.push_screen(
+            Ask("Whose past?", body="A file of this project.", value=first, placeholder="src/login.py"),
+            answered,
+        )
+
+    def _past_of(self, path: str) -> None:
+        def then(past: FilePast) -> None:
+            now = self.known.clock.now if self.known is not None else 0.0
+            self.app.push_screen(FilePastDialog(past, now), chosen)
+
+        def chosen(found: tuple[str, str] | None) -> None:
+            if found is not None:
+                kind, name = found
+                (self._go_to if kind == "session" else self._past_of)(name)
+
+        self.ask("Looking at a file's past", partial(work.file_past, self.engine, path), then, group="past")
+
+    # Judging.
+
+    def action_success(self) -> None:
+        """Say that it succeeded."""
+        self._judge("success")
+
+    def action_failed(self) -> None:
+        """Say that it failed."""
+        self._judge("failed")
+
+    def action_partial(self) -> None:
+        """Say that it succeeded in part."""
+        self._judge("partial")
+
+    def action_clear(self) -> None:
+        """Say that how it ended is unknown."""
+        self._judge("unknown")
+
+    def _judge(self, outcome: str) -> None:
+        sessions = self.table.chosen
+        if not sessions:
+            return
+        what = f"{len(sessions):,} sessions" if len(sessions) > 1 else "This session"
+
+        def answered(why: str | None) -> None:
+            if why is not None:
+                asked = partial(work.judged, self.engine, sessions, outcome, why.strip())
+                self.ask("Judging", asked, self._judged)
+
+        self.app.push_screen(
+            Ask(f"{what}: {outcome}", body="Why? Nothing is fine, too.", placeholder=_WHY[outcome]), answered
+        )
+
+    def _judged(self, verdicts: Sequence[Verdict]) -> None:
+        self.judged = self.judged.did(verdicts)
+        for one in verdicts:
+            self.bench.log_action(judging.arguments(one), f"was {one.before}")
+        self.bench.tell(f"{judging.title(tuple(verdicts))} (u takes it back)")
+        self.table.set_marks(())
+        self.mark_stale()
+
+    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+        """Say again what was known before the last verdict, or the verdict."""
+        return partial(self._walk, True), partial(self._walk, False), "feedback"
+
+    def _walk(self, back: bool, job: Job) -> str:
+        step = self.judged.last(back=back)
+        work.judged_again(self.engine, step, back=back)
+        return judging.title(step)
+
+    def step_commands(self, verb: str) -> Iterable[Sequence[str]]:
+        """Return the feedback that was given for an undo or a redo."""
+        back = verb == "undo"
+        step = self.judged.last(back=back)
+        self.judged = self.judged.walked(back=back)
+        return [judging.arguments(one, back=back) for one in step]
+
+    # Elsewhere.
+
+    def action_plan(self) -> None:
+        """Go to Plan with this task."""
+        told = self.told
+        if told is None:
+            return
+        task = told.trace.episode.task_text
+        kept = self.bench.place.sections.get("plan", {})
+        self.bench.place.sections["plan"] = {**kept, "task": task, "pinned": [], "excluded": []}
+        self.bench.log_action(("plan", *(("--",) if task.startswith("-") else ()), task))
+        self.bench.show_section("plan")
+        plan = self.bench.section
+        from screens.plan.screen import PlanScreen
+
+        if isinstance(plan, PlanScreen) and plan.is_mounted:
+            plan.editor.text = task
+            plan.replan(replace(plan.asked, task=task, pinned=(), excluded=()), log=False)
+
+    def action_copy(self) -> None:
+        """Copy what is under the cursor: a path, or the task."""
+        line, told = self.line, self.told
+        if line is not None and line.kind == FILE:
+            self.bench.copy(line.target, "path")
+        elif told is not None:
+            self.bench.copy(told.trace.episode.task_text, "task")
+
+    def action_copy_id(self) -> None:
+        """Copy the session's id."""
+        row = self.row
+        if row is not None:
+            self.bench.copy(
+                row.session_id.removeprefix("git:") if row.source == COMMITS else row.session_id, "id"
+            )
+
+    # Importing.
+
+    def action_import(self) -> None:
+        """Look for transcripts, and ask."""
+        self.ask("Looking for transcripts", partial(work.discovered, self.engine), self._discovered)
+
+    def _discovered(self, found: tuple[Found, ...]) -> None:
+        if not found:
+            self.app.push_screen(Details("Import sessions", importing.NOTHING))
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                asked = partial(work.imported, self.engine, importing.ARGUMENTS)
+                self.ask("Importing sessions", asked, self._imported)
+
+        self.app.push_screen(Confirm("Import sessions?", importing.question(found), yes="Import"), answered)
+
+    def _imported(self, done: dict[str, Any]) -> None:
+        self.bench.log_action(importing.ARGUMENTS, importing.headline(done))
+        self.app.push_screen(Details("Imported sessions", importing.summary(done)))
+        self.mark_stale()

@@ -1,0 +1,183 @@
+"""Opening a transcript and turning its pages: what runs in jobs' threads for the screen that shows one."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from screens.engine import Engine
+from screens.jobs import Job
+from screens.sessions.conversation_rows import Row, laid_out
+from screens.sessions.story import END, EVENT, FILE, Line
+from workbench.errors import UsageError
+from workbench.sessions.conversation import Turn
+from workbench.sessions.conversation_pages import (
+    Mark,
+    Page,
+    Prompts,
+    first_turn,
+    mark_of,
+    names_file,
+    read_page,
+)
+from workbench.sessions.importers.folding import seconds
+from workbench.sessions.transcript_lines import Source
+
+if TYPE_CHECKING:
+    from workbench.entry.session_imports import SessionFile
+    from workbench.records.episodes import Episode
+
+BACK: Final = 60
+"""Lines that turning a page back goes back at most."""
+
+_BACK_BYTES: Final = 256 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where in a session a transcript is opened: a line of its story, the prompt if none is given."""
+
+    episode: Episode
+    line: Line | None = None
+
+
+@dataclass(slots=True)
+class Transcript:
+    """A transcript that is open: the file, its prompts as far as they are known, and where it was opened."""
+
+    file: SessionFile
+    source: Source
+    prompts: Prompts
+    mark: Mark | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        self.source.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page and its lines; the cursor goes to turn `at`, -1 is the last line."""
+
+    page: Page
+    rows: list[Row]
+    at: int = 0
+
+
+@contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Tell what cannot be read as people understand it. Raises: UsageError."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise UsageError(
+            f"{path} cannot be read: {reason}", hint="`workbench import sessions --again` takes it up anew."
+        ) from error
+
+
+def find(engine: Engine, episode: Episode, job: Job) -> SessionFile:
+    """Return where the transcript of an episode is, or why there is none. Raises: WorkbenchError."""
+    from workbench.entry.session_imports import session_file
+
+    with readable("the directory of transcripts"), engine.workspace(job.progress) as place:
+        return session_file(place, episode)
+
+
+def open_at(
+    engine: Engine, point: Point, width: int, keep: Callable[[Transcript], None], job: Job
+) -> tuple[SessionFile, Shown | None]:
+    """Open the transcript of an episode at a point; without one the file says why.
+
+    `keep` gets what has to be closed as soon as it is open. Raises: WorkbenchError.
+    """
+    file = find(engine, point.episode, job)
+    if file.open is None:
+        return file, None
+    with readable(file.path):
+        source = Source(file.open(), lambda read: job.progress("Unpacking, MB", read >> 20))
+        made = Transcript(file, source, Prompts(source))
+        keep(made)
+        tell = told(job)
+        if made.prompts.until(point.episode.session_id, tell) is None and not made.prompts.conversation:
+            raise UsageError(
+                f"{file.path} is no transcript", hint="An export of sessions holds no conversation."
+            )
+        made.mark = mark_of(made.prompts.marks, point.episode)
+        return file, _first_page(made, point, width, job)
+
+
+def _first_page(made: Transcript, point: Point, width: int, job: Job) -> Shown:
+    mark, line, prompts = made.mark, point.line, made.prompts
+    if mark is None:
+        return page_at(made, 0, 1, width, job)
+    start = (mark.offset, mark.line)
+    if line is None or line.kind not in (FILE, EVENT, END):
+        return page_at(made, *start, width, job)
+    end = prompts.after(mark, told(job))
+    if line.kind == END:
+        last = next((n for n, at in enumerate(prompts.offsets, 1) if at >= end), len(prompts.offsets) + 1)
+        place = prompts.before(last, min(BACK, max(last - mark.line, 1)), _BACK_BYTES) or start
+        return _up_to(page_at(made, *place, width, job), end)
+    found = first_turn(made.source, *start, end, _wanted(line))
+    shown = page_at(made, *(found or start), width, job)
+    at = next((n for n, turn in enumerate(shown.page.turns) if _wanted(line)(turn)), 0) if found else 0
+    return Shown(shown.page, shown.rows, at)
+
+
+def _wanted(line: Line) -> Callable[[Turn], bool]:
+    if line.kind == FILE or line.target:
+        return lambda turn: names_file(turn, line.target)
+    at = line.at or 0
+    return lambda turn: seconds(turn.at) >= at
+
+
+def _up_to(shown: Shown, end: int) -> Shown:
+    """Return a page with the cursor on the last turn before an offset."""
+    inside = [number for number, turn in enumerate(shown.page.turns) if turn.offset < end]
+    return Shown(shown.page, shown.rows, inside[-1] if inside else 0)
+
+
+def page_at(made: Transcript, offset: int, line: int, width: int, job: Job) -> Shown:
+    """Return the page that begins at a line. Raises: WorkbenchError."""
+    with readable(made.file.path):
+        page = read_page(made.source, offset, line)
+    return Shown(page, laid_out(page.turns, (), width, job.check))
+
+
+def page_before(made: Transcript, page: Page, width: int, job: Job) -> Shown | None:
+    """Return the page that ends where this one begins, None where nothing is. Raises: WorkbenchError."""
+    place = made.prompts.before(page.line, BACK, _BACK_BYTES)
+    if place is None or place[0] >= page.start:
+        return None
+    with readable(made.file.path):
+        before = read_page(made.source, *place, until=page.start)
+    if not before.turns:
+        return page_before(made, before, width, job)
+    return Shown(before, laid_out(before.turns, (), width, job.check), -1)
+
+
+def last_page(made: Transcript, width: int, job: Job) -> Shown | None:
+    """Return the page at the file's end, which is read to it first. Raises: WorkbenchError."""
+    read_on(made, job)
+    offsets = made.prompts.offsets
+    if not offsets:
+        return None
+    place = made.prompts.before(len(offsets), BACK, _BACK_BYTES)
+    with readable(made.file.path):
+        page = read_page(made.source, *(place or (0, 1)), until=made.source.size)
+    return Shown(page, laid_out(page.turns, (), width, job.check), -1)
+
+
+def read_on(made: Transcript, job: Job) -> None:
+    """Find the rest of the prompts. Raises: WorkbenchError."""
+    with readable(made.file.path):
+        made.prompts.until("", told(job))
+
+
+def told(job: Job) -> Callable[[int, int], None]:
+    """Return what tells a job how many bytes were read."""
+    return lambda read, total: job.progress("Reading the transcript, MB", read >> 20, max(total >> 20, 1))

@@ -1,0 +1,330 @@
+"""The sessions: when they were, what each was, and the story of the one under the cursor.
+
+The screen only wires: what is listed is decided in `listing`, what a story says in `story`, and everything
+that takes time runs in `work`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.widgets import Static
+
+from screens.commands.model import bindings
+from screens.commands.sessions import SESSIONS
+from screens.jobs import Failure, Job
+from screens.safe_text import shown, shown_lines
+from screens.sessions import judging, work
+from screens.sessions.actions import SessionActions
+from screens.sessions.listing import Listing, Wanted
+from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, OPEN, SORTS, SessionRows, span, state
+from screens.sessions.story import Line, lines
+from screens.sessions.story_panel import StoryPanel
+from screens.sessions.work import Known, Told
+from screens.widgets.filter import FilterBar
+from screens.widgets.table import NoRows, VirtualTable
+from screens.widgets.timeline import Timeline
+
+_FIRST: Final = 300
+"""Sessions that are asked for at first, so that something shows at once."""
+
+_FOLLOW_EVERY: Final = 0.4  # seconds between two questions while others write
+_REST: Final = 0.06  # seconds the cursor rests on a session before its story is told
+_TICK: Final = 15.0  # seconds after which the age of open sessions is told anew
+_TEACH: Final = (
+    "No sessions yet.\n\n"
+    "A session is what a coding agent did for one prompt: the task, the files it read\n"
+    "and changed, and how it ended. Plans learn from them what matters for a task.\n\n"
+    "i    look for transcripts of Claude Code and Codex here, and import them\n"
+    "m    show the commits of version control, which plans learn from as well\n\n"
+    "A running agent is recorded with `workbench episode start`; it shows up here."
+)
+
+
+class SessionsScreen(SessionActions):
+    """Shows what was done here, one task at a time, follows what goes on, and takes feedback."""
+
+    section: ClassVar[str] = "sessions"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(SESSIONS)]
+    DEFAULT_CSS = """
+    SessionsScreen {
+        & #sessions-headline {
+            height: 1; padding: 0 1; color: $text-accent; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        & Timeline { height: 2; padding: 0 1; }
+        & #sessions-panes { height: 1fr; layout: horizontal; }
+        & #sessions-list { width: 1fr; height: 1fr; }
+        & #sessions-story { width: 1fr; height: 1fr; border-left: vkey $panel; }
+        &.-wide #sessions-list { width: 6fr; }
+        &.-wide #sessions-story { width: 5fr; }
+        &.-narrow #sessions-panes { layout: vertical; }
+        &.-narrow #sessions-list { width: 100%; }
+        &.-narrow #sessions-story { width: 100%; border-left: none; border-top: solid $panel; }
+        &.-empty Timeline { display: none; }
+        &.-empty #sessions-story { display: none; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: Known | None = None
+        self.wanted = Wanted()
+        self.told: Told | None = None
+        self.judged = judging.Judged()
+        self.keep = ""
+        self._folded: frozenset[str] = frozenset()
+        self._width = 0
+
+    def compose_body(self) -> ComposeResult:
+        """Put the timeline above the list and the story of one."""
+        with Vertical(classes="body"):
+            yield Static(id="sessions-headline", markup=False)
+            yield Timeline(empty="")
+            with Container(id="sessions-panes"):
+                with Vertical(id="sessions-list"):
+                    yield FilterBar(
+                        FIELDS, placeholder="text  source:codex  outcome:failed  since:7d  file:x.py"
+                    )
+                    yield VirtualTable(COLUMNS, id="sessions-table", empty="")
+                yield StoryPanel(id="sessions-story")
+
+    # What is kept.
+
+    def remember(self) -> Mapping[str, Any]:
+        """Keep the filter, the cursor, the order, the toggles, and what can be undone."""
+        return {
+            "filter": self.filter.text,
+            "cursor": self.table.cursor_key or self.keep,
+            "commits": self.wanted.commits,
+            "sort": self.wanted.sort,
+            "reverse": self.wanted.reverse,
+            "folded": sorted(self._folded),
+            "judged": judging.kept(self.judged),
+        }
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Take it back."""
+        cursor, text, sort = kept.get("cursor"), kept.get("filter"), kept.get("sort")
+        folded = kept.get("folded")
+        self.keep = cursor if isinstance(cursor, str) else ""
+        self._folded = (
+            frozenset(one for one in folded if isinstance(one, str))
+            if isinstance(folded, list)
+            else frozenset()
+        )
+        self.judged = judging.taken_back(kept.get("judged"))
+        self.wanted = Wanted(
+            commits=kept.get("commits") is True,
+            sort=sort if isinstance(sort, str) and sort in SORTS else "when",
+            reverse=kept.get("reverse") is True,
+        )
+        if isinstance(text, str) and text:
+            self.filter.set_text(text)
+        self.table.focus()
+        self.set_interval(_TICK, self._tick)
+
+    def stores(self) -> Iterable[str]:
+        """Follow what is recorded of sessions."""
+        return ("sessions",)
+
+    # Asking.
+
+    def load(self) -> None:
+        """Ask for the sessions, at most some times a second however fast others write."""
+        if self.known is None:
+            self._ask(_FIRST)
+        else:
+            self.bench.jobs.later("sessions/follow", _FOLLOW_EVERY, self._ask)
+
+    def _ask(self, limit: int = work.MOST) -> None:
+        asked = partial(work.known_sessions, self.engine, self.wanted.commits, limit)
+        self.table.busy = "reading" if self.known is None else ""
+        self.ask(
+            "Reading sessions", asked, partial(self._found, limit), group="sessions", failed=self._unknown
+        )
+
+    def _found(self, limit: int, known: Known) -> None:
+        more = len(known.rows) == limit < work.MOST
+        self.known = known
+        self.list_again()
+        if more:
+            self._ask()
+
+    def _unknown(self, failure: Failure) -> None:
+        self.table.busy = ""
+        self.stale = True
+        if self.known is None:
+            self._teach(f"! {failure.message}\n{failure.hint}")
+        self.say(f"sessions cannot be read: {failure.message}")
+
+    def list_again(self) -> None:
+        """List what the filter lets through, in the order wanted; the cursor stays on its session."""
+        known = self.known
+        if known is None:
+            return
+        wanted = replace(self.wanted, filter=self.filter.filter)
+        work_ = partial(work.arranged, self.engine, known, wanted)
+        self.ask("Arranging", work_, partial(self._arranged, known), group="list", quiet=True)
+
+    def _arranged(self, known: Known, found: tuple[Wanted, Listing]) -> None:
+        wanted, listing = found
+        self.table.busy = ""
+        self.set_class(not known.rows, "-empty")
+        if not known.rows:
+            self._teach(_TEACH)
+        else:
+            self.table.set_empty("Nothing matches the filter; escape in it takes it off.")
+            keep, self.keep = self.keep or self.table.cursor_key, ""
+            self.table.set_rows(SessionRows(known.rows, listing.order, known.clock), keep=keep)
+        self.table.sort = (wanted.sort, (wanted.sort in DESCENDING) is not wanted.reverse)
+        self.filter.show_count(len(listing.order), len(known.rows))
+        if wanted.filter.problems:
+            self.say(wanted.filter.problems[0].message)
+        self.query_one(Timeline).show_counts(listing.counts, listing.between, selected=self._moment())
+        self._headline()
+        self._tell()
+        self.refresh_bindings()
+
+    def _teach(self, text: str) -> None:
+        self.set_class(True, "-empty")
+        self.table.set_empty(shown_lines(text, "$text-muted"))
+        self.table.set_rows(NoRows())
+        self.query_one(StoryPanel).show_none()
+
+    def _headline(self) -> None:
+        known = self.known
+        assert known is not None
+        stories = known.stories
+        parts = [f"{stories.ended + stories.open:,} sessions"]
+        parts += [f"▶ {stories.open:,} open"] if stories.open else []
+        if stories.share is not None:
+            parts.append(f"{stories.share:.0%} tell a whole story")
+        more = len(known.rows) - stories.ended - stories.open
+        if known.commits:
+            parts.append(f"○ {max(more, 0):,} commits shown (m)")
+        else:
+            parts.append("○ commits hidden (m)")
+        self.query_one("#sessions-headline", Static).update(shown(" · ".join(parts), "bold"))
+
+    # The story.
+
+    def _tell(self) -> None:
+        row, known = self.row, self.known
+        if row is None or known is None:
+            self.told = None
+            self.query_one(StoryPanel).show_none()
+            return
+        asked = partial(work.told, self.engine, row.session_id, known.rows)
+        self.ask("Reading a session", asked, self._show, group="story", failed=self._untold, quiet=True)
+
+    def _untold(self, failure: Failure) -> None:
+        self.told = None
+        self.query_one(StoryPanel).show_none(f"! {failure.message}")
+
+    def _show(self, told: Told) -> None:
+        same = self.told is not None and _id(self.told) == _id(told)
+        self.told = told
+        self._draw(same=same)
+
+    def _draw(self, *, same: bool) -> None:
+        told, known = self.told, self.known
+        if told is None or known is None:
+            return
+        panel = self.query_one(StoryPanel)
+        self._width = panel.text_width
+        clock, folded, width = known.clock, self._folded, self._width
+
+        def made(job: Job) -> list[Line]:
+            return lines(told, clock, folded, width)
+
+        def then(found: list[Line]) -> None:
+            if self.told is told:
+                panel.show(found, keep=same)
+
+        self.ask("Drawing a session", made, then, group="drawing", quiet=True)
+
+    def _tick(self) -> None:
+        """Tell how long open sessions have been quiet."""
+        known, rows = self.known, self.table.rows
+        if (
+            known is None
+            or not isinstance(rows, SessionRows)
+            or not self.is_current
+            or not known.stories.open
+        ):
+            return
+        self.known = replace(known, clock=replace(known.clock, now=time.time()))
+        rows.clock = self.known.clock
+        self.table.refresh_rows()
+        self._draw(same=True)
+
+    def _moment(self) -> float | None:
+        row = self.row
+        return None if row is None else float(row.started_at)
+
+    # Messages.
+
+    @on(VirtualTable.Highlighted, "#sessions-table")
+    def _moved(self, message: VirtualTable.Highlighted) -> None:
+        message.stop()
+        self.query_one(Timeline).select(self._moment())
+        row, known = self.row, self.known
+        if row is not None and known is not None and state(row, known.clock) == OPEN:
+            self.say(f"open, last word {span(known.clock.now - row.last_at)} ago")
+        self.bench.jobs.later("sessions/rest", _REST, self._tell)
+
+    @on(VirtualTable.Opened, "#sessions-table")
+    def _entered(self, message: VirtualTable.Opened) -> None:
+        message.stop()
+        self.query_one(StoryPanel).focus()
+
+    @on(VirtualTable.Opened, "#sessions-story")
+    def _opened(self, message: VirtualTable.Opened) -> None:
+        message.stop()
+        line = self.query_one(StoryPanel).line
+        if line is not None:
+            self.open_line(line)
+
+    @on(VirtualTable.SortRequested, "#sessions-table")
+    def _sorted(self, message: VirtualTable.SortRequested) -> None:
+        message.stop()
+        column = message.column_id
+        if column in SORTS:
+            again = column == self.wanted.sort
+            self.sort(column, reverse=not self.wanted.reverse if again else False)
+
+    @on(VirtualTable.MarksChanged, "#sessions-table")
+    def _marked(self, message: VirtualTable.MarksChanged) -> None:
+        message.stop()
+        self.say(f"{message.count:,} marked" if message.count else "")
+
+    @on(FilterBar.Changed)
+    def _filtered(self, message: FilterBar.Changed) -> None:
+        message.stop()
+        self.list_again()
+
+    def on_resize(self, event: Any) -> None:
+        """Break the task's lines anew."""
+        super().on_resize(event)
+        self.call_after_refresh(self._fit_story)
+
+    def _fit_story(self) -> None:
+        if self.told is not None and self.query_one(StoryPanel).text_width != self._width:
+            self._draw(same=True)
+
+    def fold(self, name: str) -> None:
+        """Show what a heading of the story holds, or hide it."""
+        self._folded ^= {name}
+        self._draw(same=True)
+
+
+def _id(told: Told) -> str:
+    return told.trace.episode.session_id

@@ -1,0 +1,256 @@
+"""A transcript over the screen: a conversation to read, a page at a time, from the point it was opened at."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.jobs import Failure, Job
+from screens.safe_text import shown
+from screens.sessions import reading
+from screens.sessions.conversation_rows import laid_out
+from screens.sessions.conversation_view import ConversationView
+from screens.sessions.reading import Point, Shown, Transcript
+from screens.sessions.rows import head
+from screens.widgets.messages import CopyRequested
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from screens.app import WorkbenchApp
+    from workbench.entry.session_imports import SessionFile
+    from workbench.sessions.conversation_pages import Page
+
+Result = TypeVar("Result")
+
+
+class TranscriptScreen(ModalScreen[None]):
+    """Shows the conversation an episode comes from; `n` and `p` go to the next prompt and the one before."""
+
+    DEFAULT_CSS = """
+    TranscriptScreen {
+        & > Vertical { width: 100%; height: 100%; background: $surface; }
+        & #transcript-title, & #transcript-place, & #transcript-hint {
+            height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        & #transcript-title { background: $panel; text-style: bold; }
+        & #transcript-place { color: $text-muted; background: $panel; }
+        & #transcript-hint { color: $text-muted; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close", id="transcript.close", tooltip="Back to the sessions"),
+        Binding("n", "prompt(1)", "Next prompt", id="transcript.next", tooltip="The next prompt"),
+        Binding("p,N", "prompt(-1)", "Previous", id="transcript.previous", tooltip="The prompt before"),
+        Binding("g,home", "edge(-1)", "Start", id="transcript.start", tooltip="The file's beginning"),
+        Binding("G,end", "edge(1)", "End", id="transcript.end", tooltip="The file's end"),
+        Binding("y,c", "copy", "Copy", id="transcript.copy", tooltip="Copy what is under the cursor"),
+    ]
+
+    def __init__(self, point: Point) -> None:
+        super().__init__()
+        self.point = point
+        self.made: Transcript | None = None
+        self.page: Page | None = None
+        self.missing = ""
+        self._gone = False
+        self._width = 0
+
+    @property
+    def bench(self) -> WorkbenchApp:
+        """The app."""
+        from screens.app import WorkbenchApp
+
+        assert isinstance(self.app, WorkbenchApp)
+        return self.app
+
+    @property
+    def view(self) -> ConversationView:
+        """The conversation."""
+        return self.query_one(ConversationView)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the title, the conversation and the keys."""
+        with Vertical():
+            yield Static(shown(head(self.point.episode.task_text)), id="transcript-title")
+            yield Static(id="transcript-place")
+            yield ConversationView()
+            keys = "n p prompts · enter unfolds · g G ends · y copies · esc closes"
+            yield Static(shown(keys), id="transcript-hint")
+
+    def on_mount(self) -> None:
+        """Open the transcript once it is known how wide it is."""
+        self.view.focus()
+        self.view.say("Looking for the transcript …")
+        self.call_after_refresh(self._open)
+
+    def on_unmount(self) -> None:
+        """Close the file; a job that still opens one closes it itself."""
+        self._gone = True
+        if self.made is not None:
+            self.made.close()
+
+    def on_resize(self) -> None:
+        """Break the lines anew."""
+        if self.page is not None and self.view.text_width != self._width:
+            self.bench.jobs.later("transcript/resize", 0.05, self._lay_out)
+
+    # Asking.
+
+    def _ask(
+        self, name: str, work: Callable[[Job], Result], then: Callable[[Result], None], *, group: str = "page"
+    ) -> None:
+        failed = self._failed
+        self.bench.jobs.start(self, name, work, then, group=f"transcript/{group}", failed=failed)
+
+    def _open(self) -> None:
+        self._width = self.view.text_width
+        work = partial(reading.open_at, self.bench.engine, self.point, self._width, self._keep)
+        self._ask("Opening the transcript", work, self._opened)
+
+    def _keep(self, made: Transcript) -> None:
+        """Take what was opened, in the job's thread."""
+        self.made = made
+        if self._gone:
+            made.close()
+
+    def _opened(self, found: tuple[SessionFile, Shown | None]) -> None:
+        file, page = found
+        if page is None or self.made is None:
+            self.missing = file.why
+            self.query_one("#transcript-place", Static).update(shown("no transcript"))
+            self.view.say(file.why)
+            return
+        self._show(page)
+        made = self.made
+        self._ask(
+            "Looking for other prompts",
+            partial(reading.read_on, made),
+            lambda _: self._place(),
+            group="prompts",
+        )
+
+    def _failed(self, failure: Failure) -> None:
+        if self.page is None:
+            self.missing = f"{failure.message} {failure.hint}"
+            self.view.say(self.missing)
+        else:
+            self.bench.tell(f"{failure.message}\n{failure.hint}", severity="error")
+
+    def _show(self, shown_page: Shown | None) -> None:
+        if shown_page is None:
+            self.bench.tell("that is all there is")
+            return
+        self.page = shown_page.page
+        if not shown_page.page.turns:
+            self.view.say("Nothing was said here.")
+        else:
+            self.view.show(shown_page.page.turns, shown_page.rows, at=shown_page.at)
+        self._place()
+
+    def _lay_out(self) -> None:
+        if self.page is None:
+            return
+        width, turns = self.view.text_width, self.page.turns
+        self._width = width
+        unfolded = self.view.unfolded
+        self._ask(
+            "Breaking lines",
+            lambda job: laid_out(turns, unfolded, width, job.check),
+            self.view.lay_out,
+            group="lines",
+        )
+
+    # Showing.
+
+    @on(ConversationView.Moved)
+    def _moved(self) -> None:
+        self._place()
+
+    def _place(self) -> None:
+        made, turn = self.made, self.view.turn
+        if made is None or self.page is None:
+            return
+        at = self.page.start if turn is None else turn.offset
+        marks = made.prompts.marks
+        number = sum(mark.offset <= at for mark in marks)
+        of = f"{len(marks):,}" if made.prompts.complete else f"{len(marks):,}+"
+        size = made.source.size
+        share = f"{at / size:.0%} of {_bytes(size)}" if size else "empty"
+        kind = "copy of " if made.file.archived else ""
+        line = "" if turn is None else f"line {turn.line:,} · "
+        text = Content.assemble(
+            shown(f"prompt {number:,} of {of} · {line}{share} · {kind}"),
+            shown(made.file.path),
+        )
+        self.query_one("#transcript-place", Static).update(text)
+
+    # Keys.
+
+    @on(ConversationView.Edge)
+    def _edge(self, message: ConversationView.Edge) -> None:
+        message.stop()
+        made, page = self.made, self.page
+        if made is None or page is None:
+            return
+        if message.step > 0:
+            if page.more:
+                work = partial(reading.page_at, made, page.end, page.end_line, self._width)
+                self._ask("Turning the page", work, self._show)
+        elif page.start > 0:
+            self._ask("Turning back", partial(reading.page_before, made, page, self._width), self._show)
+
+    def action_prompt(self, step: int) -> None:
+        """Go to the next prompt or the one before."""
+        made, page = self.made, self.page
+        if made is None or page is None:
+            return
+        turn = self.view.turn
+        at = page.start if turn is None else turn.offset
+        marks = made.prompts.marks
+        found = (
+            next((mark for mark in marks if mark.offset > at), None)
+            if step > 0
+            else next((mark for mark in reversed(marks) if mark.offset < at), None)
+        )
+        if found is None:
+            still = step > 0 and not made.prompts.complete
+            self.bench.tell("still looking for later prompts" if still else "there is no other prompt there")
+            return
+        self._ask(
+            "Going to the prompt",
+            partial(reading.page_at, made, found.offset, found.line, self._width),
+            self._show,
+        )
+
+    def action_edge(self, step: int) -> None:
+        """Go to the beginning of the file or to its end as far as it was read."""
+        made = self.made
+        if made is None or self.page is None:
+            return
+        if step < 0:
+            self._ask("Going to the start", partial(reading.page_at, made, 0, 1, self._width), self._show)
+            return
+        self._ask("Going to the end", partial(reading.last_page, made, self._width), self._show)
+
+    def action_copy(self) -> None:
+        """Copy what is under the cursor, without its secrets."""
+        turn = self.view.turn
+        if turn is not None:
+            self.post_message(CopyRequested("\n".join(filter(None, (turn.head, turn.text))), turn.role))
+
+    def action_close(self) -> None:
+        """Go back to the sessions."""
+        self.dismiss(None)
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size / 1e3:,.1f} kB"

@@ -1,0 +1,206 @@
+"""What the section asks of the engine, each a function that runs in a job's thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from screens.engine import BY, Engine
+from screens.filtering import Facet
+from screens.headless import run_command
+from screens.jobs import Job
+from screens.sessions.listing import Listing, Wanted, file_terms, listed, resolved
+from screens.sessions.rows import Clock
+from workbench.sessions.closing import HOUR, state_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from workbench.entry.session_imports import Found
+    from workbench.entry.storage import Companion, FileSession, SessionRow
+    from workbench.records.episodes import Completeness, Episode
+    from workbench.sessions.episodes import EpisodeDesk, Trace
+
+MOST: Final = 100_000
+"""Sessions that are listed."""
+
+FILE_PAST: Final = 500
+_SHOWN_FILE: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All sessions, newest first, how many tell a whole story, and the clock they were asked by."""
+
+    rows: tuple[SessionRow, ...]
+    stories: Completeness
+    clock: Clock
+    commits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One session with its events and its state, and which of the files it touched are still there."""
+
+    trace: Trace
+    state: str
+    there: frozenset[str]
+    family: tuple[SessionRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was said of a session, and what was known of it before."""
+
+    session: str
+    outcome: str
+    why: str
+    before: str
+    before_why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilePast:
+    """Which sessions read or edited a file, and which files were edited with it."""
+
+    path: str
+    sessions: tuple[FileSession, ...]
+    companions: tuple[Companion, ...]
+
+
+def desk(engine: Engine) -> EpisodeDesk:
+    """Return where sessions are recorded and judged. Raises: WorkbenchError."""
+    from workbench.entry.places import episode_desk
+
+    return episode_desk(engine.root, engine.config, BY)
+
+
+def known_sessions(engine: Engine, commits: bool, limit: int, job: Job) -> Known:
+    """Return the newest sessions, with `commits` those of version control too. Raises: WorkbenchError."""
+    from workbench.entry.storage import recorded_sessions
+
+    timeout = engine.config.sessions.timeout_hours * HOUR
+    with engine.workspace(job.progress) as place:
+        rows, stories = recorded_sessions(place, timeout, commits=commits, ended=True, limit=limit)
+        now = place.clock.now()
+    return Known(tuple(rows), stories, Clock(now, timeout), commits)
+
+
+def arranged(engine: Engine, known: Known, wanted: Wanted, job: Job) -> tuple[Wanted, Listing]:
+    """Return what of the sessions is shown, and the filter as it was understood. Raises: WorkbenchError."""
+    from workbench.entry.storage import sessions_touching
+
+    now = datetime.fromtimestamp(known.clock.now)
+    understood = resolved(wanted.filter, now)
+    files, rest = file_terms(understood)
+    touching: dict[Facet, frozenset[str]] = {}
+    if files:
+        with engine.workspace(job.progress) as place:
+            for term in files:
+                found = (sessions_touching(place, part) for part in term.values)
+                touching[term] = frozenset().union(*found)
+    shown = listed(known.rows, replace(wanted, filter=rest), known.clock, touching, job.progress)
+    return replace(wanted, filter=understood), shown
+
+
+def told(engine: Engine, session: str, rows: Sequence[SessionRow], job: Job) -> Told:
+    """Return a session's story; its family is found among `rows`. Raises: WorkbenchError."""
+    place = desk(engine)
+    trace = place.trace(session)
+    job.check()
+    episode = trace.episode
+    over = episode.ended_at is not None
+    state = state_of(over, episode.closed_by, episode.last_at, place.store.now(), place.store.timeout)
+    paths = (*episode.reads, *(change.path for change in episode.changes))
+    return Told(trace, state, there(engine.root, paths), family(episode, rows))
+
+
+def family(episode: Episode, rows: Sequence[SessionRow]) -> tuple[SessionRow, ...]:
+    """Return the prompts of the session that an episode is a part of, and its own parts, in their order."""
+    parent = episode.parent_session
+    found = [
+        row
+        for row in rows
+        if (parent and row.parent_session == parent) or row.parent_session == episode.session_id
+    ]
+    return tuple(sorted(found, key=lambda row: (row.started_at, row.prompt_index or 0, row.session_id)))
+
+
+def there(root: Path, paths: Iterable[str]) -> frozenset[str]:
+    """Return which of a project's paths exist."""
+    return frozenset(path for path in paths if "\0" not in path and os.path.lexists(root / path))
+
+
+def judged(engine: Engine, sessions: Sequence[str], outcome: str, why: str, job: Job) -> list[Verdict]:
+    """Judge sessions; return what was known of each before. Raises: WorkbenchError."""
+    place = desk(engine)
+    done = []
+    for number, session in enumerate(sessions):
+        job.progress("Judging", number, len(sessions))
+        before = place.trace(session).episode
+        place.feedback(session, outcome, why)
+        done.append(Verdict(session, outcome, why, before.outcome.value, before.rationale))
+    return done
+
+
+def judged_again(engine: Engine, verdicts: Sequence[Verdict], *, back: bool) -> None:
+    """Say again what was said, or what was known before it. Raises: WorkbenchError."""
+    place = desk(engine)
+    for one in verdicts:
+        outcome, why = (one.before, one.before_why) if back else (one.outcome, one.why)
+        place.feedback(one.session, outcome, why)
+
+
+def file_text(root: Path, path: str, job: Job) -> bytes:
+    """Return the beginning of a file of the project. Raises: WorkbenchError if it cannot be read."""
+    from workbench.errors import UsageError
+
+    try:
+        target = (root / path).resolve()
+        if not target.is_relative_to(root.resolve()):
+            raise UsageError(f"{path} leads out of the project", hint="Such files are not opened here.")
+        with target.open("rb") as file:
+            return file.read(_SHOWN_FILE)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"{path} cannot be read: {reason}", hint="It may be gone: f tells its past."
+        ) from error
+
+
+def file_past(engine: Engine, path: str, job: Job) -> FilePast:
+    """Return what sessions did with a file. Raises: WorkbenchError."""
+    from workbench.entry.storage import file_past as past
+
+    with engine.workspace(job.progress) as place:
+        sessions, companions = past(place, path, limit=FILE_PAST)
+    return FilePast(path, tuple(sessions), tuple(companions))
+
+
+def discovered(engine: Engine, job: Job) -> tuple[Found, ...]:
+    """Return which transcripts there are, without opening any. Raises: WorkbenchError."""
+    from workbench.entry.session_imports import discovered_sessions
+    from workbench.errors import UsageError
+
+    try:
+        with engine.workspace(job.progress) as place:
+            return discovered_sessions(place)
+    except OSError as error:
+        raise UsageError(
+            f"transcripts cannot be listed: {error.strerror}",
+            hint="See the rights of ~/.claude and ~/.codex.",
+        ) from error
+
+
+def imported(engine: Engine, arguments: Sequence[str], job: Job) -> dict[str, Any]:
+    """Import sessions in a process of its own and return its report. Raises: WorkbenchError."""
+    found: dict[str, Any] = run_command(job, engine.root, [*arguments, "--json"]).json()
+    return found
+
+
+def episode_of(engine: Engine, session: str) -> Episode:
+    """Return a session. Raises: WorkbenchError."""
+    return desk(engine).trace(session).episode
