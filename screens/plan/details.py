@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
 from screens.plan.candidates import Candidate, Shown
-from screens.plan.reasons import Section, headline, sections_of
-from screens.plan.rows import state
+from screens.plan.reasons import why_lines
 from screens.safe_text import shown
-from screens.widgets.bars import FeatureBars
 from screens.widgets.code import CodeView
+from screens.widgets.table_cells import line_strip
 
 _TITLE = 200
-_TEXT = 2_000
 
 
-class WhyPanel(VerticalScroll, can_focus=True):
-    """What a candidate is, its state and reason, and its bars; nothing of it until there is a candidate."""
+class WhyPanel(ScrollView, can_focus=True):
+    """What a candidate is, its state and reason, and its bars.
+
+    Its lines are drawn as they come into view: other ones take no new layout of the screen, so that the
+    cursor moves through candidates without a pause.
+    """
 
     DEFAULT_CSS = """
     WhyPanel {
         border: round $panel;
         border-title-color: $text-muted;
         padding: 0 1;
+        overflow-x: hidden;
+        overflow-y: scroll;
         scrollbar-size-vertical: 1;
         &:focus { border: round $primary; border-title-color: $text-primary; }
-        & > Static { height: auto; }
-        & > .why--section { color: $text-muted; text-style: bold; margin-top: 1; }
-        & > .why--note { color: $text-muted; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,16 +45,11 @@ class WhyPanel(VerticalScroll, can_focus=True):
         Binding("g", "scroll_home", "Top", show=False, id="why.top", tooltip="The first line"),
         Binding("G", "scroll_end", "End", show=False, id="why.end", tooltip="The last line"),
     ]
-    MOST: ClassVar[int] = 5
-    """Sections a candidate has at most."""
 
-    def compose(self) -> ComposeResult:
-        """Make the head and room for the sections, which are filled and never made again."""
-        yield Static(id="why-head", markup=False)
-        for number in range(self.MOST):
-            yield Static(classes="why--section", id=f"why-title-{number}", markup=False)
-            yield Static(classes="why--note", id=f"why-note-{number}", markup=False)
-            yield FeatureBars(id=f"why-bars-{number}")
+    def __init__(self) -> None:
+        super().__init__()
+        self._given: tuple[Candidate, Shown] | None = None
+        self._lines: list[Content] = []
 
     def on_mount(self) -> None:
         """Show that there is nothing yet."""
@@ -61,35 +58,37 @@ class WhyPanel(VerticalScroll, can_focus=True):
 
     def show_none(self) -> None:
         """Show no candidate."""
-        self.query_one("#why-head", Static).update(
-            shown("The candidate under the cursor is explained here.", "$text-muted italic")
-        )
-        self._fill(())
+        self._given = None
+        self._draw()
 
     def show(self, candidate: Candidate, plan: Shown) -> None:
         """Explain a candidate."""
-        self.query_one("#why-head", Static).update(_head(candidate, plan))
-        self._fill(sections_of(candidate, plan))
+        self._given = (candidate, plan)
+        self._draw()
         self.scroll_home(animate=False)
 
     @property
-    def bars(self) -> tuple[FeatureBars, ...]:
-        """The bars that are shown."""
-        return tuple(bars for bars in self.query(FeatureBars) if bars.display)
+    def lines(self) -> tuple[str, ...]:
+        """What is written, line for line."""
+        return tuple(line.plain for line in self._lines)
 
-    def _fill(self, sections: Sequence[Section]) -> None:
-        for number in range(self.MOST):
-            section = sections[number] if number < len(sections) else None
-            title = self.query_one(f"#why-title-{number}", Static)
-            note = self.query_one(f"#why-note-{number}", Static)
-            bars = self.query_one(f"#why-bars-{number}", FeatureBars)
-            title.display = section is not None
-            note.display = section is not None and bool(section.note)
-            bars.display = section is not None and bool(section.bars)
-            if section is not None:
-                title.update(shown(section.title))
-                note.update(shown(section.note))
-                bars.show(section.bars, total=section.total)
+    def on_resize(self) -> None:
+        """Lay the lines out for another width."""
+        self._draw()
+
+    def render_line(self, y: int) -> Strip:
+        """Return one line of the view."""
+        width = self.scrollable_content_region.width
+        place = y + self.scroll_offset.y
+        content = self._lines[place] if place < len(self._lines) else Content("")
+        return line_strip(content, width, self.visual_style, self.app.stylesheet.parse_style)
+
+    def _draw(self) -> None:
+        width = max(self.scrollable_content_region.width, 1)
+        nothing = shown("The candidate under the cursor is explained here.", "$text-muted italic")
+        self._lines = why_lines(*self._given, width) if self._given is not None else nothing.wrap(width)
+        self.virtual_size = Size(width, len(self._lines))
+        self.refresh()
 
 
 class PreviewPanel(Vertical):
@@ -120,18 +119,3 @@ class PreviewPanel(Vertical):
         """Show nothing."""
         self.show_title(title)
         self.code.show("")
-
-
-def _head(candidate: Candidate, plan: Shown) -> Content:
-    """Return what a candidate is, how it is in or out, and the reason, each on lines of its own."""
-    told = headline(candidate, plan)
-    title = candidate.title if candidate.kind != "files" else candidate.name
-    lines = [
-        Content.assemble(state(candidate), " ", shown(title, "bold", limit=_TEXT)),
-        shown(told, "$text-muted"),
-    ]
-    if candidate.kind != "files" and candidate.place:
-        lines.append(shown(f"from {candidate.place}", "$text-muted"))
-    if candidate.why:
-        lines.append(shown(candidate.why, limit=_TEXT))
-    return Content("\n").join(lines)

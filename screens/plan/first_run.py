@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from workbench.entry.first_look import FirstLook
 
 _NAMES = 6
+_FEW_NAMES = 1
+_FRAME = 6  # cells of the box around its lines, at the sides as well as above and below
 _LABEL = 12
 _COUNT = 7
 _WIDTH = 70
@@ -67,7 +69,11 @@ class FirstRun(VerticalScroll, can_focus=True):
         if self._found is not None:
             self._told = None
             project, found = self._found
-            self._box.update(counts(project, found, self._box.content_size.width or _WIDTH))
+            width = min(self.size.width - _FRAME, _WIDTH) if self.size.width else _WIDTH
+            told = counts(project, found, width)
+            if told.plain.count("\n") + _FRAME > self.size.height:
+                told = counts(project, found, width, brief=True)
+            self._box.update(told)
 
     def on_resize(self) -> None:
         """Wrap the counts anew."""
@@ -107,22 +113,22 @@ def progress_text(stage: str, done: int, total: int) -> Content:
     )
 
 
-def counts(project: str, found: FirstLook, width: int = _WIDTH) -> Content:
-    """Return what a first index would read, and the keys, on lines of a width."""
+def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool = False) -> Content:
+    """Return what a first index would read, and the keys, on lines of a width; a brief one has no gaps."""
+    gap = [] if brief else [Content("")]
+    names = _FEW_NAMES if brief else _NAMES
     lines = [
-        Content.assemble(
-            "It decides what a coding agent should read for a task in ", shown(project, "bold"), "."
-        ),
-        Content(""),
+        *_wrapped(f"It decides what a coding agent should read for a task in {project}.", width),
+        *gap,
         shown("To know this project it reads:", "$text-muted"),
-        *(_row(label, told, note, width) for label, told, note in facts(found)),
-        Content(""),
+        *(_row(label, told, note, width) for label, told, note in facts(found, names)),
+        *gap,
         Content.assemble(
             ("● ", "$text-success"),
             shown("Nothing leaves this machine."),
             shown(" State: .workbench/", "$text-muted"),
         ),
-        Content(""),
+        *gap,
         _key("enter", "index this project and go"),
     ]
     if found.transcripts:
@@ -131,18 +137,18 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH) -> Content:
     return Content("\n").join(lines)
 
 
-def facts(found: FirstLook) -> list[tuple[str, str, str]]:
+def facts(found: FirstLook, names: int = _NAMES) -> list[tuple[str, str, str]]:
     """Return what there is as (what, how much, more about it)."""
-    rules = ", ".join(found.rule_files[:_NAMES])
-    if len(found.rule_files) > _NAMES:
-        rules += f" and {len(found.rule_files) - _NAMES} more"
+    rules = ", ".join(found.rule_files[:names])
+    if len(found.rule_files) > names:
+        rules += f" and {len(found.rule_files) - names} more"
     rows = [
         ("files", f"{found.files:,}", f"{found.skipped:,} left out" if found.skipped else ""),
         ("rule files", f"{len(found.rule_files):,}", rules or "none yet"),
         (
             "commits",
             "–" if found.commits is None else f"{found.commits:,}",
-            "not a git repository" if found.commits is None else "the past tasks that plans learn from",
+            "not a git repository" if found.commits is None else "past tasks that plans learn from",
         ),
     ]
     for agent, count, certain in found.transcripts:
@@ -166,6 +172,10 @@ def _row(label: str, told: str, note: str, width: int) -> Content:
     return Content("\n").join(
         [head, *(Content.assemble(" " * left, shown(one, "$text-muted")) for one in rest)]
     )
+
+
+def _wrapped(text: str, width: int) -> list[Content]:
+    return [shown(line) for line in wrap(visible_line(text), max(width, 12))]
 
 
 def _key(key: str, what: str) -> Content:

@@ -9,8 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from textual.content import Content
+
 from screens.plan.candidates import FILES, IN, Candidate, Shown
-from screens.widgets.bars import Contribution
+from screens.plan.rows import state
+from screens.safe_text import shown
+from screens.widgets.bars import Contribution, bar_lines, ordered
 from workbench.plan.reasons import phrase
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ SPECIFIED: Final = {
 """Features of the specification that are shares of the best candidate's, and what they are called here."""
 
 _TOKENS: Final = "f_token_cost"
+_TEXT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,26 @@ def headline(candidate: Candidate, plan: Shown) -> str:
     if chance is not None:
         parts.append(f"chance {chance:.0%}" if chance >= 0.01 else f"chance {chance:.1%}")
     return " · ".join(part for part in parts if part)
+
+
+def why_lines(candidate: Candidate, plan: Shown, width: int) -> list[Content]:
+    """Return a candidate, how it is in or out, why, and its bars, as lines of at most `width` cells."""
+    title = candidate.name if candidate.kind == FILES else candidate.title
+    head = [
+        Content.assemble(state(candidate), " ", shown(title, "bold", limit=_TEXT)),
+        shown(headline(candidate, plan), "$text-muted"),
+    ]
+    if candidate.kind != FILES and candidate.place:
+        head.append(shown(f"from {candidate.place}", "$text-muted", limit=_TEXT))
+    if candidate.why:
+        head.append(shown(candidate.why, limit=_TEXT))
+    lines = [line for one in head for line in one.wrap(width)]
+    for section in sections_of(candidate, plan):
+        lines += [Content(""), shown(section.title, "bold $text-muted")]
+        if section.note:
+            lines += shown(section.note, "$text-muted").wrap(width)
+        lines += bar_lines(ordered(section.bars, "magnitude"), width, total=section.total)
+    return lines
 
 
 def _of_file(candidate: Candidate, plan: Shown) -> tuple[Section, ...]:

@@ -20,10 +20,9 @@ def status(plan: Shown) -> str:
     """Return what the status line says of a plan: what it holds, its age, its time, what was missing."""
     response = plan.response
     count = f"{plan.selected:,} in, {len(plan.candidates) - plan.selected:,} out"
-    parts = [count, *state_of(response), f"{milliseconds(response):,.0f} ms"]
     missing = response["degraded"]
-    if missing:
-        parts.append(f"! without {', '.join(missing)}")
+    without = [f"! without {', '.join(missing)}"] if missing else []
+    parts = [count, *without, *state_of(response), f"{milliseconds(response):,.0f} ms"]
     if plan.gone:
         names = ", ".join(map(visible_line, plan.gone[:_SHOWN]))
         more = f" and {len(plan.gone) - _SHOWN}" if len(plan.gone) > _SHOWN else ""

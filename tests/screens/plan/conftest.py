@@ -9,7 +9,20 @@ import pytest
 
 from screens.app import WorkbenchApp
 from workbench.config import Config
+from workbench.entry import bootstrap, places
 from workbench.entry.bootstrap import open_workspace
+
+
+def one_name(patch: pytest.MonkeyPatch) -> None:
+    """Give every project one name: ids of rules follow from it, and equal rules are ordered by id."""
+    patch.setattr(bootstrap, "project_id", lambda root: "roastery-0")
+    patch.setattr(places, "project_id", lambda root: "roastery-0")
+
+
+@pytest.fixture(autouse=True)
+def _one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the order of equal rules the same in every run."""
+    one_name(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +30,9 @@ def shop(_built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an indexed copy of the sample project; a test that changes files takes `roastery`."""
     place = tmp_path_factory.mktemp("indexed") / "roastery"
     shutil.copytree(_built, place, symlinks=True)
-    open_workspace(place, Config()).workspace.sync(settle=True)
+    with pytest.MonkeyPatch.context() as patch:
+        one_name(patch)
+        open_workspace(place, Config()).workspace.sync(settle=True)
     return place
 
 

@@ -1,0 +1,480 @@
+"""The plan in use: a task is written and the pack follows, every key does what it says, nothing blocks."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from screens.app import WorkbenchApp
+from screens.jobs import Job
+from screens.plan import telling
+from screens.plan.candidates import IN, OUT, Candidate
+from screens.plan.details import PreviewPanel, WhyPanel
+from screens.plan.first_run import FirstRun
+from screens.plan.screen import PlanScreen
+from screens.widgets.budget import BudgetBar
+from screens.widgets.choose import Choose
+from screens.widgets.confirm import Ask, Confirm
+from screens.widgets.details import Details
+from tests.screens.conftest import press, settle
+from tests.screens.golden import SIZES, check_golden, screen_text
+from tests.screens.probe import probe
+from workbench.config import Config
+from workbench.entry.bootstrap import open_workspace
+from workbench.entry.places import episode_desk
+
+TASK = "coupon is applied twice at checkout"
+
+
+def plan_of(app: WorkbenchApp) -> PlanScreen:
+    """Return the section."""
+    assert isinstance(app.section, PlanScreen)
+    return app.section
+
+
+async def write(pilot: Pilot[Any], text: str = TASK) -> PlanScreen:
+    """Write a task, wait for its plan, and go to the list."""
+    await settle(pilot)
+    here = plan_of(pilot.app)  # type: ignore[arg-type]
+    here.editor.text = text
+    here.editor.focus()
+    await press(pilot, "enter")
+    return here
+
+
+def lines(app: WorkbenchApp) -> list[str]:
+    """Return the command lines of the log."""
+    return [action.command for action in app.log_of_actions.actions]
+
+
+def focus_of(here: PlanScreen) -> Widget | None:
+    """Return what has the focus."""
+    return here.focused
+
+
+def is_shown(widget: Widget) -> bool:
+    """Whether a panel is displayed."""
+    return widget.display
+
+
+def planned(here: PlanScreen) -> bool:
+    """Whether there is a plan."""
+    return here.plan is not None
+
+
+def on(here: PlanScreen, name: str) -> Candidate:
+    """Put the cursor on a candidate and return it."""
+    one = next(one for one in here.plan.candidates if one.name == name)  # type: ignore[union-attr]
+    assert here.table.select_key(one.key)
+    return one
+
+
+async def test_the_pack_follows_what_is_typed(app: WorkbenchApp) -> None:
+    """Typing alone leads to a plan: rows, budget, status; the log gets a line once enter is pressed."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        here = plan_of(app)
+        assert focus_of(here) is here.editor
+        await pilot.press(*"coupon")
+        here.editor.settle()
+        await settle(pilot)
+        assert here.plan is not None
+        assert here.asked.task == "coupon"
+        assert len(here.table.rows) == len(here.plan.candidates)
+        assert here.query_one(BudgetBar).used == here.plan.response["budget_report"]["estimated_used"]
+        assert focus_of(here) is here.editor
+        assert lines(app) == []
+        await press(pilot, "enter")
+        assert focus_of(here) is here.table
+        assert lines(app) == ["workbench plan coupon"]
+
+
+async def test_a_pasted_error_of_many_lines_is_one_task(app: WorkbenchApp) -> None:
+    """Line feeds stay, hidden characters become visible, and one plan is made of it."""
+    from textual.events import Paste
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        here = plan_of(app)
+        here.editor.post_message(Paste("Traceback\n  File x.py\nKeyError: \x1b[31mcoupon[0]"))
+        await settle(pilot)
+        await press(pilot, "enter")
+        assert here.asked.task.count("\n") == 2
+        assert "\x1b" not in here.asked.task
+        assert "coupon[0]" in here.asked.task
+        assert here.plan is not None
+
+
+async def test_up_goes_to_earlier_tasks_and_to_what_was_done_here(app: WorkbenchApp) -> None:
+    """Tasks of this sitting come first, then those of the project's past."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot, "first task about coupons")
+        await press(pilot, "t")
+        here.editor.text = "second task about refunds"
+        await press(pilot, "enter", "t", "up")
+        assert here.editor.text == "second task about refunds"
+        await press(pilot, "up")
+        assert here.editor.text == "first task about coupons"
+        await press(pilot, "up")
+        assert here.editor.text in here.plan.heads  # type: ignore[union-attr]
+
+
+async def test_no_task_teaches(app: WorkbenchApp) -> None:
+    """Without a task there is no plan, and the list says how to begin; taking it away goes back there."""
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "Write above what is to be done" in screen_text(app)
+        here = await write(pilot)
+        assert here.plan is not None
+        here.editor.text = "  "
+        here.editor.settle()
+        await settle(pilot)
+        assert not planned(here)
+        assert "Write above what is to be done" in screen_text(app)
+        assert here.check_action("copy", ()) is None
+
+
+async def test_pins_and_exclusions_change_the_pack_at_once(app: WorkbenchApp) -> None:
+    """i packs the candidate, x leaves it out, each again takes it back, c all; the cursor stays with it."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        assert here.plan is not None
+        left = next(one.name for one in here.plan.candidates if one.state == OUT and one.kind == "files")
+        on(here, left)
+        await press(pilot, "i")
+        assert (here.asked.pinned, here.candidate and here.candidate.name) == ((left,), left)
+        assert here.candidate is not None
+        assert here.candidate.state == IN
+        assert left in here.plan.response["context"]["files"]
+        assert lines(app)[-1] == f"workbench plan --pin {left} '{TASK}'"
+        await press(pilot, "x")
+        assert (here.asked.pinned, here.asked.excluded) == ((), (left,))
+        assert here.candidate.excluded
+        assert here.candidate.why == "excluded by you"
+        await press(pilot, "x")
+        assert here.asked.excluded == ()
+        rule = next(one.name for one in here.plan.candidates if one.kind == "rules")
+        on(here, rule)
+        await press(pilot, "x")
+        assert rule not in [one["id"] for one in here.plan.response["rules"]]
+        await press(pilot, "c")
+        assert rule in [one["id"] for one in here.plan.response["rules"]]
+
+
+async def test_marked_candidates_are_pinned_together(app: WorkbenchApp) -> None:
+    """Space marks; the key is for all marked ones and takes the marks off."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        await press(pilot, "G", "k", "space", "space", "i")
+        assert len(here.asked.pinned) == 2
+        assert here.table.marks == frozenset()
+
+
+async def test_the_budget_moves_by_steps_and_by_number(app: WorkbenchApp) -> None:
+    """+ and - step, b takes a number and tells what is none; the pack never exceeds it."""
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        await press(pilot, "plus")
+        assert here.plan is not None
+        assert here.plan.limit == 5000
+        await press(pilot, "minus", "minus")
+        assert here.plan.limit == 3750
+        await press(pilot, "b")
+        assert isinstance(app.screen, Ask)
+        app.screen.query_one("Input").value = "many"  # type: ignore[attr-defined]
+        await press(pilot, "enter")
+        assert "a number of tokens" in screen_text(app)
+        app.screen.query_one("Input").value = "700"  # type: ignore[attr-defined]
+        await pilot.resize_terminal(120, 40)
+        await press(pilot, "enter")
+        assert here.plan.limit == 700
+        assert here.plan.response["budget_report"]["estimated_used"] <= 700
+        assert lines(app)[-1] == f"workbench plan --budget 700 '{TASK}'"
+
+
+async def test_baseline_kind_and_strict_are_switched(app: WorkbenchApp) -> None:
+    """m, K and S change how it is planned, the line under the budget says so, and so does the log."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        await press(pilot, "m")
+        assert here.plan is not None
+        assert here.plan.model == "baseline"
+        await press(pilot, "K")
+        assert isinstance(app.screen, Choose)
+        await press(pilot, *"bugf", "enter")
+        assert here.plan.response["intent"]["predicted"] == "bugfix"
+        await press(pilot, "S")
+        text = screen_text(app)
+        assert "kind bugfix  ranking baseline  strict" in text
+        assert lines(app)[-1] == f"workbench plan --query-type bugfix --baseline --strict '{TASK}'"
+        await press(pilot, "m", "S")
+        assert here.plan.model != "baseline"
+        assert here.asked.strict is False
+
+
+async def test_a_refused_plan_is_told_in_place(roastery: Path) -> None:
+    """Under strict a change on disk shows as the error and its hint where the list was; S goes on."""
+    open_workspace(roastery, Config()).workspace.sync(settle=True)
+    app = WorkbenchApp(roastery, watch=False, section="plan")
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        (roastery / "README.md").write_text("changed\n", encoding="utf-8")
+        await press(pilot, "S")
+        assert not planned(here)
+        assert "! " in screen_text(app)
+        assert len(here.table.rows) == 0
+        assert app.log_of_actions.actions[-1].failed
+        await press(pilot, "S")
+        assert here.plan is not None
+
+
+async def test_the_cursor_explains_and_previews(app: WorkbenchApp) -> None:
+    """Bars, packed lines with the file's numbers, the whole file with those marked, the whole pack."""
+    async with app.run_test(size=(200, 60)) as pilot:
+        here = await write(pilot)
+        assert here.plan is not None
+        one = next(one for one in here.plan.candidates if one.kind == "files" and one.state == IN)
+        on(here, one.name)
+        await settle(pilot)
+        why, preview = here.query_one(WhyPanel), here.query_one(PreviewPanel)
+        assert why.lines[0] == f"✓ {one.name}"
+        assert any(line.startswith("total") and f"{one.score:+.3f}" in line for line in why.lines)
+        assert preview.code.line_count == len(one.text.split("\n"))
+        assert str(preview.border_title).startswith(f"Packed · {one.form}")
+        await press(pilot, "f")
+        assert str(preview.border_title) == f"File · {one.name}"
+        await press(pilot, "p")
+        assert str(preview.border_title).startswith("The whole pack")
+        assert not is_shown(why)
+        await press(pilot, "w")
+        assert is_shown(why)
+        await press(pilot, "w")
+        assert not is_shown(why)
+        await press(pilot, "enter")
+        assert focus_of(here) is preview.code
+        await press(pilot, "r")
+        assert isinstance(app.screen, Details)
+        await press(pilot, "escape")
+
+
+async def test_a_filter_narrows_the_list(app: WorkbenchApp) -> None:
+    """/ filters by words and fields, the cursor's candidate follows, escape takes it off."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        assert here.plan is not None
+        await press(pilot, "slash")
+        here.filter.field.value = "kind:rules state:in"
+        await press(pilot, "enter")
+        assert len(here.table.rows) == len(here.plan.response["rules"])
+        assert here.candidate is not None
+        assert here.candidate.kind == "rules"
+        await press(pilot, "slash")
+        here.filter.field.value = "zzzzzz"
+        await press(pilot, "enter")
+        assert "Nothing matches the filter" in screen_text(app)
+        assert len(here.table.rows) == 0
+        await press(pilot, "slash", "escape")
+        assert len(here.table.rows) == len(here.plan.candidates)
+
+
+async def test_the_pack_is_copied(app: WorkbenchApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """y copies the text of the pack, and the log has the command that copies it headless."""
+    taken: list[tuple[str, str]] = []
+    monkeypatch.setattr(app, "copy", lambda text, what: taken.append((text, what)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        await press(pilot, "y")
+        assert here.plan is not None
+        assert taken == [(here.plan.text, "the pack")]
+        assert lines(app)[-1] == f"workbench plan --copy '{TASK}'"
+
+
+async def test_an_export_never_replaces_a_file_unasked(app: WorkbenchApp, tmp_path: Path) -> None:
+    """The form and the path are asked for; a file that is there is replaced only after yes."""
+    target = tmp_path / "my pack.json"
+    target.write_text("mine", encoding="utf-8")
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+
+        async def export() -> None:
+            await press(pilot, "e", *"json", "enter")
+            app.screen.query_one("Input").value = str(target)  # type: ignore[attr-defined]
+            await press(pilot, "enter")
+
+        await export()
+        assert isinstance(app.screen, Confirm)
+        await press(pilot, "enter")  # no has the focus
+        assert target.read_text(encoding="utf-8") == "mine"
+        await export()
+        await press(pilot, "y")
+        answer = json.loads(target.read_text(encoding="utf-8"))
+        assert here.plan is not None
+        assert answer["context"]["text"] == here.plan.text
+        assert lines(app)[-1] == f"workbench plan --format json '{TASK}' > '{target}'"
+
+
+async def test_a_path_that_cannot_be_written_is_told(app: WorkbenchApp, tmp_path: Path) -> None:
+    """The error is shown, nothing is lost, and the app goes on."""
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await write(pilot)
+        await press(pilot, "e", "enter")
+        app.screen.query_one("Input").value = str(tmp_path / "no" / "such" / "[/]")  # type: ignore[attr-defined]
+        await press(pilot, "enter")
+        assert any("cannot be written" in note.message for note in app._notifications)
+        assert app.is_running
+
+
+async def test_a_plan_is_saved_as_an_episode(roastery: Path) -> None:
+    """s begins an episode with the task and notes the pack; the log has both commands with the real id."""
+    open_workspace(roastery, Config()).workspace.sync(settle=True)
+    app = WorkbenchApp(roastery, watch=False, section="plan")
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        await press(pilot, "s")
+        start, event = lines(app)[-2:]
+        session = re.search(r"--session (\S+)", start)[1]  # type: ignore[index]
+        assert event.startswith(f"workbench episode event {session} --type decision --payload")
+        trace = episode_desk(roastery, here.engine.config, "cli").trace(session)
+        assert trace.episode.task_text == TASK
+        assert trace.episode.token_budget == 4000
+
+
+async def test_nothing_is_undone_by_accident(app: WorkbenchApp) -> None:
+    """u does not reach for the rules from here, and says what takes a wish back."""
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await write(pilot)
+        await press(pilot, "u")
+        assert any("nothing is undone here" in note.message for note in app._notifications)
+
+
+async def test_the_place_comes_back(shop: Path, tmp_path: Path) -> None:
+    """Task, budget, wishes, mode, cursor, filter and view are as they were left."""
+    place = tmp_path / "place.json"
+    app = WorkbenchApp(shop, watch=False, section="plan", place_file=place)
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        assert here.plan is not None
+        on(here, here.plan.response["context"]["files"][1])
+        await press(pilot, "i", "plus", "w", "slash")
+        here.filter.field.value = "kind:files"
+        await press(pilot, "enter")
+        left, key = here.asked, here.table.cursor_key
+    again = WorkbenchApp(shop, watch=False, place_file=place)
+    async with again.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        here = plan_of(again)
+        assert here.asked == left
+        assert here.editor.text == TASK
+        assert here.table.cursor_key == key
+        assert not here.query_one(WhyPanel).display
+        assert here.plan is not None
+        assert len(here.table.rows) < len(here.plan.candidates)
+
+
+async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(roastery: Path) -> None:
+    """Before any index there are counts; enter indexes by the headless command, and the plan opens."""
+    app = WorkbenchApp(roastery, watch=False, section="plan")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        here = plan_of(app)
+        assert here.query_one(FirstRun).has_focus
+        text = screen_text(app)
+        assert "Nothing leaves this machine" in text
+        assert "122" in text
+        assert here.check_action("copy", ()) is False
+        assert here.check_action("index_all", ()) is False  # no transcripts here
+        await press(pilot, "enter")
+        assert not here.has_class("-first")
+        assert lines(app) == ["workbench index"]
+        await press(pilot, *"coupon", "enter")
+        assert here.plan is not None
+        assert here.plan.response["cache_status"] == "hit"
+
+
+async def test_a_cancelled_first_index_goes_back_to_the_counts(
+    roastery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ctrl+x ends the reading; the counts and the key are there again."""
+    import threading
+
+    from screens.plan import work
+
+    begun = threading.Event()
+
+    def slow(engine: object, sessions: bool, job: Job) -> None:
+        begun.set()
+        while True:
+            job.progress("Reading files", 3, 10)
+
+    monkeypatch.setattr(work, "index", slow)
+    app = WorkbenchApp(roastery, watch=False, section="plan")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        here = plan_of(app)
+        await pilot.press("enter")
+        assert begun.wait(10)
+        await pilot.press("ctrl+x")
+        await settle(pilot)
+        here._pulse()
+        await settle(pilot)
+        assert here.indexing is None
+        assert here.check_action("index", ()) is True
+        assert "Nothing leaves this machine" in screen_text(app)
+
+
+async def test_another_process_changes_the_rules(app: WorkbenchApp) -> None:
+    """A change of what plans are made of leads to a new plan of the same task."""
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        before = here.plan
+        here.mark_stale()
+        await settle(pilot)
+        assert here.plan is not before
+        assert here.asked.task == TASK
+        assert len(lines(app)) == 1
+
+
+async def test_typing_holds_the_loop_up_for_no_longer_than_allowed(app: WorkbenchApp) -> None:
+    """While plans are made and shown for every few keys, no turn of the loop takes 50 ms."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        async with probe() as gaps:
+            for word in ("refund", "webhook", "invoice"):
+                here.editor.text = word
+                here.editor.settle()
+                await settle(pilot)
+                await press(pilot, "tab")
+        assert gaps.p99 <= 0.02
+        assert gaps.longest <= 0.05
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_screen_at_every_size(
+    app: WorkbenchApp, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The main state at every size, without the time it took."""
+    monkeypatch.setattr(telling, "milliseconds", lambda response: 42.0)
+    async with app.run_test(size=size) as pilot:
+        here = await write(pilot)
+        assert here.plan is not None
+        left = next(one.name for one in here.plan.candidates if one.state == OUT and one.kind == "files")
+        on(here, left)
+        await press(pilot, "i", "k", "x")
+        check_golden(app, "plan")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_first_run_at_every_size(
+    roastery: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The counts and the keys are whole at every size."""
+    app = WorkbenchApp(roastery, watch=False, section="plan")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        check_golden(app, "plan-first")
