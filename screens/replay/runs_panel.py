@@ -72,12 +72,15 @@ class RunsPanel(Vertical):
         & #runs-parts { height: 1fr; }
         & #runs-table { width: 2fr; height: 1fr; }
         & #runs-side { width: 1fr; height: 1fr; padding: 0 1; border-left: solid $panel; }
+        & #runs-side { scrollbar-size-vertical: 1; }
+        & #runs-side:focus { border-left: heavy $accent; }
     }
     .-narrow RunsPanel {
         & #runs-parts { layout: vertical; }
         & #runs-table { width: 1fr; }
         & #runs-side { width: 1fr; height: auto; max-height: 45%; border-left: none; }
         & #runs-side { border-top: solid $panel; }
+        & #runs-side:focus { border-left: none; border-top: heavy $accent; }
     }
     """
 
@@ -99,7 +102,7 @@ class RunsPanel(Vertical):
         yield FilterBar(FIELDS, id="runs-filter")
         with Horizontal(id="runs-parts"):
             yield VirtualTable(COLUMNS, empty="Reading the kept runs …", id="runs-table")
-            with VerticalScroll(id="runs-side", can_focus=False):
+            with VerticalScroll(id="runs-side"):
                 yield RunPreview()
 
     @property

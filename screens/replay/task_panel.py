@@ -53,15 +53,18 @@ class TaskPanel(Vertical):
         & .ranking-head { height: 1; padding: 0 1; }
         & .ranking VirtualTable { height: 1fr; }
         & #right-side { border-left: solid $panel; }
-        & #file { height: 40%; border-top: solid $panel; padding: 0 1; }
+        & #file { height: 40%; border-top: solid $panel; padding: 0 1; scrollbar-size-vertical: 1; }
+        & #file:focus { border-top: heavy $accent; }
         & #why { height: auto; }
         & #parts { margin-top: 1; }
     }
     .-short TaskPanel #task-head { max-height: 2; }
-    .-wide TaskPanel #file-parts { layout: horizontal; height: auto; }
-    .-wide TaskPanel #why { width: 1fr; margin-right: 2; }
-    .-wide TaskPanel #parts { width: 1fr; margin-top: 0; }
     TaskPanel #file-parts { height: auto; }
+    .-normal TaskPanel, .-wide TaskPanel {
+        & #file-parts { layout: horizontal; }
+        & #why { width: 1fr; margin-right: 2; }
+        & #parts { width: 1fr; margin-top: 0; }
+    }
     TaskPanel.-one.-on-left #right-side { display: none; }
     TaskPanel.-one.-on-right #left-side { display: none; }
     TaskPanel.-one #right-side { border-left: none; }
@@ -84,7 +87,7 @@ class TaskPanel(Vertical):
                 with Vertical(classes="ranking", id=f"{which}-side"):
                     yield Static(classes="ranking-head", id=f"{which}-head", markup=False)
                     yield VirtualTable(COLUMNS, empty="It ranked nothing.", id=f"{which}-ranking")
-        with VerticalScroll(id="file", can_focus=False), Vertical(id="file-parts"):
+        with VerticalScroll(id="file"), Vertical(id="file-parts"):
             yield Static(id="why", markup=False)
             yield FeatureBars(id="parts")
 

@@ -34,6 +34,8 @@ class TasksPanel(Vertical):
         & #tasks-parts { height: 1fr; }
         & #tasks-table { width: 2fr; height: 1fr; }
         & #tasks-side { width: 1fr; height: 1fr; padding: 0 1; border-left: solid $panel; }
+        & #tasks-side { scrollbar-size-vertical: 1; }
+        & #tasks-side:focus { border-left: heavy $accent; }
         & #task-preview { height: auto; }
     }
     .-narrow TasksPanel, .-normal TasksPanel {
@@ -41,6 +43,7 @@ class TasksPanel(Vertical):
         & #tasks-table { width: 1fr; }
         & #tasks-side { width: 1fr; height: auto; max-height: 40%; border-left: none; }
         & #tasks-side { border-top: solid $panel; }
+        & #tasks-side:focus { border-left: none; border-top: heavy $accent; }
     }
     """
 
@@ -65,7 +68,7 @@ class TasksPanel(Vertical):
         yield FilterBar(FIELDS, id="tasks-filter")
         with Horizontal(id="tasks-parts"):
             yield VirtualTable(columns("", ""), empty="No task matches the filter.", id="tasks-table")
-            with VerticalScroll(id="tasks-side", can_focus=False):
+            with VerticalScroll(id="tasks-side"):
                 yield Static(id="task-preview", markup=False)
 
     @property
