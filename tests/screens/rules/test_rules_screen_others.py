@@ -1,0 +1,233 @@
+"""Others work on the same rules: what they change meanwhile is shown, merged, never overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from screens.rules.bulk import EditMarked
+from screens.rules.editing import EditRule
+from screens.rules.overtaken import OvertakenRule
+from screens.widgets.confirm import Confirm
+from screens.widgets.fields import SafeArea, SafeInput
+from screens.widgets.merge import MergeEditor
+from tests.screens.golden import screen_text
+from tests.screens.rules.conftest import Opened
+from workbench.errors import StoreBusy
+from workbench.rules.curation.curator import Curator
+from workbench.rules.curation.rulestore import RuleStore
+
+Other = Callable[[], Curator]
+
+
+async def test_a_field_that_others_left_alone_is_saved_with_theirs(opened: Opened, other: Other) -> None:
+    """What one side alone changed is chosen already, shown, and saved with one key."""
+    async with opened() as desk:
+        rule = desk.current
+        await desk.press("e")
+        form = desk.dialog(EditRule)
+        form.query_one("#field-2", SafeInput).value = "33"
+        other().edit(rule.id, enabled=False)
+        await desk.press("f2")
+        dialog = desk.dialog(OvertakenRule)
+        assert {one.name: one.choice for one in dialog.merges} == {"priority": "mine", "enabled": "theirs"}
+        assert "changed meanwhile" in screen_text(desk.app)
+        now = other().store.ledger().live[rule.id]
+        assert (now.priority, now.enabled) == (rule.priority, False)
+        await desk.press("f2")
+        assert desk.app.screen is desk.screen
+        assert (desk.current.priority, desk.current.enabled) == (33, False)
+
+
+async def test_what_both_changed_waits_for_a_choice(opened: Opened, other: Other) -> None:
+    """It is not saved before somebody said which holds; escape goes back to what was written."""
+    async with opened() as desk:
+        rule = desk.current
+        await desk.press("e")
+        form = desk.dialog(EditRule)
+        form.query_one("#field-2", SafeInput).value = "33"
+        other().edit(rule.id, priority=44)
+        await desk.press("f2", "f2")
+        dialog = desk.dialog(OvertakenRule)
+        assert "m or t says which holds" in screen_text(desk.app)
+        await desk.press("escape")
+        assert desk.dialog(EditRule) is form
+        assert form.query_one("#field-2", SafeInput).value == "33"
+        assert other().store.ledger().live[rule.id].priority == 44
+        await desk.press("f2")
+        assert desk.dialog(OvertakenRule) is not dialog
+        await desk.press("t", "f2")
+        assert desk.app.screen is desk.screen
+        assert desk.current.priority == 44
+        assert "theirs holds" in desk.told[-1]
+        assert desk.commands == []
+
+
+async def test_texts_of_both_are_merged_in_three_panes(opened: Opened, other: Other) -> None:
+    """A rule that was reworded meanwhile has another id; the merged words become its next version."""
+    async with opened() as desk:
+        rule = desk.current
+        await desk.press("e")
+        form = desk.dialog(EditRule)
+        form.query_one("#field-0", SafeArea).load_text("Amounts are whole cents.")
+        theirs = other().edit(rule.id, rule="Amounts are integers of cents, always.")
+        await desk.press("f2")
+        await desk.press("e")
+        editor = desk.dialog(MergeEditor)
+        editor.query_one("#merge-result", SafeArea).load_text("Amounts are whole cents, always.")
+        await desk.press("f2")
+        assert desk.dialog(OvertakenRule).merges[0].choice == "merged"
+        await desk.press("f2")
+        assert desk.app.screen is desk.screen
+        assert desk.current.rule == "Amounts are whole cents, always."
+        assert desk.current.version == 3
+        assert theirs.id in desk.current.replaces
+
+
+async def test_a_rule_that_was_removed_meanwhile_can_be_added_again(opened: Opened, other: Other) -> None:
+    """What was written is not lost; without a yes the form stays open with it."""
+    async with opened() as desk:
+        rule = desk.current
+        await desk.press("e")
+        form = desk.dialog(EditRule)
+        form.query_one("#field-0", SafeArea).load_text("Amounts are whole cents.")
+        other().remove([rule.id])
+        await desk.press("f2")
+        assert "removed meanwhile" in screen_text(desk.app)
+        await desk.press("n")
+        assert desk.dialog(EditRule) is form
+        await desk.press("f2")
+        desk.dialog(Confirm)
+        await desk.press("y")
+        assert desk.app.screen is desk.screen
+        assert desk.current.rule == "Amounts are whole cents."
+
+
+async def test_a_change_of_many_is_refused_if_one_of_them_is_gone(opened: Opened, other: Other) -> None:
+    """All or none; the form stays open and says why."""
+    async with opened() as desk:
+        await desk.press("space", "space", "B")
+        form = desk.dialog(EditMarked)
+        form.query_one("#field-0", SafeInput).value = "3"
+        other().remove([min(desk.screen.table.marks)])
+        await desk.press("f2")
+        assert desk.dialog(EditMarked) is form
+        assert "removed meanwhile" in screen_text(desk.app)
+        assert all(rule.priority != 3 for rule in other().store.ledger().live.values())
+
+
+async def test_what_others_write_shows_when_the_store_tells(opened: Opened, other: Other) -> None:
+    """The list follows the journals and keeps cursor and marks."""
+    from screens.watching import StoreChanged
+
+    async with opened() as desk:
+        await desk.press("j", "space")
+        marks, current = desk.screen.table.marks, desk.current.id
+        curator = other()
+        victim = next(key for key in desk.shown if key not in {*marks, current})
+        curator.remove([victim])
+        desk.app.post_message(StoreChanged(frozenset({"rules"})))
+        await desk.settle()
+        assert victim not in desk.shown
+        assert (desk.screen.table.marks, desk.current.id) == (marks, current)
+
+
+async def test_a_locked_store_is_told_and_the_form_stays(
+    opened: Opened, other: Other, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that was written is lost, and saving again works once the lock is free."""
+    async with opened() as desk:
+        await desk.press("e")
+        form = desk.dialog(EditRule)
+        form.query_one("#field-2", SafeInput).value = "33"
+
+        def refuse(self: Curator, *arguments: object) -> None:
+            raise StoreBusy("another process holds the rules", hint="Try again.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Curator, "_step", refuse)
+            await desk.press("f2")
+        assert desk.dialog(EditRule) is form
+        assert "another process holds the rules" in screen_text(desk.app)
+        await desk.press("f2")
+        assert desk.app.screen is desk.screen
+        assert desk.current.priority == 33
+
+
+async def test_rules_that_cannot_be_read_are_told_and_the_app_goes_on(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failing reload leaves what was there."""
+    async with opened() as desk:
+        shown = desk.shown
+
+        def refuse(self: RuleStore) -> str:
+            raise StoreBusy("the journal cannot be read", hint="Try again.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("screens.rules.reading.Library.read", lambda self, engine, job: refuse(None))  # type: ignore[arg-type]
+            await desk.press("f5")
+        assert "the journal cannot be read" in desk.told[-1]
+        assert desk.shown == shown
+        await desk.press("j", "f5")
+        assert desk.shown == shown
+
+
+async def test_a_resize_during_a_dialog_keeps_what_was_written(opened: Opened) -> None:
+    """Too small a terminal covers the list; coming back shows the form as it was."""
+    async with opened() as desk:
+        await desk.press("e")
+        form = desk.dialog(EditRule)
+        form.query_one("#field-2", SafeInput).value = "33"
+        await desk.pilot.resize_terminal(30, 8)
+        await desk.settle()
+        await desk.pilot.resize_terminal(60, 20)
+        await desk.settle()
+        assert desk.dialog(EditRule) is form
+        await desk.press("f2")
+        assert desk.current.priority == 33
+
+
+async def test_listing_runs_beside_the_loop(opened: Opened) -> None:
+    """Filtering and sorting never run in the thread of the event loop, and rows are made when drawn."""
+    import threading
+
+    from screens.rules import listing, rows, screen
+
+    threads: list[threading.Thread] = []
+    made: list[str] = []
+    real, cells = listing.listed, rows.rule_cells
+
+    def listed(*arguments: object) -> object:
+        threads.append(threading.current_thread())
+        return real(*arguments)  # type: ignore[arg-type]
+
+    def counted(rule: object) -> object:
+        made.append(rule.id)  # type: ignore[attr-defined]
+        return cells(rule)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screen, "listed", listed)
+        patch.setattr(rows, "rule_cells", counted)
+        async with opened(size=(80, 24)) as desk:
+            await desk.filter("money")
+            await desk.filter("")
+            assert len(set(made)) < len(desk.shown)
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+def test_a_cancelled_job_stops_sorting() -> None:
+    """Each piece of work asks whether it shall go on."""
+    from screens.rules.ordering import sorted_positions
+    from workbench.records.rules import Rule
+
+    class Stop(Exception):
+        """Stands for a cancelled job."""
+
+    def stop() -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        sorted_positions([Rule("a", "n", "x")], "id", descending=False, check=stop)
