@@ -77,6 +77,7 @@ class Shown:
     `learnings` {id: text} are those in the pack, noted as given once the pack is handed over.
     """
 
+    task: str
     response: Mapping[str, Any]
     candidates: tuple[Candidate, ...]
     text: str

@@ -37,6 +37,7 @@ def shown_plan(
     inside = [*_passages(plan, counter, style), *_files(plan)]
     outside = sorted(_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
     return Shown(
+        task=plan.intent.task,
         response=plan.response,
         candidates=(*inside, *outside),
         text=plan.pack.text,

@@ -96,6 +96,7 @@ class PlanScreen(PlanActions):
         self.plan: Shown | None = None
         self._history: list[str] = []
         self._keep = ""
+        self._anew = False
         self._packed = True
         self.indexing = None
 
@@ -174,7 +175,24 @@ class PlanScreen(PlanActions):
             return
         then = partial(self._planned, asked, log)
         failed = partial(self._not_planned, asked)
-        self.ask("Planning", partial(work.make_plan, self.engine, asked), then, group="plan", failed=failed)
+        self.ask(
+            "Planning",
+            partial(work.make_plan, self.engine, asked),
+            then,
+            group="plan",
+            failed=failed,
+            stopped=partial(self._stopped, asked),
+        )
+
+    def _stopped(self, asked: Asked) -> None:
+        """Say that what was asked last was cancelled: an older plan would pass for its answer."""
+        if asked is self.asked and not any(
+            job.group == f"{self.section}/plan" for job in self.bench.jobs.running
+        ):
+            self.plan = None
+            self._show_nothing()
+            self.table.set_empty(shown("Cancelled. enter in the task, or f5, plans it.", "$text-muted"))
+            self.say("no plan: it was cancelled")
 
     def _opened(self, found: work.Opening) -> None:
         self.set_class(not found.indexed, "-first")
@@ -206,8 +224,7 @@ class PlanScreen(PlanActions):
         self.query_one(BudgetBar).show(plan.limit, plan.portions)
         self._show_how()
         self.say(telling.status(plan))
-        if before is None and not self._keep:
-            self.table.set_rows(NoRows())
+        self._anew = before is None or before.task != asked.task
         self._list()
         self.refresh_bindings()
         if log:
@@ -253,7 +270,8 @@ class PlanScreen(PlanActions):
         self.filter.show_count(total if order is None else len(order), total)
         empty = _none(plan) if order is None else "Nothing matches the filter; escape in it takes it off."
         self.table.set_empty(shown_lines(empty, "$text-muted"))
-        keep, self._keep = self._keep or self.table.cursor_key, ""
+        keep = self._keep or (None if self._anew else self.table.cursor_key)
+        self._keep, self._anew = "", False
         self.table.set_rows(rows_of(plan.candidates, order), keep=keep)
         self.show_candidate()
 
@@ -321,8 +339,7 @@ class PlanScreen(PlanActions):
             self._recall_tasks(self.plan.heads if self.plan is not None else ())
             self.table.focus()
         if message.text != self.asked.task or message.asked:
-            same = message.text == self.asked.task
-            self._keep = self._keep if same else ""
+            self._keep = self._keep if message.text == self.asked.task else ""
             self.replan(replace(self.asked, task=message.text), log=message.asked)
 
     @on(VirtualTable.Highlighted)

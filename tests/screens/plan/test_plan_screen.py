@@ -12,9 +12,11 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from screens.app import WorkbenchApp
+from screens.engine import Engine
 from screens.jobs import Job
 from screens.plan import telling
-from screens.plan.candidates import IN, OUT, Candidate
+from screens.plan.asking import Asked
+from screens.plan.candidates import IN, OUT, Candidate, Shown
 from screens.plan.details import PreviewPanel, WhyPanel
 from screens.plan.first_run import FirstRun
 from screens.plan.screen import PlanScreen
@@ -123,6 +125,50 @@ async def test_up_goes_to_earlier_tasks_and_to_what_was_done_here(app: Workbench
         assert here.editor.text == "first task about coupons"
         await press(pilot, "up")
         assert here.editor.text in here.plan.heads  # type: ignore[union-attr]
+
+
+async def test_another_task_begins_at_the_first_candidate(app: WorkbenchApp) -> None:
+    """The cursor stays with its candidate as long as the task does."""
+    async with app.run_test(size=(120, 40)) as pilot:
+        here = await write(pilot)
+        await press(pilot, "j", "j", "j")
+        key = here.table.cursor_key
+        await press(pilot, "plus")
+        assert here.table.cursor_key == key
+        here = await write(pilot, "refund of a cancelled order")
+        assert here.table.cursor == 0
+
+
+async def test_a_cancelled_plan_leaves_no_older_one_in_its_place(
+    app: WorkbenchApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ctrl+x ends the planning; what is shown says so, and enter plans again."""
+    import threading
+
+    from screens.plan import work
+
+    begun = threading.Event()
+    real = work.make_plan
+
+    def slow(engine: Engine, asked: Asked, job: Job) -> Shown:
+        begun.set()
+        while True:
+            job.progress("Reading files", 3, 10)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        here = await write(pilot)
+        monkeypatch.setattr(work, "make_plan", slow)
+        here.editor.text = "something else"
+        here.editor.settle()
+        await pilot.pause()
+        assert begun.wait(10)
+        await pilot.press("ctrl+x")
+        await settle(pilot)
+        assert not planned(here)
+        assert "Cancelled." in screen_text(app)
+        monkeypatch.setattr(work, "make_plan", real)
+        await press(pilot, "t", "enter")
+        assert planned(here)
 
 
 async def test_no_task_teaches(app: WorkbenchApp) -> None:
