@@ -35,10 +35,10 @@ class LearningSource:
         with engine.workspace(job.progress) as opened:
             if not has_memory(opened.journal) and not has_memory(opened.home_journal):
                 return Scan()
-        desk = _desk(engine, job)
+        desk = learning_desk(engine, job)
         job.progress("Learnings")
         ledger = desk.store.ledger()
-        pairs = tuple(_pair(found) for found in desk.conflicts())
+        pairs = tuple(pair_of(found) for found in desk.conflicts())
         fresh = {pair.id: pair for pair in pairs}
         settled, changed = dict[str, str](), set[str]()
         for old in asked.known:
@@ -56,7 +56,7 @@ class LearningSource:
 
     def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
         """Carry choices out as one step. Raises: WorkbenchError."""
-        desk = _desk(engine, job)
+        desk = learning_desk(engine, job)
         seen = {side.id: _learning(side) for choice in choices for side in choice.pair.sides}
         if len(choices) == 1:
             desk.resolve(decision_of(choices[0]), seen=tuple(seen.values()))
@@ -67,16 +67,17 @@ class LearningSource:
 
     def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating learnings. Raises: WorkbenchError."""
-        desk = _desk(engine, job)
+        desk = learning_desk(engine, job)
         return desk.undo() if back else desk.redo()
 
     def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
-        ledger = _desk(engine, job).store.ledger()
+        ledger = learning_desk(engine, job).store.ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
 
 
-def _desk(engine: Engine, job: Job) -> LearningDesk:
+def learning_desk(engine: Engine, job: Job) -> LearningDesk:
+    """Return the desk where learnings are curated, in the name of the app. Raises: WorkbenchError."""
     from workbench.memory.learnings.desk import LearningDesk
     from workbench.memory.learnings.learningstore import store_of
 
@@ -84,7 +85,8 @@ def _desk(engine: Engine, job: Job) -> LearningDesk:
         return LearningDesk(store_of(opened.workspace.rule_store()), BY)
 
 
-def _pair(found: ConflictFound) -> Pair:
+def pair_of(found: ConflictFound) -> Pair:
+    """Return two learnings that collide as a pair."""
     from workbench.memory.deduplication.verdicts import Verdict
 
     kind = ConflictKind.NEAR if found.verdict is Verdict.DUPLICATE else ConflictKind.CONTRADICTORY

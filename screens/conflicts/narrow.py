@@ -14,13 +14,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
-from screens.conflicts.pair import Pair, Side
+from screens.conflicts.pair import Of, Pair, Side
 from screens.safe_text import shown
 from screens.widgets.choose import ChoiceList
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.form import FieldForm
 from screens.widgets.record_fields import Field
-from workbench.records.rules import PATH_SCOPE, Rule
+from workbench.records.conflicts import Action
+from workbench.records.rules import PATH_SCOPE, Rule, path_globs
 
 _SIDES = ("left", "right")
 
@@ -34,9 +35,32 @@ class Narrowing:
 
 
 def scopes_for(pair: Pair, narrowed: str) -> tuple[str, ...]:
-    """Return what a side could be narrowed to, likeliest first; what it has now is no narrowing."""
+    """Return what a side could be narrowed to, likeliest first: all but the other's files, its own place.
+
+    What it holds for now is no narrowing.
+    """
     side = pair.left if narrowed == "left" else pair.right
-    return tuple(scope for scope in dict.fromkeys(side.scopes) if scope not in side.scope)
+    offered = dict.fromkeys((*_without_other(pair, narrowed), *side.scopes))
+    return tuple(scope for scope in offered if scope not in side.scope)
+
+
+def likeliest(pair: Pair, narrowed: str) -> tuple[str, ...]:
+    """Return the scope that the form begins with."""
+    return _without_other(pair, narrowed) or scopes_for(pair, narrowed)[:1]
+
+
+def _without_other(pair: Pair, narrowed: str) -> tuple[str, ...]:
+    side, other = pair.sides if narrowed == "left" else (pair.right, pair.left)
+    if pair.of is not Of.RULE or side.scope:
+        return ()
+    return tuple(f"{PATH_SCOPE}!{glob}" for glob in path_globs(other.scope) if not glob.startswith("!"))
+
+
+def wider_side(pair: Pair) -> str:
+    """Return which side is to be narrowed first of all: as suggested, else the one that holds everywhere."""
+    if pair.suggestion.action is Action.NARROW_SCOPE and pair.suggestion.keep:
+        return "right" if pair.suggestion.keep == pair.left.id else "left"
+    return "right" if pair.left.scope and not pair.right.scope else "left"
 
 
 class NarrowForm(ModalScreen[Narrowing | None]):
@@ -55,12 +79,10 @@ class NarrowForm(ModalScreen[Narrowing | None]):
     def __init__(self, pair: Pair) -> None:
         super().__init__()
         self._pair = pair
-        kept = pair.suggestion.keep
-        self._start = "right" if kept == pair.left.id else "left"
+        self._start = wider_side(pair)
 
     def compose(self) -> ComposeResult:
         """Lay out the fields above the scopes that offer themselves."""
-        offered = scopes_for(self._pair, self._start)
         dialog = Vertical(classes="dialog")
         dialog.border_title = shown("Narrow one of the two")
         with dialog:
@@ -70,7 +92,7 @@ class NarrowForm(ModalScreen[Narrowing | None]):
                     Field(
                         "scope",
                         "to",
-                        offered[:1],
+                        likeliest(self._pair, self._start),
                         "tags",
                         required=True,
                         help="Globs as path:src/**, or names of contexts such as git; commas between them.",
@@ -91,7 +113,7 @@ class NarrowForm(ModalScreen[Narrowing | None]):
     def _changed(self, event: FieldForm.Changed) -> None:
         event.stop()
         if event.name == "side":
-            self._offer(str(self.query_one("#field-0", Select).value))
+            self._turn(str(self.query_one("#field-0", Select).value))
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -119,6 +141,14 @@ class NarrowForm(ModalScreen[Narrowing | None]):
     def action_cancel(self) -> None:
         """Close without a narrowing."""
         self.dismiss(None)
+
+    def _turn(self, narrowed: str) -> None:
+        """Offer the scopes of the other side; what was written stays, what was offered gives way."""
+        field = self.query_one("#field-1", Input)
+        other = "left" if narrowed == "right" else "right"
+        if field.value == ", ".join(likeliest(self._pair, other)):
+            field.value = ", ".join(likeliest(self._pair, narrowed))
+        self._offer(narrowed)
 
     def _offer(self, narrowed: str) -> None:
         self._offered = scopes_for(self._pair, narrowed)

@@ -82,7 +82,7 @@ def pair_evidence(item: Item) -> Content:
         Content.assemble(
             shown(f"{_TESTS.get(one.test, one.test):<{_LABEL}}", "$text-accent", limit=_LABEL),
             Content(f"{one.score:4.2f}  "),
-            shown(one.detail, limit=_FACT),
+            shown("" if one.detail in pair.why else one.detail, limit=_FACT),
         )
         for one in pair.evidence
     ]

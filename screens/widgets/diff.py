@@ -102,8 +102,10 @@ class WordDiff(Widget):
             width: 1fr;
             height: 1fr;
             border: round $panel;
+            border-title-color: $foreground;
             padding: 0 1;
-            &:focus { border: heavy $primary; }
+            scrollbar-size-vertical: 1;
+            &:focus { border: heavy $primary; border-title-style: bold; }
         }
         & Static { height: auto; }
         &.-stacked { layout: vertical; }

@@ -79,6 +79,7 @@ class MergeEditor(ModalScreen[str | None]):
     MergeEditor {
         & #merge-panes { layout: horizontal; height: 1fr; }
         & .merge-side { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; }
+        & .merge-side, & #merge-result { border-title-color: $foreground; }
         & .merge-side Static { height: auto; }
         & .merge-side:focus { border: heavy $primary; }
         & #merge-result { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; }

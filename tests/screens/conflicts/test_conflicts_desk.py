@@ -8,6 +8,7 @@ import pytest
 
 from screens.conflicts.desk import Desk, Item, Scan, State, combined, count, taken
 from screens.conflicts.listing import FIELDS, PairRows, arranged
+from screens.conflicts.narrow import likeliest, scopes_for, wider_side
 from screens.conflicts.pair import (
     Choice,
     Of,
@@ -221,3 +222,16 @@ def test_steps_of_the_app_are_told_from_those_of_others() -> None:
     assert walkable_at(steps, ["s1"], [], back=True) == "1"
     assert walkable_at(steps, [], ["s1"], back=False) == "3"
     assert walkable_at(steps, [], [], back=True) == walkable_at(steps, [], [], back=False) == ""
+
+
+def test_the_wider_side_can_leave_the_other_ones_files_to_it() -> None:
+    """The side that holds everywhere is narrowed first; its own place offers itself, too."""
+    scoped = side("b", scope=("path:web/**", "git"), scopes=("path:web/**", "git"))
+    both = pair("a", "b", left=side("a", scopes=("path:docs/**",)), right=scoped)
+    assert wider_side(both) == "left"
+    assert likeliest(both, "left") == ("path:!web/**",)
+    assert scopes_for(both, "left") == ("path:!web/**", "path:docs/**")
+    assert (scopes_for(both, "right"), likeliest(both, "right")) == ((), ())
+    kept = replace(both, suggestion=Suggestion(Action.NARROW_SCOPE, "why", keep="a"))
+    assert wider_side(kept) == "right"
+    assert wider_side(replace(both, left=scoped, right=side("c"))) == "right"
