@@ -1,0 +1,128 @@
+"""The real program in a real terminal of 80 by 24: a sitting from a conflict to a replay, key by key."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TMUX = shutil.which("tmux")
+PATIENCE = 120.0  # seconds until something has to be on the screen, on the slowest machine
+
+pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
+
+
+class Terminal:
+    """A terminal of a tmux server of its own, in which a program runs."""
+
+    def __init__(self, place: Path, command: str, directory: Path, size: tuple[int, int] = (80, 24)) -> None:
+        self._socket = str(place / "tmux.sock")
+        self._pause = threading.Event()
+        columns, lines = map(str, size)
+        options = ("-f", os.devnull, "new-session", "-d", "-x", columns, "-y", lines, "-c", str(directory))
+        self.tmux(*options, f"{command}; echo left with $?; cat")
+        self.tmux("set", "-g", "set-clipboard", "on")
+
+    def tmux(self, *arguments: str) -> str:
+        """Run tmux on this server and return what it said."""
+        assert TMUX is not None
+        done = subprocess.run(
+            [TMUX, "-S", self._socket, *arguments], capture_output=True, check=True, text=True, timeout=30
+        )
+        return done.stdout
+
+    def screen(self) -> str:
+        """Return what is on the screen."""
+        return self.tmux("capture-pane", "-p")
+
+    def see(self, *texts: str, gone: str = "") -> str:
+        """Return the screen once it shows all texts and not the one gone; fails with it if it never does."""
+        end = time.monotonic() + PATIENCE
+        shown = self.screen()
+        while not all(text in shown for text in texts) or (gone and gone in shown):
+            if time.monotonic() > end:
+                raise AssertionError(f"not on the screen: {texts}, or still there: {gone}\n{shown}")
+            self._pause.wait(0.05)
+            shown = self.screen()
+        return shown
+
+    def press(self, *keys: str) -> None:
+        """Press keys by tmux's names."""
+        for key in keys:
+            self.tmux("send-keys", key if key != ";" else "\\;")
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        self.tmux("send-keys", "-l", text)
+
+    def end(self) -> None:
+        """End the server and what runs in it."""
+        subprocess.run([str(TMUX), "-S", self._socket, "kill-server"], capture_output=True, check=False)
+
+
+@pytest.fixture
+def terminal(roastery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """The program, open on the sample project."""
+    monkeypatch.delenv("TMUX", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    command = shlex.join([sys.executable, "-m", "workbench", "app", "conflicts"])
+    made = Terminal(tmp_path, command, roastery)
+    yield made
+    made.end()
+
+
+def workbench(root: Path, *arguments: str) -> str:
+    """Run the program headless and return its stdout."""
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", *arguments], cwd=root, capture_output=True, check=True, text=True
+    )
+    return done.stdout
+
+
+def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
+    """A conflict is settled, a rule edited, a pack planned and copied, the past replayed; then it ends."""
+    terminal.see("contradictory", "0 of 9 settled")
+    terminal.press("a")
+    terminal.see("1 of 9 settled")
+
+    terminal.press("2")
+    terminal.see("20 rules")
+    terminal.press("e")
+    terminal.see("Edit rule-", "f2 saves")
+    terminal.type("Always: ")
+    terminal.see("Always: Amounts")
+    terminal.press("F2")
+    terminal.see("Always: Amounts", gone="f2 saves")
+
+    terminal.press("1")
+    terminal.see("Welcome", "173", "enter  index this project and go")
+    terminal.press("Enter")
+    terminal.see("What is to be done?", "ready")
+    terminal.type("a gift card does not give its balance back")
+    terminal.see(" in, ", " out", "fresh")
+    terminal.press("Enter")
+    terminal.see("y Copy")
+    terminal.press("y")
+    terminal.see("tmux")
+    assert "giftcards" in terminal.tmux("show-buffer")
+
+    terminal.press("6")
+    terminal.see("No replay yet")
+    terminal.press("n")
+    terminal.see("New replay", "$ workbench replay")
+    terminal.press("F2")
+    terminal.see("Runs › roastery", "hybrid", "★")
+
+    terminal.press("q")
+    assert "Traceback" not in terminal.see("left with 0")
+    assert "Always: Amounts" in workbench(roastery, "rules", "list", "--json")
+    assert "settle" in workbench(roastery, "rules", "history")
+    assert "hybrid" in workbench(roastery, "runs", "list", "--json")
