@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _HOME = "mine"
 _LISTED = 6  # rules that a question names
+_SHORT = 62
 
 
 class Desk:
@@ -165,7 +166,7 @@ class Desk:
         if not rules:
             return
         count = f"{len(rules):,} rules" if len(rules) > 1 else "this rule"
-        listed = [" ".join(rule.rule.split())[:60] for rule in rules[:_LISTED]]
+        listed = [_in_short(rule) for rule in rules[:_LISTED]]
         more = [f"and {len(rules) - _LISTED:,} more"] if len(rules) > _LISTED else []
         body = "\n".join([*(f"· {text}" for text in listed), *more, "", "u brings back what was removed."])
         ids = [rule.id for rule in rules]
@@ -362,6 +363,12 @@ class Desk:
         if len(saved.rules) == 1:
             self._screen.go_to(saved.rules[0].id)
         self._screen.mark_stale()
+
+
+def _in_short(rule: Rule) -> str:
+    """Return a rule's beginning on one line of a question."""
+    line = " ".join(rule.rule[: 4 * _SHORT].split())
+    return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"
 
 
 def _is_plain(term: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content, Span
@@ -131,8 +131,13 @@ def _values(change: FieldChange) -> Content:
             ("  + ", "bold"),
             (_plain(change.after), "$text-success"),
         )
+    return reworded(change.pieces)
+
+
+def reworded(pieces: Iterable[tuple[str, str]]) -> Content:
+    """Return a text whose words that went are struck out beside those that came: (kind, text) in order."""
     text, spans = "", []
-    for kind, piece in change.pieces:
+    for kind, piece in pieces:
         start, safe = len(text), visible(piece)
         text += safe
         if kind != "same":

@@ -27,7 +27,8 @@ def screen_text(app: App[Any]) -> str:
     """Return what the app's topmost screen shows, with what lies under a modal one, one line a row."""
     size: Size = app.size
     lines = [strip.text for strip in app.screen._compositor.render_strips(size)]
-    if app.screen.query(TopBar):
+    beneath = any(screen.query(TopBar) for screen in app.screen_stack) and lines[0].startswith(" 1 ")
+    if app.screen.query(TopBar) or beneath:
         lines[0] = "(the bar of sections)"  # has a test of its own; not every screen changes with it
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

@@ -1,0 +1,179 @@
+"""Rules and their files from the app: imported and exported after a look, and brought in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.widgets import Input, Static
+
+from screens.rules.drifting import DriftDesk
+from screens.rules.exporting import ExportRules
+from screens.rules.importing import ImportFiles, split_paths
+from screens.widgets.confirm import Confirm
+from screens.widgets.fields import SafeArea
+from screens.widgets.merge import MergeEditor
+from screens.widgets.table import VirtualTable
+from tests.screens.golden import screen_text
+from tests.screens.rules.conftest import Opened
+from workbench.rules.curation.curator import Curator
+
+Other = Callable[[], Curator]
+
+
+async def test_files_are_imported_by_name_after_a_look(opened: Opened, roastery: Path) -> None:
+    """The files that are known are listed; a path is looked at, counted, imported, and undone as one step."""
+    (roastery / "notes").mkdir()
+    (roastery / "notes" / "team.md").write_text("- Never deploy on Fridays.\n- Name branches by ticket.\n")
+    async with opened() as desk:
+        await desk.press("i")
+        dialog = desk.dialog(ImportFiles)
+        table = dialog.query_one(VirtualTable)
+        assert {table.rows.key(index) for index in range(len(table.rows))} > {"AGENTS.md", "CLAUDE.md"}
+        await desk.press("f2")
+        assert "look at it first" in screen_text(desk.app)
+        dialog.query_one(Input).value = "missing.md"
+        await desk.press("enter")
+        assert "missing.md does not exist" in str(dialog.query_one(".dialog-error", Static).content)
+        dialog.query_one(Input).value = "notes/team.md"
+        await desk.press("enter")
+        assert "2 rules would change in 1 files" in screen_text(desk.app)
+        assert len(desk.screen.rules) == 21
+        await desk.press("f2")
+        assert desk.app.screen is desk.screen
+        assert len(desk.screen.rules) == 23
+        assert desk.commands[-1] == "workbench rules import notes/team.md"
+        await desk.press("u")
+        assert len(desk.screen.rules) == 21
+
+
+def test_paths_are_split_as_in_a_shell() -> None:
+    """Quotes keep blanks together."""
+    assert split_paths("a.md 'b c.md'") == ("a.md", "b c.md")
+
+
+async def test_rules_are_exported_after_a_look_at_every_line(opened: Opened, roastery: Path) -> None:
+    """Nothing is written before it was shown and confirmed; a second export has nothing to write."""
+    async with opened() as desk:
+        await desk.press("w")
+        dialog = desk.dialog(ExportRules)
+        assert dialog.query_one(VirtualTable).select_key("gemini")
+        await desk.press("f2")
+        assert "first" in screen_text(desk.app)
+        await desk.press("enter")
+        assert dialog.planned is not None
+        assert dialog.planned.changed == 1
+        assert not (roastery / "GEMINI.md").exists()
+        assert "GEMINI.md  new" in str(dialog.query_one("#export-lines Static", Static).content)
+        await desk.press("f2")
+        assert desk.app.screen is desk.screen
+        assert "integers of cents" in (roastery / "GEMINI.md").read_text()
+        assert desk.commands[-1] == "workbench rules export --to gemini"
+        await desk.press("w")
+        assert desk.dialog(ExportRules).query_one(VirtualTable).select_key("gemini")
+        await desk.press("enter")
+        assert "as they should be" in str(desk.app.screen.query_one("#export-lines Static", Static).content)
+        await desk.press("escape")
+
+
+async def test_what_only_the_store_changed_is_written_into_the_file(opened: Opened, roastery: Path) -> None:
+    """The question names the lines; afterwards both are in step."""
+    file = roastery / "CLAUDE.md"
+    async with opened() as desk:
+        await desk.press("D")
+        assert "in step" in screen_text(desk.app)
+        await desk.press("escape")
+        await desk.filter("file:CLAUDE.md suite")
+        desk.screen.desk._save(desk.current, {"rule": "Run `make test` before a commit."}, None)
+        await desk.settle()
+        assert "CLAUDE.md does not say so yet: D shows" in desk.told[-1]
+        assert "1 not written yet: D" in screen_text(desk.app)
+        before = file.read_text()
+        await desk.press("D")
+        (difference,) = desk.dialog(DriftDesk).differences
+        assert (difference.side, difference.what, difference.ours) == (
+            "store",
+            "~",
+            "Run `make test` before a commit.",
+        )
+        await desk.press("o")
+        assert "only one side" in screen_text(desk.app)
+        await desk.press("f2")
+        desk.dialog(Confirm)
+        assert "+ - Run `make test` before a commit." in screen_text(desk.app)
+        await desk.press("n")
+        assert file.read_text() == before
+        await desk.press("f2", "y")
+        assert "- Run `make test` before a commit." in file.read_text()
+        assert desk.dialog(DriftDesk).differences == ()
+        await desk.press("escape")
+        assert desk.commands[-1] == "workbench rules drift --merge"
+
+
+async def _conflict(desk: object, roastery: Path, other: Other) -> tuple[str, Path]:
+    """Change the same rule in the store and in its file; return its id and the file."""
+    file = roastery / "CLAUDE.md"
+    curator = other()
+    rule = next(
+        rule
+        for rule in curator.store.ledger().live.values()
+        if rule.provenance and rule.provenance.file == "CLAUDE.md" and "suite" in rule.rule
+    )
+    curator.edit(rule.id, rule="Run the tests with `make test` before each commit.")
+    file.write_text(file.read_text().replace(rule.rule, "Run the whole suite before each release."))
+    return rule.id, file
+
+
+async def test_a_side_is_taken_where_both_changed_a_rule(
+    opened: Opened, roastery: Path, other: Other
+) -> None:
+    """Theirs is the file's: the store follows; the choice is undone like any step."""
+    async with opened() as desk:
+        await _conflict(desk, roastery, other)
+        await desk.press("f5", "D")
+        (difference,) = desk.dialog(DriftDesk).differences
+        assert difference.side == "both"
+        assert "say whose words hold" in screen_text(desk.app)
+        await desk.press("t")
+        assert desk.dialog(DriftDesk).differences == ()
+        await desk.press("escape")
+        assert "Run the whole suite before each release." in {rule.rule for rule in desk.screen.rules}
+        assert desk.commands[-1] == (f"workbench rules drift --resolve {difference.identifier} --take theirs")
+
+
+async def test_both_sides_are_merged_and_written(opened: Opened, roastery: Path, other: Other) -> None:
+    """The merged words are the store's and, once written, the file's."""
+    merged = "Run the whole suite with `make test` before each commit."
+    async with opened() as desk:
+        _, file = await _conflict(desk, roastery, other)
+        await desk.press("f5", "D", "m")
+        editor = desk.dialog(MergeEditor)
+        editor.query_one("#merge-result", SafeArea).load_text(merged)
+        await desk.press("f2")
+        (difference,) = desk.dialog(DriftDesk).differences
+        assert (difference.side, difference.ours) == ("store", merged)
+        await desk.press("w", "y")
+        assert f"- {merged}" in file.read_text()
+        await desk.press("escape")
+        assert merged in {rule.rule for rule in desk.screen.rules}
+
+
+async def test_a_file_that_cannot_be_written_is_told(opened: Opened, roastery: Path, other: Other) -> None:
+    """The desk stays open, says why, and nothing is lost."""
+    async with opened() as desk:
+        curator = other()
+        rule = next(
+            rule
+            for rule in curator.store.ledger().live.values()
+            if rule.provenance and rule.provenance.file == "CLAUDE.md"
+        )
+        curator.edit(rule.id, rule="Be kind to those who read this.")
+        await desk.press("f5", "D")
+        assert len(desk.dialog(DriftDesk).differences) == 1
+        (roastery / "CLAUDE.md").unlink()
+        (roastery / "CLAUDE.md").mkdir()
+        await desk.press("f2")
+        assert isinstance(desk.app.screen, (DriftDesk, Confirm))
+        assert "Be kind to those who read this." in {
+            rule.rule for rule in other().store.ledger().versions.values()
+        }

@@ -1,0 +1,103 @@
+"""How the rules look at all sizes: rules with fixed ids and times, shown by the real screen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from screens.app import WorkbenchApp
+from screens.rules.reading import Library, Loaded
+from screens.rules.telling import summary
+from tests.screens.conftest import press, settle
+from tests.screens.golden import SIZES, check_golden
+from workbench.records.rules import Authority, Category, Level, Provenance, Rule
+from workbench.rules.matching.lexical import index_words
+from workbench.rules.rulebook import Rulebook
+
+TEXTS = (
+    "Amounts of money are integers of cents; never use floats for them.",
+    "SQL takes its values as parameters; never build it from strings.",
+    "Run `make test` before each commit and fix what it finds.",
+    "Never log card numbers, tokens or bodies of webhooks.",
+    "Use [/] and list[int] = x[0] verbatim, 🎉 included.",
+    "Names of tests say what holds, as a sentence.",
+)
+
+
+def _rules() -> tuple[Rule, ...]:
+    """Return rules of all kinds with ids and times that stay the same."""
+    return tuple(
+        Rule(
+            id=f"rule-{number:08}{'ab' * 6}",
+            name=text.partition(" ")[0],
+            rule=text,
+            category=tuple(Category)[number % 3],
+            authority=Authority.ABSOLUTE if number % 3 == 1 else Authority.DEFAULT,
+            level=tuple(Level)[number % 3],
+            scope=("path:src/**/*.py",) if number % 2 else (),
+            project_id="shop",
+            priority=30 + 10 * number,
+            token_cost=9 + number,
+            usage_count=number * 7,
+            last_used="2026-11-03T10:00:00Z" if number else None,
+            tags=("language:python", "workflow:test")[: number % 3],
+            enabled=number != 3,
+            examples=("refund order 4711",) if number == 0 else (),
+            created_at="2026-10-01T09:00:00+00:00",
+            updated_at="2026-10-02T09:00:00+00:00",
+            provenance=Provenance(
+                ("CLAUDE.md", ".cursor/rules/web.mdc")[number % 2], number + 3, number + 3, "claude"
+            ),
+        )
+        for number, text in enumerate(TEXTS)
+    )
+
+
+@pytest.fixture(autouse=True)
+def _fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the library hold these rules."""
+    rules = _rules()
+    book = Rulebook(
+        rules, index_words(rules), "fixed", files=("CLAUDE.md", ".cursor/rules/web.mdc"), pending=1
+    )
+    monkeypatch.setattr(Library, "read", lambda self, engine, job: Loaded(book, summary(book)))
+
+
+@asynccontextmanager
+async def _shown(root: Path, size: tuple[int, int], *keys: str) -> AsyncIterator[WorkbenchApp]:
+    app = WorkbenchApp(root, watch=False, section="rules")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        await press(pilot, *keys)
+        yield app
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_list_looks_as_it_should(tmp_path: Path, size: tuple[int, int]) -> None:
+    """List and rule side by side or stacked; marks, states and the cursor show without colour."""
+    async with _shown(tmp_path, size, "j", "space", "k") as app:
+        check_golden(app, "rules")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_form_looks_as_it_should(tmp_path: Path, size: tuple[int, int]) -> None:
+    """The form fits every size and scrolls; what is wrong would show above the keys."""
+    async with _shown(tmp_path, size, "e") as app:
+        check_golden(app, "rules-edit")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_filter_and_its_values_look_as_they_should(tmp_path: Path, size: tuple[int, int]) -> None:
+    """The counts of values over a filtered list."""
+    async with _shown(tmp_path, size, "f") as app:
+        check_golden(app, "rules-facets")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_removing_looks_as_it_should(tmp_path: Path, size: tuple[int, int]) -> None:
+    """The question names the rules, and no has the focus."""
+    async with _shown(tmp_path, size, "*", "d") as app:
+        check_golden(app, "rules-remove")
