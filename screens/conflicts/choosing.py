@@ -26,8 +26,8 @@ class Asking:
     pair: Pair
     decide: Callable[[Choice], None]
 
-    def merge(self) -> None:
-        """Merge in three panes; the result begins as suggested where the two repeat each other."""
+    def merge(self, draft: str | None = None) -> None:
+        """Merge in three panes; the result begins with a draft, or as suggested where the two repeat."""
         pair = self.pair
         editor = MergeEditor(
             pair.left.text,
@@ -35,7 +35,7 @@ class Asking:
             title="Merge",
             left_title=f"left · {pair.left.where}",
             right_title=f"right · {pair.right.where}",
-            result=merge_start(pair),
+            result=merge_start(pair) if draft is None else draft,
             validate=lambda text: "" if text.strip() else "the text must not be empty",
         )
 

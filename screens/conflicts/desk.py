@@ -73,7 +73,7 @@ def taken(before: Mapping[str, Item], touched: Set[str], scan: Scan) -> dict[str
     olds = {new: old for old, new in scan.heirs.items()}
     items: dict[str, Item] = {}
     for pair in scan.pairs:
-        old = before.get(pair.id) or before.get(olds.get(pair.id, ""))
+        old = before.get(olds.get(pair.id, "")) or before.get(pair.id)
         items[pair.id] = Item(pair) if old is None else _again(pair, old, touched, scan)
     for identifier, item in before.items():
         if identifier not in items and identifier not in scan.heirs:

@@ -92,6 +92,7 @@ class ConflictsScreen(SectionScreen):
         self._wish: Wish | None = None
         self._wanted = ""  # the pair to show once it is there
         self._walked = Of.RULE
+        self._drafts: dict[str, str] = {}  # texts of merges that were refused, by pair
 
     def compose_body(self) -> ComposeResult:
         """Lay out the filter, the queue and the pair."""
@@ -167,6 +168,7 @@ class ConflictsScreen(SectionScreen):
         shown = self._wanted or self._table.cursor_key or ""
         self._wanted = shown if not scan.reopened or first else scan.reopened[-1]
         self._wanted = scan.heirs.get(self._wanted, self._wanted)
+        self._drafts = {scan.heirs.get(one, one): text for one, text in self._drafts.items()}
         self._arrange()
         for note in scan.notes:
             self.say(note)
@@ -342,7 +344,8 @@ class ConflictsScreen(SectionScreen):
     def action_merge(self) -> None:
         """Write one text for both."""
         if self.item is not None:
-            Asking(self.bench, self.item.pair, self._decide).merge()
+            pair = self.item.pair
+            Asking(self.bench, pair, self._decide).merge(self._drafts.get(pair.id))
 
     def action_narrow(self) -> None:
         """Ask which side is narrowed, and to what."""
@@ -446,6 +449,7 @@ class ConflictsScreen(SectionScreen):
 
     def _refused(self, wish: Wish, failure: Failure) -> None:
         """The pairs stay; the engine is asked how they stand."""
+        self._drafts |= {one.pair.id: one.text for one in wish.choices if one.action is Action.MERGE}
         self._give_back(wish, failure.message, set())
         self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
         self.bench.log_action(_command(wish, wish.choices), failure.message, failed=True)

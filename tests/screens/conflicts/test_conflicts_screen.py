@@ -315,6 +315,27 @@ async def test_a_changed_side_is_read_again_before_it_is_decided(roastery: Path)
         assert text in [rule.rule for rule in curator(roastery).store.ledger().live.values()]
 
 
+async def test_a_merge_that_others_overtook_is_gone_on_with(roastery: Path) -> None:
+    """The text that was written is not lost: the editor opens with it beside the new words."""
+    app = make(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        desk = await desk_of(pilot)
+        assert desk.item is not None
+        pair = desk.item.pair
+        await press(pilot, "m", "e", *"Mine: ")
+        curator(roastery).edit(pair.right.id, rule=f"{pair.right.text} Really.")
+        await press(pilot, "f2")
+        assert desk.item.state is State.CHANGED
+        assert app.log_of_actions.actions[-1].failed
+        await press(pilot, "m")
+        editor = app.screen_stack[-1]
+        assert isinstance(editor, MergeEditor)
+        assert editor.result.startswith("Mine: ")
+        await press(pilot, "f2")
+        texts = [rule.rule for rule in curator(roastery).store.ledger().live.values()]
+        assert [text for text in texts if text.startswith("Mine: ")]
+
+
 async def test_a_store_that_refuses_leaves_the_pair(roastery: Path) -> None:
     """What cannot be written is said, and the pair stays where it was."""
     app = make(roastery)
