@@ -60,7 +60,9 @@ def headline(candidate: Candidate, plan: Shown) -> str:
     chance = (
         plan.chances.get(candidate.name) if candidate.kind == FILES and plan.model != "baseline" else None
     )
-    if chance is not None:
+    if candidate.pinned and candidate.state == IN:
+        parts.append("counts as needed")
+    elif chance is not None:
         parts.append(f"chance {chance:.0%}" if chance >= 0.01 else f"chance {chance:.1%}")
     return " · ".join(part for part in parts if part)
 

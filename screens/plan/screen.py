@@ -27,6 +27,7 @@ from screens.plan.asking import Asked
 from screens.plan.candidates import FIELDS, FILES, IN, Candidate, Shown
 from screens.plan.details import PreviewPanel, WhyPanel
 from screens.plan.first_run import FirstRun
+from screens.plan.layout import LAYOUT
 from screens.plan.rows import COLUMNS, rows_of
 from screens.safe_text import shown, shown_lines
 from screens.widgets.budget import BudgetBar
@@ -53,42 +54,7 @@ class PlanScreen(PlanActions):
 
     section: ClassVar[str] = "plan"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
-    DEFAULT_CSS = """
-    PlanScreen {
-        & #plan-work { height: 1fr; }
-        & PromptEditor { max-height: 6; }
-        & BudgetBar { padding: 0 1; }
-        & #plan-how { height: 1; padding: 0 1; }
-        & #plan-panes { height: 1fr; layout: horizontal; }
-        & #plan-list { width: 1fr; height: 1fr; }
-        & #plan-side { width: 1fr; height: 1fr; layout: vertical; }
-        & WhyPanel { display: none; height: 2fr; }
-        & PreviewPanel { height: 3fr; }
-        &.-why WhyPanel { display: block; }
-        &.-whole WhyPanel { display: none; }
-        & FirstRun { display: none; }
-        &.-first FirstRun { display: block; }
-        &.-first #plan-work { display: none; }
-    }
-    PlanScreen.-narrow {
-        & #plan-panes { layout: vertical; }
-        & #plan-list, & #plan-side { width: 100%; }
-        &.-why PreviewPanel { display: none; }
-        &.-whole PreviewPanel { display: block; }
-    }
-    PlanScreen.-wide {
-        & #plan-list { width: 2fr; }
-        & #plan-side { width: 3fr; layout: horizontal; }
-        & WhyPanel { width: 2fr; height: 1fr; }
-        & PreviewPanel { width: 3fr; height: 1fr; }
-    }
-    PlanScreen.-short {
-        & PromptEditor { min-height: 1; max-height: 3; border: none; border-left: outer $primary; }
-        & BudgetBar { height: 2; }
-        & WhyPanel, & PreviewPanel { border: none; border-top: solid $panel; }
-        & WhyPanel:focus, & PreviewPanel:focus-within { border: none; border-top: solid $primary; }
-    }
-    """
+    DEFAULT_CSS = LAYOUT
 
     def __init__(self) -> None:
         super().__init__()
