@@ -83,6 +83,15 @@ SESSIONS: Final = (
         changes=True,
     ),
     Command(
+        "sessions.import-from",
+        "Import from",
+        "Import sessions from a file or a directory: of another machine, of stream-json, of an export.",
+        ("I",),
+        "workbench import sessions PATH",
+        ACT,
+        changes=True,
+    ),
+    Command(
         "sessions.commits",
         "Commits",
         "Show the commits of version control among the sessions, or hide them.",

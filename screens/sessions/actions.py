@@ -298,19 +298,37 @@ class SessionActions(SectionScreen):
         """Look for transcripts, and ask."""
         self.ask("Looking for transcripts", partial(work.discovered, self.engine), self._discovered)
 
-    def _discovered(self, found: tuple[Found, ...]) -> None:
-        if not found:
-            self.app.push_screen(Details("Import sessions", importing.NOTHING))
-            return
+    def action_import_from(self) -> None:
+        """Ask for a place, and import from there."""
+        self._ask_place(importing.FROM)
 
+    def _discovered(self, found: tuple[Found, ...]) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
-                asked = partial(work.imported, self.engine, importing.ARGUMENTS)
-                self.ask("Importing sessions", asked, self._imported)
+                self._import(())
 
-        self.app.push_screen(Confirm("Import sessions?", importing.question(found), yes="Import"), answered)
+        if found:
+            question = Confirm("Import sessions?", importing.question(found), yes="Import")
+            self.app.push_screen(question, answered)
+        else:
+            self._ask_place(importing.NOTHING)
 
-    def _imported(self, done: dict[str, Any]) -> None:
-        self.bench.log_action(importing.ARGUMENTS, importing.headline(done))
+    def _ask_place(self, body: str) -> None:
+        def answered(text: str | None) -> None:
+            if text is not None:
+                self._import((str(importing.given_path(self.engine.root, text)),))
+
+        check = partial(importing.wrong_path, self.engine.root)
+        self.app.push_screen(
+            Ask("Import sessions from", body=body, placeholder="PATH", validate=check), answered
+        )
+
+    def _import(self, places: tuple[str, ...]) -> None:
+        arguments = (*importing.ARGUMENTS, *places)
+        asked = partial(work.imported, self.engine, arguments)
+        self.ask("Importing sessions", asked, partial(self._imported, arguments))
+
+    def _imported(self, arguments: tuple[str, ...], done: dict[str, Any]) -> None:
+        self.bench.log_action(arguments, importing.headline(done))
         self.app.push_screen(Details("Imported sessions", importing.summary(done)))
         self.mark_stale()

@@ -82,7 +82,7 @@ def _summary(turn: Turn, unfolded: bool) -> Content:
     glyph, label, style = _FOLDED[turn.role]
     sign = "▾" if unfolded else "▸"
     head = " ".join(part for part in (label, turn.head) if part)
-    first = next((line.strip() for line in turn.text[:2_000].splitlines() if line.strip()), "")
+    first = next((line.strip().expandtabs(1) for line in turn.text[:2_000].splitlines() if line.strip()), "")
     lines = turn.text.count("\n") + 1 if turn.text else 0
     told = "" if turn.role == CALL or unfolded else first
     size = f"{lines:,} lines" if turn.role == RESULT and lines > 1 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from screens.sessions.rows import local
@@ -34,12 +35,27 @@ def question(found: Sequence[Found]) -> str:
 
 
 NOTHING: Final = (
-    "No transcripts of this project were found.\n\n"
-    "They are looked for where Claude Code (~/.claude/projects, CLAUDE_CONFIG_DIR) and Codex\n"
-    "(~/.codex/sessions, CODEX_HOME) keep them. From elsewhere, or from another machine:\n\n"
-    "  workbench import sessions PATH --root WHERE_THE_PROJECT_WAS\n\n"
-    "A running agent records its sessions with `workbench episode start`."
+    "No transcripts of this project were found where Claude Code and Codex keep them "
+    "(CLAUDE_CONFIG_DIR, CODEX_HOME). Give a file or a directory that holds some: transcripts, output of "
+    "`claude -p --output-format stream-json`, or what `workbench export sessions` wrote.\n\n"
+    "A running agent records its sessions with `workbench episode start`; they show up here."
 )
+FROM: Final = (
+    "A file or a directory of transcripts: of Claude Code, Codex, output of "
+    "`claude -p --output-format stream-json`, or what `workbench export sessions` wrote."
+)
+
+
+def wrong_path(root: Path, text: str) -> str:
+    """Return what is wrong with a path that was typed, "" if nothing is."""
+    if not text.strip():
+        return "a file or a directory, such as ~/old-laptop/.claude/projects"
+    return "" if given_path(root, text).exists() else "there is no such file or directory"
+
+
+def given_path(root: Path, text: str) -> Path:
+    """Return the path that was typed; relative ones start at the project."""
+    return root / Path(text.strip()).expanduser()
 
 
 def headline(done: Mapping[str, Any]) -> str:
@@ -63,7 +79,7 @@ def summary(done: Mapping[str, Any]) -> str:
         f"touched      {done['edits']:,} edits, {done['reads']:,} reads",
         f"understood   {understood['share_of_lines']:.2%} of {understood['lines']:,} lines, "
         f"{understood['share_of_events']:.2%} of {understood['events']:,} events",
-        *([f"masked       {_masked(done['masked'])}"] if "masked" in done else []),
+        f"masked       {_masked(done['masked'])}",
         f"archived     {done['archive']['files']:,} files",
     ]
     lines += _section("skipped", done["skipped"])
@@ -75,9 +91,9 @@ def summary(done: Mapping[str, Any]) -> str:
 
 def _masked(counts: Mapping[str, int]) -> str:
     if not counts:
-        return "no secrets"
+        return "no secrets in prompts"
     told = ", ".join(f"{count:,} {visible_line(kind)}" for kind, count in counts.items())
-    return f"{sum(counts.values()):,} secrets: {told}"
+    return f"{sum(counts.values()):,} secrets in prompts: {told}"
 
 
 def _section(title: str, counts: Mapping[str, int]) -> list[str]:

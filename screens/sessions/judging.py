@@ -55,8 +55,8 @@ def arguments(verdict: Verdict, *, back: bool = False) -> tuple[str, ...]:
 
 def title(step: Step) -> str:
     """Return what a step was, in a few words."""
-    what = f"{len(step):,} sessions" if len(step) > 1 else step[0].session
-    return f"{what}: {step[0].outcome}"
+    what = f"{len(step):,} sessions" if len(step) > 1 else step[0].task
+    return f"{step[0].outcome}: {what}"
 
 
 def kept(judged: Judged) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class SessionsScreen(SessionActions):
             parts.append(f"{stories.share:.0%} tell a whole story")
         more = len(known.rows) - stories.ended - stories.open
         if known.commits:
-            parts.append(f"○ {max(more, 0):,} commits shown (m)")
+            parts.append(f"○ {more:,} commits shown (m)" if more > 0 else "○ no commits known yet")
         else:
             parts.append("○ commits hidden (m)")
         self.query_one("#sessions-headline", Static).update(shown(" · ".join(parts), "bold"))

@@ -13,7 +13,7 @@ from screens.filtering import Facet
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.sessions.listing import Listing, Wanted, file_terms, listed, resolved
-from screens.sessions.rows import Clock
+from screens.sessions.rows import Clock, head
 from workbench.sessions.closing import HOUR, state_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ MOST: Final = 100_000
 
 FILE_PAST: Final = 500
 _SHOWN_FILE: Final = 4_000_000
+_NAME: Final = 60  # characters of a task that name it in a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Verdict:
     why: str
     before: str
     before_why: str
+    task: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,8 @@ def judged(engine: Engine, sessions: Sequence[str], outcome: str, why: str, job:
         job.progress("Judging", number, len(sessions))
         before = place.trace(session).episode
         place.feedback(session, outcome, why)
-        done.append(Verdict(session, outcome, why, before.outcome.value, before.rationale))
+        name = head(before.task_text)[:_NAME]
+        done.append(Verdict(before.session_id, outcome, why, before.outcome.value, before.rationale, name))
     return done
 
 

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.episode_queries import SELECT_COMPLETENESS, SELECT_SESSIONS, completeness, sessions
+from store.episode_queries import (
+    SELECT_COMPLETENESS,
+    SELECT_SESSIONS,
+    Companion,
+    companions,
+    completeness,
+    file_sessions,
+    sessions,
+    touching,
+)
 from store.journal import FileJournal
 from store.memory import ManualClock
 from store.migrations import migrate
@@ -115,3 +124,37 @@ def test_a_quiet_session_counts_as_ended(journal: FileJournal, tmp_path: Path, c
     assert sessions(tables, quiet_since=3, commits=False, ended=False, limit=9) == []
     [row] = sessions(tables, quiet_since=2, commits=False, ended=False, limit=9)
     assert (row.session_id, row.edits, row.events, row.last_at) == ("a", 1, 1, 2)
+
+
+def test_the_past_of_a_file(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
+    """Who read or edited it, newest first, and what was edited with it; sweeping changes say nothing."""
+
+    def imported(session: str, at: int, edits: str, reads: str = "") -> tuple[str, dict[str, Any]]:
+        changes = [[path, "modified", 1, 1, ""] for path in edits.split()]
+        return told("episode.imported", session, started_at=at, changes=changes, reads=reads.split())
+
+    drafts = [
+        imported("one", 1, "src/A.py b.py c.py"),
+        imported("two", 2, "src/A.py b.py", "src/A.py"),
+        imported("sweep", 3, "src/A.py b.py c.py d.py e.py"),
+        imported("four", 4, "b.py", "src/A.py"),
+    ]
+    journal.append_all(STREAM, drafts, by="cli")
+    tables = Tables(tmp_path, {"project": journal}, clock)
+
+    assert touching(tables, "a.PY") == {"one", "two", "sweep", "four"}
+    assert touching(tables, "d.py") == {"sweep"}
+    assert touching(tables, "%") == frozenset()
+    found = file_sessions(tables, "src/A.py", 9)
+    assert [(one.session_id, one.edited) for one in found] == [
+        ("four", False),
+        ("sweep", True),
+        ("two", True),
+        ("one", True),
+    ]
+    assert companions(tables, "src/A.py", most=3, limit=9) == [
+        Companion("b.py", 2, 2 / 3, 4),
+        Companion("c.py", 1, 1 / 3, 2),
+    ]
+    assert companions(tables, "nowhere.py", most=3, limit=9) == []
+    tables.close()

@@ -80,6 +80,13 @@ def test_the_projects_sessions_are_found(
     ]
 
 
+def test_masked_secrets_are_counted(project: Any, run: Any, place: Any) -> None:
+    """How many of each kind were taken out of prompts stands in the report."""
+    key = "ghp_" + "a1B2" * 9
+    place([user(f"the login with {key} fails on the server", "u1", 0, cwd=str(project.root))])
+    assert sum(run("import", "sessions", "--json").json()["masked"].values()) == 1
+
+
 def test_plans_learn_from_what_was_imported(project: Any, run: Any, place: Any) -> None:
     """A task in the words of an earlier prompt leads to the file that was changed for it."""
     for number in range(30):

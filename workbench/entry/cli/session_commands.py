@@ -160,6 +160,7 @@ def _facts(done: Imported, seconds: float, *, dry_run: bool) -> dict[str, Any]:
         "outcomes": _sorted(report.outcomes),
         "skipped": _sorted(report.skipped),
         "other_projects": _sorted(report.elsewhere),
+        "masked": _sorted(report.masked),
         "understood": _understood(report.tally),
         "archive": {"files": report.archived, "dropped": done.dropped, "refused": done.refused},
         "details": [

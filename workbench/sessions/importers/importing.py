@@ -91,7 +91,10 @@ class FileReport:
 
 @dataclass(slots=True)
 class Report:
-    """What an import did. `sessions` gave tasks of the project; `skipped` says why others did not."""
+    """What an import did. `sessions` gave tasks of the project; `skipped` says why others did not.
+
+    `masked` counts the secrets that were taken out of prompts.
+    """
 
     files: int = 0
     read: int = 0
@@ -106,6 +109,7 @@ class Report:
     outcomes: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     elsewhere: Counter[str] = field(default_factory=Counter)
+    masked: Counter[str] = field(default_factory=Counter)
     tally: Tally = field(default_factory=Tally)
     details: list[FileReport] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -244,6 +248,7 @@ class Importer:
                 complete=complete,
             )
             found = list(kept.bodies)
+            report.masked.update(kept.masked)
             self._count(kept.elsewhere, "prompts of other projects")
             self._count(kept.paths_outside, "paths outside of the project")
             self._count(kept.empty, "prompts without words")

@@ -6,8 +6,9 @@ Decides which tasks are the project's, what their outcome is and what it rests o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.records.episodes import ChangeKind, Outcome
@@ -31,12 +32,16 @@ _BARE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The bodies of a session's tasks in order, and how many tasks and paths were left out as others'."""
+    """The bodies of a session's tasks in order, and how many tasks and paths were left out as others'.
+
+    `masked` counts the secrets of each kind that were taken out of its prompts.
+    """
 
     bodies: tuple[dict[str, Any], ...]
     elsewhere: int = 0
     paths_outside: int = 0
     empty: int = 0
+    masked: Counter[str] = field(default_factory=Counter)
 
 
 def recorded(
@@ -58,8 +63,11 @@ def recorded(
     bodies: list[dict[str, Any]] = []
     elsewhere = outside = empty = 0
     context = ""
+    masked: Counter[str] = Counter()
     for task in tasks:
-        text = redact(clean_task(task.text)).text[:MAX_TEXT].strip()
+        clean = redact(clean_task(task.text))
+        masked.update(clean.counts)
+        text = clean.text[:MAX_TEXT].strip()
         bare = _BARE.fullmatch(text) is not None
         shown = f"{text}\n\n{context}" if bare and context else text
         if text and not bare:
@@ -72,7 +80,7 @@ def recorded(
             elsewhere += 1
         else:
             bodies.append(_body(task, shown, changes, reads, project_id, source, understand, fallback_at))
-    return Recorded(tuple(bodies), elsewhere, outside, empty)
+    return Recorded(tuple(bodies), elsewhere, outside, empty, masked)
 
 
 def _body(
