@@ -31,10 +31,10 @@ LEGEND: Final = (
     f"{ABSOLUTE} absolute  {DEFAULT} default   {ON} on  {OFF} off   P preference  B behavior  A agent"
 )
 
-_ORIGIN: Final = 18
+_ORIGIN: Final = 16
 _TEXT: Final = 400  # characters of a rule that a row makes Content of
 
-SCORE: Final = Column("score", "Score", 6, align="right", priority=95)
+SCORE: Final = Column("score", "Score", 7, align="right", priority=95)
 COLUMNS: Final = (
     Column("authority", "!", 1, priority=90),
     Column("enabled", "", 1, priority=80),

@@ -481,6 +481,6 @@ class RulesScreen(SectionScreen):
         """Bring files and rules in step."""
         self.desk.drift()
 
-    def go_to(self, identifier: str) -> None:
+    def go_to(self, key: str) -> None:
         """Have the cursor on a rule once it is listed."""
-        self._wanted_key = identifier
+        self._wanted_key = key
