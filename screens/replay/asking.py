@@ -18,7 +18,7 @@ from screens.replay.listing import RunLine
 from screens.replay.scored import Scored, scored
 from screens.widgets.plot import Series
 
-_MANY: Final = 50_000
+_MANY: Final = 5_000
 """Records from which the collector leaves them alone for good."""
 
 if TYPE_CHECKING:

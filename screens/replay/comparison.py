@@ -13,6 +13,7 @@ from screens.safe_text import shown
 from screens.widgets.table import Column
 
 CHANGE_COLUMNS: Final = (
+    Column("mark", "", 1, priority=9),
     Column("system", "System", share=1, least=12, priority=9),
     Column("measure", "Measure", 16, priority=8),
     Column("before", "Before", 7, "right", priority=5),
@@ -20,7 +21,7 @@ CHANGE_COLUMNS: Final = (
     Column("change", "Change", 8, "right", priority=7),
     Column("between", "95 %", 18, priority=3),
     Column("p", "p", 6, "right", priority=4),
-    Column("verdict", "", 21, priority=2),
+    Column("verdict", "", 19, priority=2),
 )
 TASK_COLUMNS: Final = (
     Column("mark", "", 1, priority=9),
@@ -134,6 +135,7 @@ def change_cells(one: Change) -> tuple[Content, ...]:
     tone = _TONES[mark]
     value, low, high, p = one.gap
     return (
+        Content.styled(mark, tone),
         shown(one.system),
         shown(one.measure),
         shown(f"{one.before:,.{digits}f}"),
@@ -141,7 +143,7 @@ def change_cells(one: Change) -> tuple[Content, ...]:
         shown(f"{value:+,.{digits}f}", tone),
         shown(f"[{low:+,.{digits}f}, {high:+,.{digits}f}]", "$text-muted"),
         shown(f"{p:.4f}"),
-        shown(f"{mark} {one.verdict}", tone),
+        shown(one.verdict, tone),
     )
 
 

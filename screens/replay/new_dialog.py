@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from textual import on
@@ -51,11 +52,12 @@ class NewReplay(ModalScreen[Wish | None]):
         Binding("f2", "start", "Start", id="new-replay.start", tooltip="Start the replay"),
     ]
 
-    def __init__(self, choices: Sequence[SystemChoice], wish: Wish, budget: int) -> None:
+    def __init__(self, choices: Sequence[SystemChoice], wish: Wish, budget: int, root: Path) -> None:
         super().__init__()
         self._choices = tuple(choices)
         self._wish = wish
         self._budget = budget
+        self._root = root
 
     def compose(self) -> ComposeResult:
         """Lay out the fields, the systems, the command and the buttons."""
@@ -103,7 +105,7 @@ class NewReplay(ModalScreen[Wish | None]):
             budget=None if budget is None or int(budget) == self._budget else int(budget),
             packs=bool(values["packs"]),
             gate=bool(values["gate"]),
-            dataset=is_dataset(path),
+            dataset=is_dataset(path, self._root),
         )
 
     def action_cancel(self) -> None:
@@ -135,7 +137,7 @@ class NewReplay(ModalScreen[Wish | None]):
 
     def _wrong(self) -> str:
         try:
-            wrong = wrong_with(self.wish, self.query_one("#choices", VirtualTable).marks)
+            wrong = wrong_with(self.wish, self.query_one("#choices", VirtualTable).marks, self._root)
         except ValueError as error:
             wrong = str(error)
         self.query_one(".dialog-error", Static).update(shown(f"! {wrong}" if wrong else ""))

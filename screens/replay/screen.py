@@ -108,6 +108,15 @@ class ReplayScreen(StartsReplays, UsesRuns):
         where = _WHERE.get(command_id.partition(".")[2])
         return where is None or view in where
 
+    def on_screen_resume(self) -> None:
+        """List what other processes have kept meanwhile, and have the focus where it is seen."""
+        self.stale = self.stale or self.is_mounted
+        super().on_screen_resume()
+        if self.is_mounted and self.state is not None:
+            if self.focused is None or not self.focused.is_on_screen:
+                self._focus(self.place.view)
+            self.show_benchmark()
+
     # Runs.
 
     def _listed(self, found: Listed) -> None:

@@ -28,6 +28,7 @@ class StartsReplays(ReplayBase):
         self.wish = Wish()
         self._replay: Job | None = None
         self._watch: Timer | None = None
+        self._benchmark = ""
 
     def action_new(self) -> None:
         """Ask what to replay."""
@@ -44,7 +45,7 @@ class StartsReplays(ReplayBase):
         from screens.replay.new_dialog import NewReplay
 
         if self.is_current:
-            self.app.push_screen(NewReplay(found[0], self.wish, found[1]), self._wished)
+            self.app.push_screen(NewReplay(found[0], self.wish, found[1], self.engine.root), self._wished)
 
     def _wished(self, wish: Wish | None) -> None:
         if wish is None:
@@ -97,10 +98,9 @@ class StartsReplays(ReplayBase):
     def _replayed(self, words: list[str], ended: Ended) -> None:
         self._over()
         if ended.text:
-            from screens.widgets.details import Details
-
             self.bench.log_action(words, "rules benchmark")
-            self.app.push_screen(Details("Rules benchmark", ended.text))
+            self._benchmark = ended.text
+            self.show_benchmark()
             return
         told = gates_sentence(ended.gates) if ended.gates else ""
         self.bench.log_action(words, told or "done")
@@ -110,6 +110,14 @@ class StartsReplays(ReplayBase):
         self.load()
         if self.place.view == RUNS:
             self.open_run(ended.name, RUN)
+
+    def show_benchmark(self) -> None:
+        """Show what a rules benchmark printed, once this section is in front."""
+        from screens.widgets.details import Details
+
+        if self._benchmark and self.is_current:
+            self.app.push_screen(Details("Rules benchmark", self._benchmark))
+            self._benchmark = ""
 
     def _failed(self, words: list[str], failure: Failure) -> None:
         self._over()

@@ -58,7 +58,8 @@ def arguments(wish: Wish) -> list[str]:
     """Return the words after `workbench` that start it."""
     found = ["replay"]
     if wish.elsewhere:
-        found.append(str(Path(wish.path.strip()).expanduser()))
+        place = str(Path(wish.path.strip()).expanduser())
+        found.append(f"./{place}" if place.startswith("-") else place)
     if wish.dataset:
         return found
     if wish.source in (COMMITS, PROMPTS):
@@ -97,17 +98,17 @@ def chosen_systems(choices: Sequence[SystemChoice], marked: frozenset[str]) -> t
     return () if names == tuple(one.name for one in choices if one.usual) else names
 
 
-def wrong_with(wish: Wish, marked: frozenset[str]) -> str:
-    """Return why a wish cannot be granted, or ''. Looks at the disk, but reads nothing."""
-    if wish.elsewhere and not Path(wish.path.strip()).expanduser().exists():
+def wrong_with(wish: Wish, marked: frozenset[str], root: Path) -> str:
+    """Return why a wish cannot be granted in the project at `root`, or ''. Looks at the disk alone."""
+    if wish.elsewhere and not (root / Path(wish.path.strip()).expanduser()).exists():
         return f"{wish.path} does not exist"
     if not marked and not wish.dataset:
         return "mark at least one system with space"
     return ""
 
 
-def is_dataset(path: str) -> bool:
-    """Whether a path is the folder of a rules benchmark."""
+def is_dataset(path: str, root: Path) -> bool:
+    """Whether a path, as seen from `root`, is the folder of a rules benchmark."""
     from workbench.replay.datasets import holds_dataset
 
-    return bool(path.strip()) and holds_dataset(Path(path.strip()).expanduser())
+    return bool(path.strip()) and holds_dataset(root / Path(path.strip()).expanduser())

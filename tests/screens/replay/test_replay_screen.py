@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from screens.app import WorkbenchApp
 from screens.replay.asking import identity
 from screens.replay.compare_panel import ComparePanel
+from screens.replay.comparison import compared
 from screens.replay.following import LivePanel
 from screens.replay.new_dialog import NewReplay
 from screens.replay.place import COMPARE, RUN, RUNS, TASK, TASKS
@@ -33,8 +35,9 @@ from tests.screens.golden import SIZES, check_golden, screen_text
 from tests.screens.probe import probe
 from workbench.config import GatesConfig
 from workbench.entry.cli.output import to_json
-from workbench.entry.replay_store import keep_run, kept_runs, runs_root
+from workbench.entry.replay_store import keep_elsewhere, keep_run, kept_runs, runs_root
 from workbench.records.replay import ReplayRun, run_to_json
+from workbench.replay.compare import compare
 from workbench.replay.gates import Evidence, evaluate
 
 HOSTILE = "[/] x = list[int][0]\x1b[31m\x00‮👩‍💻"
@@ -254,6 +257,31 @@ async def test_a_damaged_run_is_listed_and_not_opened(project: Path) -> None:
         assert any("cannot be read" in note.message for note in app._notifications)
 
 
+@pytest.mark.parametrize("text", ["[]", "{", '{"tasks": 7}', '{"format": 9, "tasks": []}'])
+async def test_a_damaged_run_of_another_place_is_listed_with_why(project: Path, text: str) -> None:
+    """Whatever stands where the last replay of another place is kept, the list is there."""
+    keep(project, (FIRST,))
+    keep_elsewhere(runs_root(project), text.encode())
+    app = make(project)
+    async with app.run_test() as pilot:
+        screen = await opened(pilot)
+        faults = [line.fault for line in screen.query_one(RunsPanel).lines]
+        assert len([fault for fault in faults if "cannot be read" in fault]) == 1
+        assert len(faults) == 2
+
+
+async def test_runs_that_others_kept_are_there_on_coming_back(project: Path) -> None:
+    """Going to another section and back lists what was kept meanwhile; the focus is in the list."""
+    app = make(project)
+    async with app.run_test() as pilot:
+        screen = await opened(pilot)
+        await press(pilot, "0")
+        keep(project, (FIRST,))
+        await press(pilot, "6")
+        assert len(screen.query_one(RunsPanel).lines) == 1
+        assert app.focused is screen.query_one(RunsPanel).table
+
+
 async def test_the_place_comes_back(project: Path, tmp_path: Path) -> None:
     """Run, task, systems, order and filter are as they were left."""
     (name,) = keep(project, (FIRST,))
@@ -434,7 +462,7 @@ async def test_gates_that_were_judged_stand_under_the_run(project: Path) -> None
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_views_look_as_they_should(project: Path, size: tuple[int, int]) -> None:
-    """The list, a run, its tasks, a task and the dialog at every size."""
+    """The list, a run, its tasks, a task, the dialog and a comparison at every size."""
     keep(project, (FIRST, SECOND))
     app = make(project)
     async with app.run_test(size=size) as pilot:
@@ -450,6 +478,13 @@ async def test_views_look_as_they_should(project: Path, size: tuple[int, int]) -
         check_golden(app, "replay-task")
         await press(pilot, "b", "b", "n")
         check_golden(app, "replay-new")
+        await press(pilot, "escape")
+        screen = screen_of(app)
+        found = compare(FIRST, replace(SECOND, id="r2"), system="hybrid")
+        screen.query_one(ComparePanel).show(compared(to_builtins(found)))
+        screen.show_view(COMPARE)
+        await settle(pilot)
+        check_golden(app, "replay-compare")
 
 
 async def test_a_big_run_opens_and_filters_without_holding_up_the_loop(project: Path) -> None:
