@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 import click
 
@@ -33,11 +34,11 @@ def app(section: str | None) -> int:
             f"the app needs a terminal: {reason}",
             hint="`workbench --help` lists the commands that work in pipes.",
         )
-    return open_app(section or "")
+    open_app(section or "")
 
 
-def open_app(section: str) -> int:
-    """Run the app in this terminal until it is left, and return the exit code."""
+def open_app(section: str) -> NoReturn:
+    """Run the app in this terminal until it is left, and end the program with its exit code."""
     from screens.app import WorkbenchApp
     from screens.sections import SECTIONS, find_section
     from workbench.entry.resuming import place_file
@@ -47,12 +48,10 @@ def open_app(section: str) -> int:
         raise UsageError(f"there is no screen {section!r}", hint=f"One of {known}.")
     here = current()
     application = WorkbenchApp(here.project, place_file=place_file(here.project), section=section)
-    application.run()
+    application.run(mouse=here.settings().config.app.mouse)
     code = application.return_code or exits.OK
-    if application.jobs.running:
-        # Threads of work that was cancelled may still compute: nothing they do is needed, and journals bear
-        # an end at any instant.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+    # Threads of work that was cancelled may still compute, and libraries that were loaded take their time to
+    # be taken down: nothing of that is needed, and journals bear an end at any instant.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
