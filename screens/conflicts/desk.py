@@ -112,7 +112,8 @@ def _ours(pair: Pair, touched: Set[str]) -> bool:
 class Desk:
     """The pairs by id. `settled` are those decided in this sitting, `touched` the sides that it changed.
 
-    While the engine is asked, decisions go on: what was done since `ask` is done again to what it says.
+    `drafts` are texts of merges that were refused. While the engine is asked, decisions go on: what was done
+    since `ask` is done again to what it says.
     """
 
     items: dict[str, Item] = field(default_factory=dict)
@@ -120,6 +121,7 @@ class Desk:
     touched: set[str] = field(default_factory=set)
     waiting: int = 0
     settling: int = 0
+    drafts: dict[str, str] = field(default_factory=dict)
     _since: dict[str, Item | None] = field(default_factory=dict)
 
     @property
@@ -164,6 +166,7 @@ class Desk:
         for identifier in scan.redone & self.items.keys():
             self.settled.add(identifier)
             self.touched.update(side.id for side in self.items[identifier].pair.sides)
+        self.drafts = {scan.heirs.get(one, one): text for one, text in self.drafts.items()}
         since, self._since = self._since, {}
         self.items = items
         self.waiting, self.settling = counts

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from screens.app import WorkbenchApp
+from screens.chrome.status_line import StatusLine
 from screens.conflicts.desk import State
 from screens.conflicts.narrow import NarrowForm
 from screens.conflicts.pair import Of
@@ -428,13 +429,18 @@ async def test_the_place_is_found_again(roastery: Path, tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_search_leaves_what_is_known(roastery: Path) -> None:
-    """Cancelling says which key searches anew; the pairs stay."""
+    """Cancelling says which key searches anew, a newer search in its place does not; the pairs stay."""
     app = make(roastery)
     async with app.run_test(size=(80, 24)) as pilot:
         desk = await desk_of(pilot)
         desk.action_scan()
+        desk.action_scan()
+        await settle(pilot)
+        assert "S searches anew" not in desk.query_one(StatusLine).left
+        desk.action_scan()
         app.action_cancel_jobs()
         await settle(pilot)
+        assert "S searches anew" in desk.query_one(StatusLine).left
         assert (desk.query_one(VirtualTable).busy, desk.desk.waiting) == ("", 9)
 
 
