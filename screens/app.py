@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.notifications import SeverityLevel
@@ -28,7 +28,7 @@ from screens.jobs import Failure, Job, Jobs
 from screens.keys import keymap, shown_key
 from screens.resume import read_place, write_place
 from screens.safe_text import toast
-from screens.sections import SECTIONS, find_section
+from screens.sections import SECTIONS, Section, find_section
 from screens.themes import COLORLESS, DARK, THEMES, readable_variables
 from screens.watching import StoreChanged, Watcher
 from screens.widgets.messages import CopyRequested
@@ -36,6 +36,8 @@ from workbench.errors import ConfigError, WorkbenchError
 
 _WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
 _HEIGHTS = [(0, "-short"), (30, "-tall")]
+_AFTER_THE_FRAME = 0.01  # seconds: the bar of sections is on the screen by then
+_QUIET = 2.0
 
 
 def _palette() -> type[Provider]:
@@ -79,26 +81,42 @@ class WorkbenchApp(App[int]):
         self.place = read_place(_read(place_file))
         self._first = section
         self._watcher = Watcher(self, self.engine) if watch else None
+        self._refused: ConfigError | None = None
         for theme in THEMES:
             self.register_theme(theme)
+        # Set before anything is drawn: a theme that is changed later reads all styles anew.
+        self.set_reactive(App.theme, self._wanted_theme())
 
     # Start and end.
 
+    def compose(self) -> ComposeResult:
+        """Draw the bar of sections before the first section's code is loaded: a frame at once, then the rest."""
+        yield TopBar(self._first_section.id)
+
     def on_mount(self) -> None:
-        """Show the section that was left, in the theme that was chosen."""
+        """Tell what is wrong with the settings, and show the section that was left once the frame is drawn."""
+        if self._refused is not None:
+            self.tell(f"{self._refused.message}\n{self._refused.hint}", severity="error")
+        self.jobs.later("app/open", _AFTER_THE_FRAME, partial(self.show_section, self._first_section.id))
+        if self._watcher is not None:  # an app that people use, not one of many in a test
+            self.jobs.later("app/settle", _QUIET, _settle_memory)
+            self._watcher.start()
+
+    @property
+    def _first_section(self) -> Section:
+        return find_section(self._first) or find_section(self.place.section) or SECTIONS[0]
+
+    def _wanted_theme(self) -> str:
+        """Return the theme to open in, and take over the settings' keys; what is wrong is told later."""
         try:
             settings = self.engine.config.app
             self.set_keymap(keymap(settings.keys))
-            wanted = settings.theme or self.place.theme or DARK
+            wanted = settings.theme or self.place.theme
         except ConfigError as error:
-            wanted = DARK
-            self.tell(f"{error.message}\n{error.hint}", severity="error")
-        self.theme = COLORLESS if self.colorless else wanted if wanted in self.available_themes else DARK
-        first = find_section(self._first) or find_section(self.place.section) or SECTIONS[0]
-        self.show_section(first.id)
-        if self._watcher is not None:  # an app that people use, not one of many in a test
-            self.call_after_refresh(_settle_memory)
-            self._watcher.start()
+            self._refused, wanted = error, ""
+        if self.colorless:
+            return COLORLESS
+        return wanted if wanted in self.available_themes else DARK
 
     async def _shutdown(self) -> None:
         """Keep the place while the sections are there: they are gone before the app is unmounted."""
@@ -129,6 +147,13 @@ class WorkbenchApp(App[int]):
         """Go to a section and remember that it was the last one shown."""
         self.place.section = identifier
         self.switch_mode(identifier)
+
+    async def go_to(self, identifier: str, key: str) -> None:
+        """Go to a section and there to one thing, by its key."""
+        self.place.section = identifier
+        await self.switch_mode(identifier)
+        if isinstance(self.screen, SectionScreen):
+            self.screen.go_to(key)
 
     def tell(self, text: str, *, severity: SeverityLevel = "information") -> None:
         """Show a short note over the screen; the text is data."""
@@ -291,9 +316,9 @@ class WorkbenchApp(App[int]):
                 self.log_action(arguments, title)
             here.mark_stale()
 
-        here.ask(verb.capitalize(), work, then, failed=partial(self._refused, verb))
+        here.ask(verb.capitalize(), work, then, failed=partial(self._declined, verb))
 
-    def _refused(self, verb: str, failure: Failure) -> None:
+    def _declined(self, verb: str, failure: Failure) -> None:
         self.tell(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
 
     def _show_jobs(self) -> None:

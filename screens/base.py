@@ -87,6 +87,9 @@ class SectionScreen(Screen[None]):
         """Whether a command can be given now: None shows it faint, False hides it."""
         return True
 
+    def go_to(self, key: str) -> None:
+        """Have the cursor on a thing with a key, now or once it is listed."""
+
     def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
         """Return (undo, redo, command group) of what is curated here; both run in a job, return a title."""
         return self.bench.undo_rule, self.bench.redo_rule, "rules"

@@ -53,6 +53,13 @@ SECTIONS: Final = (
         "screens.conflicts.screen:ConflictsScreen",
     ),
     Section(
+        "learnings",
+        "4",
+        "Learnings",
+        "what iterations found out: review it, edit it, make rules of it.",
+        "screens.learnings.screen:LearningsScreen",
+    ),
+    Section(
         "sessions",
         "5",
         "Sessions",

@@ -6,6 +6,7 @@ from typing import Final
 
 from screens.commands.conflicts import CONFLICTS
 from screens.commands.everywhere import EVERYWHERE
+from screens.commands.learnings import LEARNINGS
 from screens.commands.log import LOG
 from screens.commands.metrics import METRICS
 from screens.commands.model import Command
@@ -20,6 +21,7 @@ BY_SECTION: Final[dict[str, tuple[Command, ...]]] = {
     "rules": RULES,
     "replay": REPLAY,
     "conflicts": CONFLICTS,
+    "learnings": LEARNINGS,
     "sessions": SESSIONS,
     "metrics": METRICS,
     "log": LOG,

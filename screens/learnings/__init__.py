@@ -1,0 +1,1 @@
+"""Learnings: what iterations found out, reviewed one after the other."""

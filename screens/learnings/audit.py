@@ -1,0 +1,228 @@
+"""The audit over the screen: junk by kind with counts, each finding, and what pruning would take out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.engine import Engine
+from screens.headless import run_command
+from screens.jobs import Job
+from screens.learnings.reading import Known, documents
+from screens.safe_text import shown
+from screens.widgets.bars import bar
+from screens.widgets.confirm import DIALOG_CSS, Confirm
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.errors import ProcessError
+
+PRUNE: Final = "would be pruned"
+_WHAT: Final[Mapping[str, str]] = {
+    "duplicate": "says what another says",
+    "contradiction": "contradicts another",
+    "stale": "not heard of for long",
+    "echo": "the workbench itself had told it",
+    "vague": "says too little",
+    "secret": "holds a secret",
+    PRUNE: "automatic, unreviewed, seen once, old",
+}
+_BAR: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A learning that looks like junk; `kind` also is PRUNE for those that pruning takes out."""
+
+    kind: str
+    id: str
+    why: str
+    text: str
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found among `total` live learnings, by kind, every kind named."""
+
+    total: int
+    findings: Mapping[str, tuple[Finding, ...]]
+
+    @property
+    def prunable(self) -> tuple[Finding, ...]:
+        """What pruning would take out."""
+        return self.findings.get(PRUNE, ())
+
+
+def audited(engine: Engine, known: Known, job: Job) -> Audit:
+    """Ask for the audit in a process of its own. Raises: ProcessError."""
+    told = run_command(job, engine.root, ["memory", "audit", "--json"])
+    return audit_of(told.output, known, job)
+
+
+def audit_of(text: str, known: Known, job: Job) -> Audit:
+    """Read the answer of `workbench memory audit --json`. Raises: ProcessError for what is none."""
+    found: dict[str, list[Finding]] = {kind: [] for kind in _WHAT}
+    try:
+        for one in documents(text, "junk"):
+            job.check()
+            found.setdefault(one["kind"], []).append(_finding(one, known))
+        for identifier in documents(text, "prunable"):
+            found[PRUNE].append(Finding(PRUNE, identifier, _WHAT[PRUNE], _text(known, identifier)))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise ProcessError(
+            f"the answer of `memory audit` cannot be read: {error}", hint="Press A to ask again."
+        ) from error
+    return Audit(known.live, {kind: tuple(mine) for kind, mine in found.items()})
+
+
+def _finding(one: Mapping[str, Any], known: Known) -> Finding:
+    return Finding(one["kind"], one["id"], one["why"], _text(known, one["id"]), one["other"])
+
+
+def _text(known: Known, identifier: str) -> str:
+    learning = known.learnings.get(identifier)
+    return "" if learning is None else learning.text
+
+
+class AuditView(ModalScreen[str | None]):
+    """Kinds above their findings; gives `prune`, the id of a learning to go to, or None."""
+
+    DEFAULT_CSS = f"""AuditView {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 112; height: 90%; }}
+        & #audit-kinds {{ height: 8; }}
+        & #audit-findings {{ height: 1fr; border-top: solid $panel; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p,P", "prune", "Prune", id="audit.prune", tooltip="Take out what may go by itself"),
+        Binding("tab", "app.focus_next", "Other list", id="audit.other", tooltip="To the other list"),
+        Binding("escape,q", "leave", "Close", id="audit.close", tooltip="Back to the learnings"),
+    ]
+
+    def __init__(self, audit: Audit) -> None:
+        super().__init__()
+        self.audit = audit
+
+    def compose(self) -> ComposeResult:
+        """Lay out the kinds above the findings of the one under the cursor."""
+        dialog = Vertical(classes="dialog")
+        junk = sum(len(mine) for kind, mine in self.audit.findings.items() if kind != PRUNE)
+        dialog.border_title = shown(f"Audit: {junk:,} findings among {self.audit.total:,} learnings")
+        with dialog:
+            yield VirtualTable(
+                (
+                    Column("kind", "Kind", 16, priority=9),
+                    Column("count", "Count", 7, align="right", priority=8),
+                    Column("bar", "", _BAR, priority=2),
+                    Column("what", "What is wrong", priority=5, least=20),
+                ),
+                id="audit-kinds",
+            )
+            yield VirtualTable(
+                (
+                    Column("text", "Learning", priority=9, share=3, least=24),
+                    Column("why", "Why", priority=8, share=2, least=20),
+                    Column("other", "Other", 9, priority=1),
+                    Column("id", "Id", 9, priority=2),
+                ),
+                id="audit-findings",
+                empty="None of this kind.",
+            )
+            yield Static(
+                shown(
+                    "p prunes what may go · enter goes to the learning · tab changes the list · escape closes"
+                ),
+                classes="dialog-hint",
+            )
+
+    def on_mount(self) -> None:
+        """Begin at the first kind that has findings."""
+        kinds = list(self.audit.findings.items())
+        most = max((len(mine) for _, mine in kinds), default=0)
+        table = self.query_one("#audit-kinds", VirtualTable)
+        table.set_rows(ListRows(kinds, key=lambda one: one[0], cells=lambda one: _kind_cells(one, most)))
+        table.cursor = next((place for place, (_, mine) in enumerate(kinds) if mine), 0)
+        table.focus()
+        self._show()
+
+    @on(VirtualTable.Highlighted, "#audit-kinds")
+    def _moved(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._show()
+
+    @on(VirtualTable.Opened, "#audit-kinds")
+    def _into(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        self.query_one("#audit-findings").focus()
+
+    @on(VirtualTable.Opened, "#audit-findings")
+    def _chosen(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        self.dismiss(event.key.partition(" ")[0])
+
+    def _show(self) -> None:
+        kind = self.query_one("#audit-kinds", VirtualTable).cursor_key or ""
+        found = self.audit.findings.get(kind, ())
+        self.query_one("#audit-findings", VirtualTable).set_rows(
+            ListRows(found, key=lambda one: f"{one.id} {one.other}", cells=_finding_cells)
+        )
+
+    def action_prune(self) -> None:
+        """Ask whether to prune, saying what goes and how it comes back."""
+        going = self.audit.prunable
+        if not going:
+            self.app.push_screen(Confirm("Nothing may go by itself", _KEPT, yes="Good", no="Back"))
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.dismiss("prune")
+
+        count = f"{len(going):,} learning{'s' if len(going) != 1 else ''}"
+        self.app.push_screen(
+            Confirm(f"Prune {count}?", prune_question(going), yes="Prune", danger=True), answered
+        )
+
+    def action_leave(self) -> None:
+        """Close, and change nothing."""
+        self.dismiss(None)
+
+
+_KEPT: Final = (
+    "Only what was learned automatically, never reviewed, seen once and not heard of for 60 days is pruned."
+)
+
+
+def prune_question(going: Sequence[Finding]) -> str:
+    """Return what will go and how it comes back."""
+    listed = [f"· {' '.join(one.text.split())[:64]}" for one in going[:6]]
+    more = [f"and {len(going) - 6:,} more"] if len(going) > 6 else []
+    return "\n".join([*listed, *more, "", _KEPT, "One step: u takes it back; R restores single ones later."])
+
+
+def _kind_cells(one: tuple[str, tuple[Finding, ...]], most: int) -> tuple[Content | str, ...]:
+    kind, mine = one
+    style = "bold" if mine else "$text-muted"
+    return (
+        shown(kind, style),
+        Content.styled(f"{len(mine):,}", style),
+        Content.styled(bar(len(mine), most, _BAR), "$text-primary"),
+        shown(_WHAT.get(kind, ""), "$text-muted"),
+    )
+
+
+def _finding_cells(one: Finding) -> tuple[Content | str, ...]:
+    return (
+        shown(" ".join(one.text.split()) or one.id),
+        shown(one.why, "$text-muted"),
+        shown(one.other.removeprefix("learning-")[:8], "$text-muted"),
+        shown(one.id.removeprefix("learning-")[:8], "$text-muted"),
+    )

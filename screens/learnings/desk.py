@@ -1,0 +1,299 @@
+"""The desk: what is asked before learnings change, the change as one step in a job, and what is said of it.
+
+Steps are carried out one after the other in the order they were asked for, so that undo goes back the same
+way; the screen shows the next learning meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from screens.conflicts.choosing import Asking
+from screens.conflicts.learnings_source import LearningSource, pair_of
+from screens.conflicts.pair import Choice, command_of
+from screens.conflicts.source import Outcome
+from screens.jobs import Failure, Job
+from screens.learnings.commands import SHORT, add_command, decide_command, edit_command, promote_command
+from screens.learnings.form_fields import (
+    LABELS,
+    OWNER,
+    WORDING,
+    edit_fields,
+    new_fields,
+    problems,
+    promote_fields,
+    promote_problems,
+    promote_values,
+    record_values,
+)
+from screens.learnings.saving import (
+    DONE,
+    Decided,
+    Overtaken,
+    Verb,
+    decide,
+    promote,
+    prune,
+    save_edit,
+    save_new,
+)
+from screens.widgets.confirm import Confirm
+from screens.widgets.field_merges import field_merges
+from screens.widgets.overtaken import OvertakenRecord
+from screens.widgets.record_form import RecordForm
+from workbench.memory.learnings.reviewing import ReviewItem
+from workbench.records.learnings import FeatureLearning
+
+if TYPE_CHECKING:
+    from screens.learnings.screen import LearningsScreen
+
+Refused = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to be done: in a job, and with what it came to. `ids` are off the queue meanwhile."""
+
+    name: str
+    work: Callable[[Job], Any]
+    then: Callable[[Any], None]
+    command: Sequence[str]
+    ids: tuple[str, ...] = ()
+    refused: Refused | None = None
+
+
+class Desk:
+    """Changes learnings for the screen. `settling` are those on their way to the journal."""
+
+    def __init__(self, screen: LearningsScreen) -> None:
+        self._screen = screen
+        self._steps: deque[Step] = deque()
+        self._step: Step | None = None
+        self.settling: set[str] = set()
+        self.done = 0
+
+    # Decisions that need no more than a key.
+
+    def decide(self, verb: Verb, learnings: Sequence[FeatureLearning]) -> None:
+        """Accept, reject, retire or restore learnings as one step; the next one shows at once."""
+        if not learnings:
+            return
+        ids = tuple(one.id for one in learnings)
+        command = decide_command(verb, ids)
+
+        def then(decided: Decided) -> None:
+            count = len(decided.done)
+            named = decided.done[0][:SHORT] if count == 1 else f"{count:,} learnings"
+            told = f"{DONE[verb]} {named}"
+            if decided.skipped:
+                told += f"; {len(decided.skipped):,} left alone: {decided.skipped[0]}"
+            self.done += 0 if verb == "restore" else count
+            self._did(told, decide_command(verb, decided.done), aloud=len(ids) > 1 or bool(decided.skipped))
+
+        work = partial(decide, self._engine, verb, tuple(learnings))
+        self._ask(Step(verb.capitalize(), work, then, command, ids))
+
+    # Decisions that need words.
+
+    def edit(self, one: FeatureLearning) -> None:
+        """Edit a learning in a form."""
+        form = RecordForm(
+            f"Edit {one.id[:SHORT]}",
+            edit_fields(one),
+            lambda form, changes: self._save(one, changes, form),
+            validate=problems,
+            convert=record_values,
+        )
+        self._screen.app.push_screen(form)
+
+    def new(self, feature: str) -> None:
+        """Add a learning."""
+
+        def save(form: RecordForm, values: Mapping[str, Any]) -> None:
+            def then(made: FeatureLearning) -> None:
+                form.done()
+                against = made.conflicts_with
+                more = f"; it contradicts {against[0][:SHORT]}: c settles that" if against else ""
+                self._screen.go_to(made.id)
+                self._did(f"added {made.id[:SHORT]}{more}", command, aloud=True)
+
+            command = add_command(values)
+            self._ask(
+                Step("Adding", partial(save_new, self._engine, values), then, command, (), form.refused)
+            )
+
+        self._screen.app.push_screen(
+            RecordForm(
+                "New learning",
+                new_fields(feature),
+                save,
+                validate=problems,
+                convert=lambda values: {**record_values(values), OWNER: values[OWNER]},
+                new=True,
+            )
+        )
+
+    def promote(self, one: FeatureLearning) -> None:
+        """Make a rule of a learning, in a form that has what it would say."""
+
+        def save(form: RecordForm, fields: Mapping[str, Any]) -> None:
+            def then(made: Any) -> None:
+                form.done()
+                self.done += 1
+                whose = "your own rules" if made.rule.project_id is None else "the rules of this project"
+                told = f"{one.id[:SHORT]} is {made.rule.id[:13]} now, among {whose}; u takes back both"
+                self._did(told, command, aloud=True)
+
+            command = promote_command(one.id, one.text, fields)
+            work = partial(promote, self._engine, one, fields)
+            self._ask(Step("Promoting", work, then, command, (one.id,), form.refused))
+
+        self._screen.app.push_screen(
+            RecordForm(
+                f"Make a rule of {one.id[:SHORT]}",
+                promote_fields(one),
+                save,
+                validate=promote_problems,
+                convert=promote_values,
+                new=True,
+            )
+        )
+
+    def merge(self, item: ReviewItem) -> None:
+        """Merge a learning with the one it collides with, in three panes."""
+        if item.conflict is None:
+            return
+        source = LearningSource()
+
+        def decided(choice: Choice) -> None:
+            def then(outcome: Outcome) -> None:
+                self.done += 1
+                self._screen.go_to(choice.pair.left.id)
+                self._did(f"merged into {choice.pair.left.id[:SHORT]}", command_of(choice), aloud=True)
+
+            def work(job: Job) -> Outcome:
+                return source.settle(self._engine, job, [choice])
+
+            self._ask(Step("Merging", work, then, command_of(choice), (item.learning.id,)))
+
+        Asking(self._screen.bench, pair_of(item.conflict), decided).merge()
+
+    def prune(self) -> None:
+        """Take out what may go by itself; it was asked for."""
+
+        def then(found: tuple[FeatureLearning, ...]) -> None:
+            self._did(f"pruned {len(found):,} learnings; u takes it back", ["memory", "prune"], aloud=True)
+
+        self._ask(Step("Pruning", partial(prune, self._engine), then, ["memory", "prune"]))
+
+    # How it works.
+
+    @property
+    def _bench(self) -> Any:
+        return self._screen.bench
+
+    @property
+    def _engine(self) -> Any:
+        return self._screen.engine
+
+    def _save(self, seen: FeatureLearning, changes: Mapping[str, Any], form: RecordForm) -> None:
+        """Save an edit; what others did meanwhile is shown first."""
+
+        def then(saved: FeatureLearning | Overtaken) -> None:
+            if isinstance(saved, Overtaken):
+                self._overtaken(saved, form)
+                return
+            form.done()
+            self._did(f"saved {saved.id[:SHORT]}", edit_command(seen.id, changes), aloud=True)
+
+        work = partial(save_edit, self._engine, seen, changes)
+        self._ask(Step("Saving", work, then, edit_command(seen.id, changes), (), form.refused))
+
+    def _overtaken(self, found: Overtaken, form: RecordForm) -> None:
+        form.refused("the learning was changed by somebody else meanwhile: nothing was saved")
+        now = found.now
+        if now is None:
+            body = (
+                "Somebody else took it out while you edited it. R brings it back; what you wrote stays here."
+            )
+            self._screen.app.push_screen(
+                Confirm("The learning was taken out meanwhile", body, yes="Good", no="Back")
+            )
+            self._screen.mark_stale()
+            return
+
+        def merged(changes: dict[str, Any] | None) -> None:
+            if changes is None:
+                self._bench.tell("Nothing was saved. What you wrote is kept.", severity="warning")
+            elif changes:
+                self._save(now, changes, form)
+            else:
+                form.done()
+                self._bench.tell("theirs holds; nothing was changed")
+                self._screen.mark_stale()
+
+        merges = field_merges(LABELS, found.seen, now, found.changes)
+        self._screen.app.push_screen(OvertakenRecord(now.id[:SHORT], merges, WORDING), merged)
+
+    def _ask(self, step: Step) -> None:
+        self.settling |= set(step.ids)
+        self._steps.append(step)
+        self._screen.settling_changed()
+        self._next()
+
+    def _next(self) -> None:
+        if self._step is not None or not self._steps:
+            return
+        step = self._step = self._steps.popleft()
+        self._screen.ask(
+            step.name,
+            step.work,
+            partial(self._over, step),
+            group="step",
+            failed=partial(self._failed, step),
+            stopped=partial(self._stopped, step),
+        )
+
+    def _over(self, step: Step, result: Any) -> None:
+        step.then(result)
+        self._go_on()
+
+    def _failed(self, step: Step, failure: Failure) -> None:
+        """The learnings come back to the queue; why is said in the form, or in a toast."""
+        if step.refused is not None:
+            step.refused(failure.message, failure.hint)
+        else:
+            self._bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
+        self._bench.log_action(step.command, failure.details or failure.message, failed=True)
+        self._give_back(step)
+
+    def _stopped(self, step: Step) -> None:
+        """Cancelled: whether it was written all the same, the journals say."""
+        if step.refused is not None:
+            step.refused("It was cancelled.", "")
+        self._give_back(step)
+
+    def _give_back(self, step: Step) -> None:
+        self.settling -= set(step.ids)
+        self._screen.mark_stale()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._step = None
+        self._next()
+
+    def settled(self) -> None:
+        """The journals were read after all steps: what they say holds."""
+        if self._step is None and not self._steps:
+            self.settling.clear()
+
+    def _did(self, told: str, command: Sequence[str], *, aloud: bool) -> None:
+        self._screen.say(told)
+        if aloud:
+            self._bench.tell(told)
+        self._bench.log_action(command, told)
+        self._screen.mark_stale()

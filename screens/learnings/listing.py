@@ -1,0 +1,234 @@
+"""Learnings as rows: columns by width, what a filter can ask, the orders there are. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from textual.content import Content
+
+from screens.filter_matching import Value, filter_rows
+from screens.filtering import Field, Filter, Kind
+from screens.learnings.reading import Known
+from screens.learnings.words import SOURCES, STATES, WHYS, age, days, is_stale, state_of
+from screens.safe_text import shown
+from screens.widgets.table import Column
+from workbench.memory.learnings.reviewing import ReviewItem, Why, stale_days
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
+
+View: TypeAlias = Literal["queue", "all"]
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+COLUMNS: Final = (
+    Column("state", "", 1, priority=95),
+    Column("why", "Waits for", 14, priority=70),
+    Column("feature", "Feature", 12, priority=60),
+    Column("text", "Learning", priority=100, share=3, least=28),
+    Column("source", "Source", 6, priority=50),
+    Column("hits", "Hits", 4, align="right", priority=55),
+    Column("against", "Agst", 4, align="right", priority=45),
+    Column("confidence", "Conf", 4, align="right", priority=58),
+    Column("age", "Age", 5, align="right", priority=48),
+    Column("heard", "Heard", 6, align="right", priority=40),
+    Column("kind", "Kind", 10, priority=20),
+    Column("task", "Task", 8, priority=15),
+    Column("id", "Id", 8, priority=10),
+)
+
+FIELDS: Final = (
+    Field("text", Kind.TEXT),
+    Field("reason", Kind.TEXT),
+    Field("evidence", Kind.TEXT),
+    Field("feature"),
+    Field("file"),
+    Field("task"),
+    Field("id"),
+    Field("session", searched=False),
+    Field("scope", searched=False),
+    Field("state", choices=tuple(str(name) for name in STATES), searched=False),
+    Field("why", choices=tuple(str(why) for why in reversed(Why)), searched=False),
+    Field("source", choices=tuple(str(one) for one in LearningSource), searched=False),
+    Field("kind", choices=tuple(str(one) for one in LearningKind), searched=False),
+    Field("hits", Kind.NUMBER, searched=False),
+    Field("against", Kind.NUMBER, searched=False),
+    Field("confidence", Kind.NUMBER, searched=False),
+    Field("age", Kind.NUMBER, searched=False),
+    Field("heard", Kind.NUMBER, searched=False),
+    Field("iteration", Kind.NUMBER, searched=False),
+    Field("live", Kind.YES_NO, searched=False),
+    Field("reviewed", Kind.YES_NO, searched=False),
+    Field("stale", Kind.YES_NO, searched=False),
+    Field("mine", Kind.YES_NO, searched=False),
+    Field("created", Kind.TIME, searched=False),
+    Field("updated", Kind.TIME, searched=False),
+    Field("by", searched=False),
+)
+"""What a filter can ask; `age` and `heard` are days since it was learned and since it was heard of."""
+
+_TEXT: Final = 400  # characters of a learning that a row makes Content of
+_STATES: Final = tuple(STATES)
+_WHYS: Final = tuple(Why)
+
+Sort: TypeAlias = tuple[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the list shall show: the queue or all, a filter, and a column and direction, if one was chosen."""
+
+    view: View = "queue"
+    filter: Filter = Filter()  # noqa: RUF009 - frozen
+    sort: Sort | None = None
+
+
+class LearningRecord(Mapping[str, Value]):
+    """A learning's fields by the names of a filter, each worked out when it is asked for."""
+
+    __slots__ = ("_known", "learning")
+
+    def __init__(self, learning: FeatureLearning, known: Known) -> None:
+        self.learning = learning
+        self._known = known
+
+    def __getitem__(self, name: str) -> Value:
+        return _GETTERS[name](self.learning, self._known)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_GETTERS)
+
+    def __len__(self) -> int:
+        return len(_GETTERS)
+
+
+def _why(one: FeatureLearning, known: Known) -> Value:
+    item = known.waiting.get(one.id)
+    return None if item is None else item.why.value
+
+
+_GETTERS: Final[Mapping[str, Callable[[FeatureLearning, Known], Value]]] = {
+    "text": lambda one, known: one.text,
+    "reason": lambda one, known: one.reason,
+    "evidence": lambda one, known: [one.evidence, one.trigger, one.remedy],
+    "feature": lambda one, known: one.feature,
+    "file": lambda one, known: one.files,
+    "task": lambda one, known: one.task_id,
+    "id": lambda one, known: [one.id, one.id.removeprefix("learning-")],
+    "session": lambda one, known: one.session_id,
+    "scope": lambda one, known: one.scope,
+    "state": lambda one, known: state_of(one),
+    "why": _why,
+    "source": lambda one, known: one.source.value,
+    "kind": lambda one, known: one.kind.value,
+    "hits": lambda one, known: one.hit_count,
+    "against": lambda one, known: len(known.against.get(one.id, ())),
+    "confidence": lambda one, known: one.confidence,
+    "age": lambda one, known: age(one, known.now),
+    "heard": lambda one, known: stale_days(one, known.now),
+    "iteration": lambda one, known: one.iteration,
+    "live": lambda one, known: one.live,
+    "reviewed": lambda one, known: one.reviewed,
+    "stale": lambda one, known: is_stale(one, known.now),
+    "mine": lambda one, known: one.project_id is None,
+    "created": lambda one, known: one.timestamp,
+    "updated": lambda one, known: max(one.updated_at, one.timestamp),
+    "by": lambda one, known: one.reviewed_by,
+}
+
+SORT_KEYS: Final[Mapping[str, Callable[[FeatureLearning, Known], Any]]] = {
+    "state": lambda one, known: _STATES.index(state_of(one)),
+    "why": lambda one, known: _place(known.waiting.get(one.id)),
+    "feature": lambda one, known: one.feature.casefold(),
+    "text": lambda one, known: one.text.casefold()[:200],
+    "source": lambda one, known: one.source.rank,
+    "hits": lambda one, known: one.hit_count,
+    "against": lambda one, known: len(known.against.get(one.id, ())),
+    "confidence": lambda one, known: one.confidence,
+    "age": lambda one, known: age(one, known.now),
+    "heard": lambda one, known: stale_days(one, known.now),
+}
+"""What learnings are sorted by, by the id of the column, in the order the columns are cycled through."""
+
+DESCENDING_FIRST: Final = frozenset({"hits", "against", "heard"})
+"""Columns whose largest values come first when they are chosen."""
+
+
+def _place(item: ReviewItem | None) -> int:
+    return len(_WHYS) if item is None else _WHYS.index(item.why)
+
+
+def arranged(known: Known, wanted: Wanted, progress: Progress = lambda stage, done, total: None) -> list[str]:
+    """Return the ids of what is shown: the queue in its order, or all, live ones first, newest first.
+
+    A filter that ranks puts better matches first unless a column was chosen. `progress` may raise to stop.
+    """
+    if wanted.view == "queue":
+        start = [known.learnings[identifier] for identifier in known.waiting if identifier in known.learnings]
+    else:
+        start = list(known.learnings.values())
+        start.sort(key=lambda one: one.timestamp, reverse=True)
+        start.sort(key=lambda one: not one.live)
+    if wanted.sort is not None:
+        column, descending = wanted.sort
+        key = SORT_KEYS[column]
+        start.sort(key=lambda one: key(one, known), reverse=descending)
+    if not wanted.filter:
+        return [one.id for one in start]
+    order: Sequence[int] = ()
+    rows = filter_rows(
+        wanted.filter, lambda index: LearningRecord(start[index], known), len(start), fields=FIELDS
+    )
+    for step in rows:
+        progress("Filtering", step.done, step.total)
+        order = step.order or ()
+    if wanted.sort is not None or not wanted.filter.ranks:
+        order = sorted(order)
+    return [start[at].id for at in order]
+
+
+class LearningRows:
+    """Learnings as rows, in the order of their ids."""
+
+    def __init__(self, ids: Sequence[str], known: Known) -> None:
+        self.ids = ids
+        self._known = known
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def key(self, index: int) -> str:
+        """Tell learnings apart by their ids."""
+        return self.ids[index]
+
+    def cells(self, index: int) -> Sequence[Content | str]:
+        """Return the cells of `COLUMNS`."""
+        return learning_cells(self._known.learnings[self.ids[index]], self._known)
+
+
+def learning_cells(one: FeatureLearning, known: Known) -> tuple[Content | str, ...]:
+    """Return the cells of a learning; what is gone is dim besides its glyph."""
+    dim = "" if one.live else "$text-muted"
+    item = known.waiting.get(one.id)
+    against, heard = len(known.against.get(one.id, ())), stale_days(one, known.now)
+    stale = is_stale(one, known.now) and one.live
+    return (
+        Content.styled(*STATES[state_of(one)]),
+        Content("") if item is None else waits(item),
+        shown(one.feature, "$text-primary", limit=_TEXT),
+        shown(" ".join(one.text.split()), dim, limit=_TEXT),
+        Content.styled(SOURCES[one.source], "$text-muted"),
+        f"{one.hit_count:,}",
+        Content.styled(f"{against:,}", "bold $text-error") if against else Content.styled("·", "$text-muted"),
+        Content.styled(f"{one.confidence:.2f}", dim),
+        Content.styled(days(age(one, known.now)), "$text-muted"),
+        Content.styled(f"{'◷' if stale else ''}{days(heard)}", "$text-warning" if stale else "$text-muted"),
+        Content.styled(one.kind.value, "$text-muted"),
+        shown(one.task_id or "", "$text-muted", limit=_TEXT),
+        shown(one.id.removeprefix("learning-")[:8], "$text-muted"),
+    )
+
+
+def waits(item: ReviewItem) -> Content:
+    """Return why a learning waits: a glyph and a word."""
+    glyph, style = WHYS[item.why]
+    return Content.styled(f"{glyph} {item.why.value}", style)

@@ -1,0 +1,156 @@
+"""Where a learning was found: its files, and the part of the transcript that it was learned from."""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from screens.conflicts.learnings_source import side_of
+from screens.conflicts.places import Place, read_place
+from screens.engine import Engine
+from screens.jobs import Job
+from workbench.errors import UsageError
+from workbench.records.learnings import FeatureLearning
+
+if TYPE_CHECKING:
+    from workbench.sessions.conversation import Turn
+
+_BEFORE: Final = 12  # turns told before the one it was learned from
+_AFTER: Final = 12
+_NEEDLE: Final = 60  # characters of what was seen that are looked for
+_LONG: Final = 2_000  # characters of a turn that are told
+_EVERY: Final = 200  # lines between two looks whether to go on
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Something that can be opened: a file of the project with a line (0: unknown), or else a session."""
+
+    name: str
+    file: str = ""
+    line: int = 0
+    session: str = ""
+
+
+def origins(one: FeatureLearning) -> tuple[Origin, ...]:
+    """Return what a learning says it is from, files first; a line where one is told."""
+    found = []
+    told = " ".join((one.evidence, one.trigger, one.text, one.reason))
+    for file in one.files:
+        at = re.search(re.escape(file) + r":(\d{1,7})\b", told)
+        line = int(at[1]) if at else 0
+        found.append(Origin(f"{file}:{line}" if line else file, file=file, line=line))
+    if one.session_id:
+        found.append(Origin(f"session {one.session_id}", session=one.session_id))
+    return tuple(found)
+
+
+def opened(engine: Engine, one: FeatureLearning, origin: Origin, job: Job) -> Place:
+    """Return the text behind an origin, and the lines that matter. Raises: UsageError if there is none."""
+    if origin.file:
+        return _file(engine.root, one, origin)
+    return _extract(engine, one, origin.session, job)
+
+
+def _file(root: Path, one: FeatureLearning, origin: Origin) -> Place:
+    from dataclasses import replace
+
+    inside = False
+    if "\0" not in origin.file and not origin.file.startswith("~"):
+        inside = (root / origin.file).resolve().is_relative_to(root.resolve())
+    if not inside:
+        raise UsageError(f"{origin.file} leads out of the project", hint="Such files are not opened here.")
+    return read_place(root, replace(side_of(one), file=origin.file, lines=(origin.line, origin.line)))
+
+
+def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Place:
+    from workbench.sessions.importers.trimming import open_transcript
+    from workbench.sessions.transcript_lines import Source
+
+    for path in _transcripts(engine, session, job):
+        try:
+            source = Source(open_transcript(path))
+        except (OSError, EOFError, zlib.error) as error:
+            raise UsageError(f"{path} cannot be read: {error}", hint="It may be damaged or gone.") from error
+        try:
+            text, line = extract(source, needles(one), job)
+        finally:
+            source.close()
+        return Place(str(path), text, (line, line) if line else (0, 0))
+    raise UsageError(
+        f"no transcript of the session {session} is on this machine",
+        hint="Agents remove old ones; what was seen of it is in the pane.",
+    )
+
+
+def _transcripts(engine: Engine, session: str, job: Job) -> Sequence[Path]:
+    from workbench.entry.session_imports import project_places
+    from workbench.sessions.importers.places import project_transcripts
+
+    with engine.workspace(job.progress) as place:
+        roots = project_places(place.root, place.repository).roots
+    try:
+        return [path for path in project_transcripts(roots, Path.home(), os.environ) if session in path.name]
+    except OSError as error:
+        raise UsageError(
+            f"transcripts cannot be listed: {error.strerror}",
+            hint="See the rights of ~/.claude and ~/.codex.",
+        ) from error
+
+
+def needles(one: FeatureLearning) -> tuple[str, ...]:
+    """Return what a transcript is searched for, the surest first."""
+    return tuple(
+        " ".join(text.split())[:_NEEDLE] for text in (one.evidence, one.trigger, one.remedy, one.text) if text
+    )
+
+
+def extract(source: object, wanted: Sequence[str], job: Job) -> tuple[str, int]:
+    """Return the turns around the first that holds what is looked for, as text, and its line in that text.
+
+    Where nothing is found the beginning of the session is returned, and line 0.
+    """
+    from workbench.sessions.conversation import turns_of
+    from workbench.sessions.transcript_lines import Source, lines_from
+
+    assert isinstance(source, Source)
+    head: list[Turn] = []
+    before: deque[Turn] = deque(maxlen=_BEFORE)
+    found: list[Turn] = []
+    for number, line in enumerate(lines_from(source, 0, 1)):
+        if number % _EVERY == 0:
+            job.check()
+        for turn in turns_of(line):
+            if found:
+                found.append(turn)
+                if len(found) > _AFTER:
+                    return _told(before, found)
+            elif _holds(turn, wanted):
+                found.append(turn)
+            else:
+                before.append(turn)
+                if len(head) < _BEFORE + _AFTER:
+                    head.append(turn)
+    return _told(before, found) if found else _told(head, ())
+
+
+def _holds(turn: Turn, wanted: Sequence[str]) -> bool:
+    text = " ".join(f"{turn.head} {turn.text}".split())
+    return any(one in text for one in wanted)
+
+
+def _told(before: Iterable[Turn], found: Sequence[Turn]) -> tuple[str, int]:
+    lines: list[str] = []
+    place = 0
+    for turn in (*before, *found):
+        if found and turn is found[0]:
+            place = len(lines) + 1
+        head = f"— line {turn.line:,} · {turn.role}{f' · {turn.head}' if turn.head else ''}"
+        lines += [head, *turn.text[:_LONG].split("\n"), ""]
+    return "\n".join(lines), place

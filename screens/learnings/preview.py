@@ -1,0 +1,143 @@
+"""What a prompt for a feature and a task would be told of what was learned, as it is typed; and its copy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from screens.learnings.commands import prompt_command
+from screens.learnings.saving import note_given, preview
+from screens.safe_text import shown
+from screens.widgets.code import CodeView
+from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.fields import SafeInput
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from screens.learnings.screen import LearningsScreen
+    from workbench.memory.learnings.prompting import MemoryPrompt
+
+BUDGET: Final = 800
+_TYPING: Final = 0.2  # seconds without typing after which it is made anew
+_MOST: Final = 1_000_000
+
+
+class PromptPreview(ModalScreen[None]):
+    """Feature, task and tokens above the text they make. Nothing counts as given until it is copied."""
+
+    DEFAULT_CSS = f"""PromptPreview {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 112; height: 90%; }}
+        & #preview-asked {{ height: 1; }}
+        & .preview-label {{ width: auto; padding: 0 1 0 0; color: $text-muted; }}
+        & #preview-feature {{ width: 2fr; }}
+        & #preview-task {{ width: 1fr; }}
+        & #preview-budget {{ width: 8; }}
+        & #preview-told {{ height: 1; text-wrap: nowrap; text-overflow: ellipsis; }}
+        & CodeView {{ height: 1fr; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,f2", "copy", "Copy", id="preview.copy", tooltip="Copy the text; it counts as given"),
+        Binding("escape", "leave", "Close", id="preview.close", tooltip="Back to the learnings"),
+    ]
+
+    def __init__(self, section: LearningsScreen, feature: str, task: str) -> None:
+        super().__init__()
+        self._section = section
+        self._asked = (feature, task, BUDGET)
+        self.made: MemoryPrompt | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out what is asked above what is told."""
+        feature, task, budget = self._asked
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown("What a prompt would be told")
+        with dialog:
+            with Horizontal(id="preview-asked"):
+                yield Static(shown("feature"), classes="preview-label")
+                yield SafeInput(
+                    visible_line(feature), compact=True, select_on_focus=False, id="preview-feature"
+                )
+                yield Static(shown("task"), classes="preview-label")
+                yield SafeInput(visible_line(task), compact=True, select_on_focus=False, id="preview-task")
+                yield Static(shown("tokens"), classes="preview-label")
+                yield SafeInput(str(budget), compact=True, select_on_focus=False, id="preview-budget")
+            yield Static(id="preview-told")
+            yield CodeView(path="prompt.md", empty="Nothing would be told.")
+            yield Static(shown("tab moves · y or f2 copies · escape closes"), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Make the text; the focus is on it, so that y copies."""
+        self.query_one(CodeView).focus()
+        self._make()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._section.bench.jobs.later("learnings/preview", _TYPING, self._make)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.query_one(CodeView).focus()
+
+    def _make(self) -> None:
+        if not self.is_attached:
+            return
+        feature, task = (
+            self.query_one(f"#preview-{name}", Input).value.strip() for name in ("feature", "task")
+        )
+        tokens = self.query_one("#preview-budget", Input).value.strip()
+        if not tokens.isdecimal() or not 0 < int(tokens) <= _MOST:
+            self._tell(f"✗ tokens: a number from 1 to {_MOST:,}", wrong=True)
+            return
+        self._asked = (feature, task, int(tokens))
+        work = partial(preview, self._section.engine, feature, task, int(tokens))
+        self._section.ask("Prompt", work, self._show, group="preview", quiet=True)
+
+    def _show(self, made: MemoryPrompt) -> None:
+        self.made = made
+        if self.is_attached:
+            self.query_one(CodeView).show(made.text, path="prompt.md")
+            self._tell(told(made, self._asked[2]))
+
+    def _tell(self, text: str, *, wrong: bool = False) -> None:
+        self.query_one("#preview-told", Static).update(shown(text, "bold $text-error" if wrong else "bold"))
+
+    def action_copy(self) -> None:
+        """Copy the text and note that it was given, as the command does."""
+        made = self.made
+        if made is None or not made.text:
+            self._tell("✗ there is nothing to copy", wrong=True)
+            return
+        section, asked = self._section, self._asked
+
+        def then(new: bool) -> None:
+            section.bench.copy(made.text, "the prompt")
+            section.bench.log_action(prompt_command(*asked), told(made, asked[2]))
+
+        section.ask("Noting", partial(note_given, section.engine, made), then)
+
+    def action_leave(self) -> None:
+        """Go back to the learnings."""
+        self.dismiss(None)
+
+
+def told(made: MemoryPrompt, budget: int) -> str:
+    """Return how much is told and why the rest is not."""
+    count = len(made.given)
+    text = f"{count:,} learning{'s' if count != 1 else ''} · {made.tokens:,} of {budget:,} tokens"
+    reasons = Counter(reason for _, reason in made.left_out)
+    left = [
+        f"{number:,} {reason}"
+        for reason, number in sorted(reasons.items(), key=lambda one: (-one[1], one[0]))
+    ]
+    return f"{text} · left out: {'; '.join(left)}" if left else text

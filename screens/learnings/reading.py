@@ -1,0 +1,200 @@
+"""What the section reads of learnings: all there are, what waits, which collide. Asked in jobs only.
+
+Comparing thousands of learnings with each other takes seconds and is done by a process of its own; what
+waits for other reasons is known at once, so the queue is there from the beginning and pairs come to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from screens.engine import Engine
+from screens.headless import run_command
+from screens.jobs import Job
+from workbench.errors import ProcessError
+from workbench.records.conflicts import Action, Evidence
+from workbench.records.learnings import FeatureLearning
+
+if TYPE_CHECKING:
+    from workbench.entry.bootstrap import OpenedWorkspace
+    from workbench.memory.learnings.ledger import Change, Ledger, LedgerReader, Note
+    from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem
+
+FEW: Final = 200
+"""Live learnings that are compared with each other in a thread; more are in a process of their own."""
+
+_MOST: Final = "1000000"
+_PIECE: Final = 256  # pairs read between two looks whether to go on
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Learnings as they stand: all by id, what waits by id and in order, the time they were read at.
+
+    `collisions` are the pairs known so far, `whole` says whether all were compared.
+    """
+
+    learnings: Mapping[str, FeatureLearning] = field(default_factory=dict)
+    waiting: Mapping[str, ReviewItem] = field(default_factory=dict)
+    changes: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+    hits: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
+    against: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
+    collisions: tuple[ConflictFound, ...] = ()
+    whole: bool = False
+    live: int = 0
+    now: float = 0.0
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One learning with everything that is told of it; `warnings` name what it reads like."""
+
+    learning: FeatureLearning
+    item: ReviewItem | None
+    warnings: tuple[str, ...]
+    hits: tuple[Note, ...]
+    against: tuple[Note, ...]
+    changes: tuple[Change, ...]
+    now: float
+
+
+class Library:
+    """Reads learnings; each line of the journals once."""
+
+    def __init__(self) -> None:
+        self._reader: LedgerReader | None = None
+
+    def read(self, engine: Engine, before: Known, job: Job) -> Known:
+        """Return what there is, with those collisions of `before` that still are some.
+
+        Raises: WorkbenchError.
+        """
+        return self._known(engine, before.collisions, before.whole, job)
+
+    def compare(self, engine: Engine, before: Known, job: Job) -> Known:
+        """Compare all live learnings with each other. Raises: WorkbenchError."""
+        from workbench.memory.learnings.reviewing import conflicts_of
+
+        if before.live > FEW:
+            job.progress("Comparing learnings")
+            told = run_command(job, engine.root, ["memory", "conflicts", "--json", "--limit", _MOST])
+            with engine.workspace(job.progress) as opened:
+                found = tuple(collisions_of(told.output, self._ledger(opened), job))
+        else:
+            with engine.workspace(job.progress) as opened:
+                ledger = self._ledger(opened)
+            found = conflicts_of(ledger)
+        return self._known(engine, found, True, job)
+
+    def _known(self, engine: Engine, found: Iterable[ConflictFound], whole: bool, job: Job) -> Known:
+        from workbench.memory.learnings.kinds import has_memory
+        from workbench.memory.learnings.reviewing import queue_of
+
+        # In here the collector of garbage stays away: with many learnings it would hold up everything.
+        with engine.workspace(job.progress) as opened:
+            now = opened.clock.now()
+            if not has_memory(opened.journal) and not has_memory(opened.home_journal):
+                return Known(whole=True, now=now)
+            ledger = self._ledger(opened)
+            collisions = tuple(still(found, ledger))
+            job.check()
+            queue = queue_of(ledger, now, collisions)
+            learnings = {one.id: one for one in ledger.all()}
+            job.check()
+            changes: dict[str, list[Change]] = {}
+            for change in ledger.changes:
+                changes.setdefault(change.learning_id, []).append(change)
+            return Known(
+                learnings,
+                {item.learning.id: item for item in queue},
+                {identifier: tuple(mine) for identifier, mine in changes.items()},
+                {identifier: tuple(mine) for identifier, mine in ledger.hits.items()},
+                {identifier: tuple(mine) for identifier, mine in ledger.contradictions.items()},
+                collisions,
+                whole,
+                sum(one.live for one in learnings.values()),
+                now,
+                tuple(ledger.skipped),
+            )
+
+    def _ledger(self, place: OpenedWorkspace) -> Ledger:
+        """Return the fold; the caller holds the workspace, so that one thread reads at a time."""
+        from workbench.memory.learnings.ledger import LedgerReader
+
+        if self._reader is None:
+            self._reader = LedgerReader((place.journal, place.home_journal))
+        return self._reader.ledger()
+
+
+def story(known: Known, identifier: str, job: Job) -> Story | None:
+    """Return what is told of a learning, None if it is not known."""
+    from workbench.text.injection.detect import scan
+
+    learning = known.learnings.get(identifier)
+    if learning is None:
+        return None
+    found = scan(learning.text)
+    return Story(
+        learning,
+        known.waiting.get(identifier),
+        found.patterns if found.flagged else (),
+        known.hits.get(identifier, ()),
+        known.against.get(identifier, ()),
+        known.changes.get(identifier, ()),
+        known.now,
+    )
+
+
+def still(found: Iterable[ConflictFound], ledger: Ledger) -> Iterator[ConflictFound]:
+    """Yield the pairs that hold: both live, neither reworded since, and settled by nobody."""
+    for pair in found:
+        left, right = ledger.find(pair.left.id), ledger.find(pair.right.id)
+        if pair.id in ledger.settled or left is None or right is None or not (left.live and right.live):
+            continue
+        if (left.text, right.text) == (pair.left.text, pair.right.text):
+            yield replace(pair, left=left, right=right)
+
+
+def collisions_of(text: str, ledger: Ledger, job: Job) -> Iterator[ConflictFound]:
+    """Yield the pairs of `workbench memory conflicts --json`, one at a time so that nothing waits long.
+
+    Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for what is no such answer.
+    """
+    from workbench.memory.deduplication.verdicts import Verdict
+    from workbench.memory.learnings.reviewing import ConflictFound
+
+    try:
+        for number, one in enumerate(documents(text, "conflicts")):
+            if number % _PIECE == 0:
+                job.check()
+            left, right = ledger.find(one["left"]["id"]), ledger.find(one["right"]["id"])
+            if left is not None and right is not None:
+                evidence = tuple(
+                    Evidence(item["test"], item["score"], item["detail"]) for item in one["evidence"]
+                )
+                verdict, action = Verdict(one["verdict"]), Action(one["suggestion"])
+                yield ConflictFound(
+                    one["id"], verdict, left, right, one["score"], evidence, action, one["why"]
+                )
+    except (ValueError, KeyError, TypeError) as error:
+        raise ProcessError(
+            f"the answer of `memory conflicts` cannot be read: {error}", hint="Press f5 to ask again."
+        ) from error
+
+
+def documents(text: str, name: str) -> Iterator[Any]:
+    """Yield the entries of the list `name` of a JSON object, each parsed alone. Raises: ValueError."""
+    decoder = json.JSONDecoder()
+    at = text.index(f'"{name}":')
+    at = text.index("[", at) + 1
+    while True:
+        while text[at] in " \t\r\n,":
+            at += 1
+        if text[at] == "]":
+            return
+        document, at = decoder.raw_decode(text, at)
+        yield document

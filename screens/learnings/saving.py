@@ -1,0 +1,125 @@
+"""What the section asks of the engine to change learnings; every function runs in a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from screens.conflicts.learnings_source import learning_desk
+from screens.engine import Engine
+from screens.jobs import Job
+from screens.learnings.form_fields import MINE, OWNER
+from workbench.errors import UsageError
+from workbench.records.learnings import FeatureLearning
+
+if TYPE_CHECKING:
+    from workbench.memory.learnings.promoting import Promotion
+    from workbench.memory.learnings.prompting import MemoryPrompt
+
+Verb: TypeAlias = Literal["accept", "reject", "retire", "restore"]
+DONE: Final[Mapping[Verb, str]] = {
+    "accept": "reviewed",
+    "reject": "rejected",
+    "retire": "retired",
+    "restore": "restored",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Ids of the learnings that a step changed, and why others were left alone."""
+
+    done: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """A learning that somebody else changed while it was edited; `now` is None where it was taken out."""
+
+    seen: FeatureLearning
+    now: FeatureLearning | None
+    changes: Mapping[str, Any]
+
+
+def decide(engine: Engine, verb: Verb, seen: Sequence[FeatureLearning], job: Job) -> Decided:
+    """Accept, reject, retire or restore learnings as one step, those that others changed since left alone.
+
+    Raises: UsageError if none of them is as it was seen; StoreError.
+    """
+    from workbench.memory.learnings.guarding import LearningChanged, unchanged
+
+    desk = learning_desk(engine, job)
+    ledger = desk.store.ledger()
+    sound, skipped, error = list[FeatureLearning](), list[str](), None
+    for one in seen:
+        try:
+            unchanged(ledger, [one])
+            sound.append(one)
+        except LearningChanged as changed:
+            skipped.append(changed.message)
+            error = changed
+    if not sound:
+        raise error or UsageError(f"there is nothing to {verb}", hint="Mark learnings with space.")
+    step = {"accept": desk.accept, "reject": desk.reject, "retire": desk.retire, "restore": desk.restore}[
+        verb
+    ]
+    step([one.id for one in sound], seen=sound)
+    return Decided(tuple(one.id for one in sound), tuple(skipped))
+
+
+def save_edit(
+    engine: Engine, seen: FeatureLearning, changes: Mapping[str, Any], job: Job
+) -> FeatureLearning | Overtaken:
+    """Change fields of a learning as it was seen, or say what others did to it. Raises: WorkbenchError."""
+    from workbench.memory.learnings.guarding import LearningChanged
+
+    given = dict(changes)
+    if "reason" in given:
+        given["reason_text"] = given.pop("reason")
+    try:
+        return learning_desk(engine, job).edit(seen.id, seen=seen, **given)
+    except LearningChanged as error:
+        return Overtaken(seen, error.now, changes)
+
+
+def save_new(engine: Engine, values: Mapping[str, Any], job: Job) -> FeatureLearning:
+    """Add a learning that a person words. Raises: WorkbenchError."""
+    given = {name: value for name, value in values.items() if name not in (OWNER, "text")}
+    personal = values[OWNER] == MINE
+    return learning_desk(engine, job).add(values["text"], personal=personal, **given)
+
+
+def promote(engine: Engine, seen: FeatureLearning, fields: Mapping[str, Any], job: Job) -> Promotion:
+    """Make a rule of a learning through the curator of rules. Raises: WorkbenchError."""
+    return learning_desk(engine, job).promote(seen.id, seen=seen, **fields)
+
+
+def prune(engine: Engine, job: Job) -> tuple[FeatureLearning, ...]:
+    """Take out what may go by itself, as one step. Raises: WorkbenchError."""
+    return learning_desk(engine, job).prune()
+
+
+def walk(engine: Engine, back: bool, job: Job) -> str:
+    """Undo or redo the last step; return what it was called. Raises: WorkbenchError."""
+    desk = learning_desk(engine, job)
+    return desk.undo() if back else desk.redo()
+
+
+def preview(engine: Engine, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
+    """Return what a prompt would be told; nothing is noted as given. Raises: WorkbenchError."""
+    from workbench.memory.learnings.prompting import memory_prompt
+
+    store = learning_desk(engine, job).store
+    return memory_prompt(
+        store.ledger(), store.now(), store.count_tokens, feature=feature, task=task or None, budget=budget
+    )
+
+
+def note_given(engine: Engine, made: MemoryPrompt, job: Job) -> bool:
+    """Note that a preview was taken into a prompt, so that it is never learned again. Raises: StoreError."""
+    from workbench.memory.learnings.injected import note_injected
+
+    texts = {one.id: one.text for one in made.given}
+    return note_injected(learning_desk(engine, job).store, texts, surface="memory-prompt")

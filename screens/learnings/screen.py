@@ -1,0 +1,472 @@
+"""The learnings: what waits for a person first, then all there are, a key for each decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.widgets import Static
+
+from screens.base import SectionScreen
+from screens.chrome.top_bar import TopBar
+from screens.commands.learnings import LEARNINGS
+from screens.commands.model import bindings
+from screens.conflicts.places import Place
+from screens.jobs import Failure, Job
+from screens.learnings.audit import Audit, AuditView, audited
+from screens.learnings.desk import Desk
+from screens.learnings.listing import (
+    COLUMNS,
+    DESCENDING_FIRST,
+    FIELDS,
+    SORT_KEYS,
+    LearningRows,
+    View,
+    Wanted,
+    arranged,
+)
+from screens.learnings.origins import Origin, opened, origins
+from screens.learnings.pane import LearningPane
+from screens.learnings.preview import PromptPreview
+from screens.learnings.reading import FEW, Known, Library, Story, story
+from screens.learnings.saving import Verb, walk
+from screens.learnings.telling import EMPTY, NONE_LIKE_THAT, NONE_WAITS, Progress, head_content
+from screens.widgets.choose import Choice, Choose
+from screens.widgets.details import Details
+from screens.widgets.filter import FilterBar
+from screens.widgets.table import VirtualTable
+from workbench.memory.learnings.reviewing import ReviewItem
+from workbench.records.learnings import FeatureLearning
+
+_GLANCE: Final = 0.04  # seconds the cursor rests on a learning before it is shown
+_QUIET: Final = 1.0  # seconds without a change after which very many are compared anew
+_FEW: Final = 500  # learnings that are filtered and sorted at once
+_ALWAYS: Final = frozenset("new view filter sort reverse audit prompt list".split())
+
+
+class LearningsScreen(SectionScreen):
+    """Lists learnings and what waits among them; what changes them is at the desk."""
+
+    section: ClassVar[str] = "learnings"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LEARNINGS)]
+    DEFAULT_CSS = """
+    LearningsScreen {
+        & #learnings-head { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #learnings-split { height: 1fr; layout: horizontal; }
+        & #learnings-list { width: 3fr; }
+        & #learnings-pane { width: 2fr; height: 1fr; border-left: vkey $panel; }
+        &.-wide #learnings-list { width: 2fr; }
+        &.-wide #learnings-pane { width: 1fr; }
+        &.-narrow #learnings-split { layout: vertical; }
+        &.-narrow #learnings-list { width: 1fr; height: 1fr; }
+        &.-narrow #learnings-pane { width: 1fr; height: 45%; border-left: none; border-top: solid $panel; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.library = Library()
+        self.known = Known()
+        self.wanted = Wanted()
+        self.desk = Desk(self)
+        self._read = False
+        self._order: list[str] = []
+        self._goal = ""  # the learning to have the cursor on once it is listed
+
+    def compose_body(self) -> ComposeResult:
+        """Lay out the headline and the filter above the list and the pane."""
+        with Vertical(classes="body"):
+            yield Static(id="learnings-head")
+            yield FilterBar(FIELDS, placeholder="words  !without  feature:auth  source:auto  stale:yes")
+            with Container(id="learnings-split"):
+                yield VirtualTable(COLUMNS, empty=" ", id="learnings-list")
+                yield LearningPane(id="learnings-pane")
+
+    # What is remembered.
+
+    def stores(self) -> Iterable[str]:
+        """Return the journals of memory."""
+        return ("memory/",)
+
+    def remember(self) -> Mapping[str, Any]:
+        """Keep view, filter, order and cursor."""
+        bar = self.query_one(FilterBar)
+        return {
+            "view": self.wanted.view,
+            "filter": bar.text,
+            "sort": list(self.wanted.sort) if self.wanted.sort else None,
+            "key": self.table.cursor_key or self._goal,
+        }
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Take them back."""
+        sort, key, bar = kept.get("sort"), kept.get("key"), self.query_one(FilterBar)
+        if isinstance(kept.get("filter"), str):
+            bar.set_text(kept["filter"])
+        if isinstance(sort, list) and len(sort) == 2 and sort[0] in SORT_KEYS:
+            self.wanted = replace(self.wanted, sort=(str(sort[0]), bool(sort[1])))
+        view: View = "all" if kept.get("view") == "all" else "queue"
+        self.wanted = replace(self.wanted, view=view, filter=bar.filter)
+        self._goal = key if isinstance(key, str) else ""
+        self.table.focus()
+
+    # Reading.
+
+    def load(self) -> None:
+        """Read the learnings, then compare them: those that collide come to the queue."""
+        if not self._read:
+            self.table.busy = "reading learnings"
+        work = partial(self.library.read, self.engine, self.known)
+        self.ask("Learnings", work, self._arrived, group="read", failed=self._not_read, quiet=self._read)
+
+    def _arrived(self, known: Known) -> None:
+        again = self._read
+        self._take(known)
+        if not known.learnings:
+            return
+        if known.live > FEW and again:
+            self.bench.jobs.later("learnings/compare", _QUIET, self._compare)
+        else:
+            self._compare()
+
+    def _compare(self) -> None:
+        work = partial(self.library.compare, self.engine, self.known)
+        many = self.known.live > FEW
+        self.ask("Comparing learnings", work, self._compared, group="compare", quiet=not many)
+        self._head()
+
+    def _compared(self, known: Known) -> None:
+        self._take(known)
+
+    def _take(self, known: Known) -> None:
+        self._read, self.known = True, known
+        self.table.busy = ""
+        self.desk.settled()
+        for note in known.skipped[:1]:
+            self.say(f"{len(known.skipped):,} entries of the journals cannot be read: {note}")
+        if self.table.mark_count:
+            self.table.keep_marks(known.learnings)
+        self._arrange()
+
+    def _not_read(self, failure: Failure) -> None:
+        self.table.busy = ""
+        self.bench.tell(f"the learnings cannot be read: {failure.message}\n{failure.hint}", severity="error")
+        self.bench.log_action(["memory", "list"], failure.details or failure.message, failed=True)
+
+    # The list.
+
+    @property
+    def table(self) -> VirtualTable:
+        """The list."""
+        return self.query_one("#learnings-list", VirtualTable)
+
+    @property
+    def pane(self) -> LearningPane:
+        """The learning under the cursor."""
+        return self.query_one(LearningPane)
+
+    @property
+    def current(self) -> FeatureLearning | None:
+        """The learning under the cursor."""
+        return self.known.learnings.get(self.table.cursor_key or "")
+
+    @property
+    def item(self) -> ReviewItem | None:
+        """Why the learning under the cursor waits, if it does."""
+        return self.known.waiting.get(self.table.cursor_key or "")
+
+    @property
+    def chosen(self) -> tuple[FeatureLearning, ...]:
+        """The marked learnings, or the one under the cursor."""
+        learnings = self.known.learnings
+        return tuple(learnings[key] for key in self.table.chosen if key in learnings)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the sitting is."""
+        waiting = len(self.known.waiting) - len(self.desk.settling & self.known.waiting.keys())
+        return Progress(self.desk.done, waiting)
+
+    def _arrange(self) -> None:
+        """Filter and sort, very many beside the loop."""
+        known, wanted = self.known, self.wanted
+        if len(known.learnings) <= _FEW:
+            self._arranged(known, arranged(known, wanted))
+            return
+
+        def work(job: Job) -> list[str]:
+            return arranged(known, wanted, job.progress)
+
+        self.ask("Listing", work, partial(self._arranged, known), group="arrange", quiet=True)
+
+    def _arranged(self, known: Known, order: Sequence[str]) -> None:
+        if known is not self.known:
+            return  # a newer one is on its way
+        self._order = list(order)
+        self._list()
+
+    def _list(self) -> None:
+        """Show the order without those on their way to the journal; the cursor stays, or goes to its goal."""
+        table, settling = self.table, self.desk.settling
+        order = self._order
+        if settling and self.wanted.view == "queue":
+            order = [one for one in order if one not in settling]
+        table.sort = self.wanted.sort
+        table.set_empty(self._empty() if self._read else " ")
+        there = self._goal and self._goal in order
+        table.set_rows(LearningRows(order, self.known), keep=self._goal if there else table.cursor_key)
+        if there:
+            self._goal = ""
+        total = len(self.known.waiting) if self.wanted.view == "queue" else len(self.known.learnings)
+        self.query_one(FilterBar).show_count(len(order), total)
+        self._head()
+        self.refresh_bindings()
+        self._glance()
+
+    def _empty(self) -> str:
+        if not self.known.learnings:
+            return EMPTY
+        return NONE_LIKE_THAT if self.wanted.filter else NONE_WAITS
+
+    def _head(self) -> None:
+        progress = self.progress
+        comparing = not self.known.whole or any(
+            job.group == f"{self.section}/compare" and not job.quiet for job in self.bench.jobs.running
+        )
+        told = head_content(self.known, self.wanted.view, progress, comparing=self._read and comparing)
+        self.query_one("#learnings-head", Static).update(told)
+        self.bench.badges[self.section] = f"{progress.waiting:,}" if progress.waiting else ""
+        self.query_one(TopBar).refresh()
+
+    def settling_changed(self) -> None:
+        """Take what is being decided off the queue; in the list of all go on to the next."""
+        table = self.table
+        key, marked = table.cursor_key, table.mark_count
+        if marked:
+            table.set_marks(())
+        if self.wanted.view == "queue":
+            place = table.cursor
+            self._list()
+            table.cursor = min(place, max(table.count - 1, 0))
+        elif key in self.desk.settling and not marked:
+            table.cursor += 1
+
+    def go_to(self, key: str) -> None:
+        """Have the cursor on a learning once it is listed."""
+        self._goal = key
+
+    @on(FilterBar.Changed)
+    def _filtered(self, event: FilterBar.Changed) -> None:
+        event.stop()
+        self._want(replace(self.wanted, filter=event.query))
+
+    def _want(self, wanted: Wanted) -> None:
+        if wanted != self.wanted:
+            self.wanted = wanted
+            if self._read:
+                self._arrange()
+
+    @on(VirtualTable.SortRequested, "#learnings-list")
+    def _header(self, event: VirtualTable.SortRequested) -> None:
+        event.stop()
+        if event.column_id in SORT_KEYS:
+            now = self.wanted.sort
+            turn = not now[1] if now and now[0] == event.column_id else event.column_id in DESCENDING_FIRST
+            self._want(replace(self.wanted, sort=(event.column_id, turn)))
+
+    def action_sort(self) -> None:
+        """Sort by the next column, after the last one as it was."""
+        names, now = list(SORT_KEYS), self.wanted.sort
+        place = names.index(now[0]) + 1 if now else 0
+        sort = (names[place], names[place] in DESCENDING_FIRST) if place < len(names) else None
+        self.say(f"ordered by: {sort[0] if sort else 'urgency' if self.wanted.view == 'queue' else 'newest'}")
+        self._want(replace(self.wanted, sort=sort))
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        column, descending = self.wanted.sort or ("age", True)
+        self._want(replace(self.wanted, sort=(column, not descending)))
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self.query_one(FilterBar).open()
+
+    def action_view(self) -> None:
+        """Show the queue, or all there are."""
+        self._want(replace(self.wanted, view="all" if self.wanted.view == "queue" else "queue"))
+
+    def action_list(self) -> None:
+        """Go back to the list."""
+        self.table.focus()
+
+    # The learning under the cursor.
+
+    @on(VirtualTable.Highlighted, "#learnings-list")
+    def _moved(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self.refresh_bindings()
+        self.bench.jobs.later("learnings/glance", _GLANCE, self._glance)
+
+    @on(VirtualTable.Opened, "#learnings-list")
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        self.pane.focus()
+
+    @on(VirtualTable.MarksChanged, "#learnings-list")
+    def _marked(self, event: VirtualTable.MarksChanged) -> None:
+        event.stop()
+        self.say(f"{event.count:,} marked · a x d R act on all of them, one step" if event.count else "")
+
+    def _glance(self) -> None:
+        key = self.table.cursor_key
+        if key is None:
+            self.pane.show(None)
+            return
+
+        def then(told: Story | None) -> None:
+            if told is None or told.learning.id == self.table.cursor_key:
+                self.pane.show(told)
+
+        self.ask("Learning", partial(story, self.known, key), then, group="story", quiet=True)
+
+    # Deciding.
+
+    def available(self, command_id: str) -> bool | None:
+        """Commands about a learning need one that can be decided so."""
+        name = command_id.partition(".")[2]
+        if name in _ALWAYS or not self.is_mounted:
+            return True
+        one = self.current
+        if one is None:
+            return None
+        if name == "restore":
+            return True if self.table.mark_count or not one.live else None
+        if name in ("accept", "reject", "retire"):
+            return True if self.table.mark_count or one.live else None
+        if name in ("edit", "promote"):
+            return True if one.live else None
+        if name in ("merge", "conflict"):
+            return True if self.item is not None and self.item.conflict is not None else None
+        if name == "open":
+            return True if origins(one) else None
+        return True
+
+    def action_accept(self) -> None:
+        """Mark as reviewed."""
+        self._decide("accept")
+
+    def action_reject(self) -> None:
+        """Take out as wrong."""
+        self._decide("reject")
+
+    def action_retire(self) -> None:
+        """Take out as over."""
+        self._decide("retire")
+
+    def action_restore(self) -> None:
+        """Bring back."""
+        self._decide("restore")
+
+    def _decide(self, verb: Verb) -> None:
+        """Decide what is chosen, of marked ones those it makes sense for."""
+        live = verb != "restore"
+        self.desk.decide(verb, [one for one in self.chosen if one.live is live])
+
+    def action_edit(self) -> None:
+        """Edit in a form."""
+        if one := self.current:
+            self.desk.edit(one)
+
+    def action_promote(self) -> None:
+        """Make a rule of it."""
+        if one := self.current:
+            self.desk.promote(one)
+
+    def action_merge(self) -> None:
+        """Merge with the one it collides with."""
+        if item := self.item:
+            self.desk.merge(item)
+
+    def action_new(self) -> None:
+        """Add a learning."""
+        self.desk.new(self.current.feature if self.current else "")
+
+    async def action_conflict(self) -> None:
+        """Go to the pair at the desk of conflicts."""
+        item = self.item
+        if item is not None and item.conflict is not None:
+            await self.bench.go_to("conflicts", item.conflict.id)
+
+    def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
+        """Walk the steps of curating learnings."""
+        return partial(walk, self.engine, True), partial(walk, self.engine, False), "memory"
+
+    # Looking.
+
+    def action_audit(self) -> None:
+        """Look for junk."""
+
+        def closed(answer: str | None) -> None:
+            if answer == "prune":
+                self.desk.prune()
+            elif answer:
+                self._show_one(answer)
+
+        def then(audit: Audit) -> None:
+            junk = sum(len(mine) for mine in audit.findings.values()) - len(audit.prunable)
+            self.bench.log_action(["memory", "audit"], f"{junk:,} findings")
+            self.app.push_screen(AuditView(audit), closed)
+
+        self.ask("Audit", partial(audited, self.engine, self.known), then)
+
+    def _show_one(self, identifier: str) -> None:
+        """Have the cursor on a learning, whatever the list shows now."""
+        self._goal = identifier
+        if identifier not in self._order:
+            self.query_one(FilterBar).set_text("")
+            self.wanted = Wanted("all")
+        self._arrange()
+
+    def action_prompt(self) -> None:
+        """See what a prompt would be told."""
+        one = self.current
+        names = [learning.feature for learning in self.known.learnings.values() if learning.live][:1]
+        feature = one.feature if one else names[0] if names else "general"
+        self.app.push_screen(PromptPreview(self, feature, (one.task_id or "") if one else ""))
+
+    def action_open(self) -> None:
+        """Open what it was learned from."""
+        one = self.current
+        if one is None:
+            return
+        found = origins(one)
+
+        def chosen(origin: Origin | None) -> None:
+            if origin is not None:
+                self.ask("Opening", partial(opened, self.engine, one, origin), self._show_place)
+
+        if len(found) == 1:
+            chosen(found[0])
+        elif found:
+            choices = [Choice(origin, origin.name) for origin in found]
+            self.app.push_screen(Choose("Where it comes from", choices), chosen)
+
+    def _show_place(self, place: Place) -> None:
+        line = f":{place.lines[0]}" if place.lines[0] else ""
+        self.app.push_screen(Details(f"{place.file}{line}", place.text, path=place.file, lines=place.lines))
+
+    def action_copy(self) -> None:
+        """Copy the text."""
+        if one := self.current:
+            self.bench.copy(one.text, "the learning")
+
+    def action_copy_id(self) -> None:
+        """Copy the id."""
+        if one := self.current:
+            self.bench.copy(one.id, "the learning's id")

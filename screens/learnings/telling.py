@@ -1,0 +1,226 @@
+"""A learning as text for the pane beside the list: what it says, why it waits, its past. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from textual.content import Content
+
+from screens.learnings.listing import View
+from screens.learnings.reading import Known, Story
+from screens.learnings.words import SOURCES, STATES, WHYS, age, days, is_stale, state_of
+from screens.rules.telling import labelled, reworded
+from screens.safe_text import joined, shown, shown_lines
+from screens.widgets.bars import bar
+from screens.widgets.diff import marked
+from workbench.memory.learnings.reviewing import Why, provenance, stale_days
+from workbench.records.learnings import FeatureLearning
+from workbench.text.word_diff import word_pieces
+
+if TYPE_CHECKING:
+    from workbench.memory.learnings.ledger import Change, Note
+
+EMPTY: Final = (
+    "Nothing was learned yet.\n\n"
+    "Learnings are what earlier iterations found out: an error and what helped, a command that works "
+    "here, what you corrected. They come by themselves from the runs of agents:\n\n"
+    "  claude -p … --output-format stream-json | workbench memory collect --feature NAME\n"
+    "  workbench memory ingest TRANSCRIPT…\n\n"
+    "n  adds one by hand    ?  lists all keys"
+)
+NONE_WAITS: Final = "Nothing waits for you.\n\nt  shows all learnings    A  looks for junk    n  adds one"
+NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above takes the filter away."
+
+_BAR: Final = 16
+_TEXTS: Final = frozenset({"text", "reason"})
+_CHANGED: Final = (
+    "text",
+    "reason",
+    "state",
+    "reviewed",
+    "feature",
+    "task_id",
+    "kind",
+    "scope",
+    "files",
+    "source",
+    "successor",
+    "merged_from",
+)
+_MOST: Final = 40  # changes that are told
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the sitting is: decisions made in it, what still waits."""
+
+    done: int = 0
+    waiting: int = 0
+
+
+def head_content(known: Known, view: View, progress: Progress, *, comparing: bool) -> Content:
+    """Return the view, what waits by reason, and how far the review is, on one line."""
+    counts = Counter(item.why for item in known.waiting.values())
+    gone = len(known.learnings) - known.live
+    parts = [Content.styled("Review queue" if view == "queue" else "All learnings", "bold $text-accent")]
+    if view == "all":
+        parts.append(Content(f"{known.live:,} live" + (f", {gone:,} gone" if gone else "")))
+    parts.append(Content(f"{progress.waiting:,} wait"))
+    parts += [
+        Content.styled(f"{WHYS[why][0]} {counts[why]:,}", WHYS[why][1]) for why in Why if counts.get(why)
+    ]
+    if progress.done:
+        total = progress.done + progress.waiting
+        parts.append(
+            Content.styled(f"{bar(progress.done, total, 10)}▏{progress.done:,} of {total:,} done", "")
+        )
+    if comparing:
+        parts.append(Content.styled("comparing all with each other …", "$text-muted"))
+    return Content("  ").join(parts)
+
+
+def story_content(told: Story, *, width: int = 80) -> Content:
+    """Return a learning whole; values are wrapped at `width` cells beside their names."""
+    one = told.learning
+    parts = [_head(told), Content(""), shown_lines(one.text, "" if one.live else "$text-muted")]
+    parts += list(_warnings(told))
+    parts += list(_waits(told, width))
+    parts.append(Content(""))
+    parts += [labelled(name, value, width=width) for name, value in facts(one, told.now)]
+    parts += list(_notes("found out in", told.hits, "$text-primary"))
+    parts += list(_notes("spoke against it", told.against, "$text-error"))
+    parts += list(_past(told.changes, width))
+    return Content("\n").join(parts)
+
+
+def _head(told: Story) -> Content:
+    one = told.learning
+    state = state_of(one)
+    glyph, style = STATES[state]
+    parts = [
+        Content.styled(f"{glyph} {state}", style),
+        Content(SOURCES[one.source]),
+        joined((bar(one.confidence, 1.0, 5), "$text-primary"), (f" {one.confidence:.2f} sure", "")),
+        Content(f"{one.hit_count:,} hit{'s' if one.hit_count != 1 else ''}"),
+    ]
+    if told.against:
+        parts.append(Content.styled(f"{len(told.against):,} against", "bold $text-error"))
+    if is_stale(one, told.now) and one.live:
+        parts.append(Content.styled(f"◷ stale: {stale_days(one, told.now):,} days", "$text-warning"))
+    return Content("  ").join(parts)
+
+
+def _warnings(told: Story) -> Iterator[Content]:
+    if told.warnings:
+        names = ", ".join(told.warnings)
+        yield Content("")
+        yield shown(
+            f"⚠ It reads like an instruction ({names}): it is told framed, as an observation.",
+            "bold $text-warning",
+        )
+
+
+def _waits(told: Story, width: int) -> Iterator[Content]:
+    item = told.item
+    if item is None:
+        return
+    glyph, style = WHYS[item.why]
+    yield Content("")
+    yield from shown(f"{glyph} {item.why.value}: {item.sentence}", style or "bold").wrap(max(width, 20))
+    if item.other is not None:
+        mine, theirs = marked(told.learning.text, item.other.text)
+        yield Content("")
+        yield Content.styled("this", "bold $text-muted")
+        yield mine
+        yield joined(("the other", "bold $text-muted"), (f"  {provenance(item.other)}", "$text-muted"))
+        yield theirs
+    for found in item.evidence:
+        yield labelled(found.test, found.detail, width=width)
+
+
+def facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
+    """Return what is known of a learning by name, what is empty left out."""
+    reviewed = f"{one.reviewed_at[:16].replace('T', ' ')} by {one.reviewed_by or 'somebody'}"
+    found = [
+        ("from", provenance(one)),
+        ("kind", one.kind.value),
+        ("reason", one.reason),
+        ("seen", one.evidence),
+        ("went wrong", one.trigger),
+        ("helped", one.remedy),
+        ("task", one.task_id or ""),
+        ("session", one.session_id),
+        ("files", ", ".join(one.files)),
+        ("scope", ", ".join(one.scope)),
+        (
+            "learned",
+            f"{one.timestamp[:16].replace('T', ' ')} ({days(age(one, now))})" if one.timestamp else "",
+        ),
+        ("last heard", days(stale_days(one, now))),
+        ("reviewed", reviewed if one.reviewed else ""),
+        ("stands for", ", ".join(one.merged_from)),
+        ("gave way to", one.successor),
+        ("against", ", ".join(one.conflicts_with)),
+        ("id", one.id),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _notes(title: str, notes: Sequence[Note], style: str) -> Iterator[Content]:
+    """Tell sessions with their number of notes as bars, then each note."""
+    if not notes:
+        return
+    counts = Counter(note.session_id or "no session" for note in notes)
+    most = max(counts.values())
+    yield Content("")
+    yield Content.styled(title, "bold $text-muted")
+    for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:10]:
+        yield joined((f"  {name[:24]:<24} ", ""), (bar(count, most, _BAR), style), (f" {count:>4,}", ""))
+    for note in notes[-10:]:
+        yield joined((f"  {note.at[:16].replace('T', ' ')}  ", "$text-muted"), (note.why, ""))
+
+
+def _past(changes: Sequence[Change], width: int) -> Iterator[Content]:
+    if not changes:
+        return
+    yield Content("")
+    yield Content.styled("what was done to it", "bold $text-muted")
+    for change in tuple(reversed(changes))[:_MOST]:
+        yield joined(
+            (f"  {change.at[:16].replace('T', ' ')}  ", "$text-muted"),
+            (f"{change.by}  ", "$text-secondary"),
+            (change.reason, ""),
+        )
+        yield from (Content("    ") + line for line in changed(change))
+    if len(changes) > _MOST:
+        yield Content.styled(f"  and {len(changes) - _MOST:,} more", "$text-muted")
+
+
+def changed(change: Change) -> Iterator[Content]:
+    """Yield what a change did, a field a line, the words of texts marked in place."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        yield Content.styled("+ learned" if before is None else "- taken back", "bold")
+        return
+    for name in _CHANGED:
+        old, new = getattr(before, name), getattr(after, name)
+        if old == new:
+            continue
+        label = Content.styled(f"{name.removesuffix('_id').replace('_', ' ')}: ", "bold")
+        if name in _TEXTS:
+            yield label + reworded(word_pieces(old, new))
+        else:
+            yield label + joined(
+                (_plain(old), "$text-error strike"), (" → ", ""), (_plain(new), "$text-success")
+            )
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value not in (None, "") else "none"
