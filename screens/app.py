@@ -90,11 +90,11 @@ class WorkbenchApp(App[int]):
     # Start and end.
 
     def compose(self) -> ComposeResult:
-        """Draw the bar of sections before the first section's code is loaded: a frame at once, then the rest."""
+        """Draw the bar of sections before the code of the first one is loaded: a frame at once."""
         yield TopBar(self._first_section.id)
 
     def on_mount(self) -> None:
-        """Tell what is wrong with the settings, and show the section that was left once the frame is drawn."""
+        """Tell what is wrong with the settings, and show the section that was left behind the frame."""
         if self._refused is not None:
             self.tell(f"{self._refused.message}\n{self._refused.hint}", severity="error")
         self.jobs.later("app/open", _AFTER_THE_FRAME, partial(self.show_section, self._first_section.id))
