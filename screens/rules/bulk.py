@@ -95,7 +95,7 @@ class EditMarked(ModalScreen[bool]):
     DEFAULT_CSS = f"""EditMarked {{
         {DIALOG_CSS}
         & > .dialog {{ width: 84; height: 90%; }}
-        & TextArea {{ height: 2; }}
+        & FieldForm TextArea {{ height: 2; }}
         & .dialog-error {{ max-height: 4; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -104,10 +104,11 @@ def answers(engine: Engine, message: str, job: Job) -> Answers:
         _answer(match.rule, match.relevance, match.vector, match.bm25, params, match.why)
         for match in report.matches
     ]
-    found += [
+    others = [
         _answer(one.rule, one.score, one.vector, one.words, params, "", reasons.get(one.rule.id, "left out"))
         for one in near
     ]
+    found += sorted(others, key=lambda one: (-one.final, -one.rule.priority, one.rule.id))
     return Answers(message, tuple(found), tuple(report.notes))
 
 

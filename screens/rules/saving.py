@@ -12,7 +12,6 @@ from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.guarding import RuleChanged
 from workbench.rules.fields import new_rule
-from workbench.rules.files.drift import files_behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +85,6 @@ def remove_rules(engine: Engine, identifiers: Sequence[str], job: Job) -> Saved:
 
 
 def _behind(work: Rules, rules: Sequence[Rule]) -> tuple[str, ...]:
+    from workbench.rules.files.drift import files_behind  # reads and writes files: not for the first paint
+
     return files_behind(work.store, work.opened.workspace.rule_files, rules)

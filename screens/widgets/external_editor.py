@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from textual.app import App, SuspendNotSupported
 
@@ -42,6 +43,8 @@ class Failed:
 
 Outcome: TypeAlias = Edited | Unchanged | Failed
 
+Result = TypeVar("Result")
+
 _DIRECTORY: Final = "workbench-"
 
 
@@ -64,8 +67,7 @@ def edit_externally(
     except OSError as error:
         return Failed(f"no draft could be written: {error}", "Free some space in the temporary directory.")
     try:
-        with app.suspend():
-            found = edited(path)
+        found = _aside(app, lambda: edited(path))
     except SuspendNotSupported:
         return _failed(path, text, "this terminal cannot be handed to an editor", "Edit in place instead.")
     except WorkbenchError as error:
@@ -86,13 +88,28 @@ def open_externally(app: App[Any], path: Path, line: int) -> str:
     Return what went wrong, or ''. Blocks until the editor is closed.
     """
     try:
-        with app.suspend():
-            open_at(path, line)
+        _aside(app, lambda: open_at(path, line))
     except SuspendNotSupported:
         return "this terminal cannot be handed to an editor"
     except WorkbenchError as error:
         return f"{error.message}\n{error.hint}".strip()
     return ""
+
+
+def _aside(app: App[Any], work: Callable[[], Result]) -> Result:
+    """Do something while the app is suspended. Raises: SuspendNotSupported; WorkbenchError.
+
+    The error is raised once the app is back: one that left the suspended block would leave the app suspended.
+    """
+    failed: WorkbenchError | None = None
+    with app.suspend():
+        try:
+            result = work()
+        except WorkbenchError as error:
+            failed = error
+    if failed is not None:
+        raise failed
+    return result
 
 
 def _new_draft(text: str, suffix: str) -> Path:

@@ -30,8 +30,8 @@ class RecordForm(ModalScreen[bool]):
     DEFAULT_CSS = f"""RecordForm {{
         {DIALOG_CSS}
         & > .dialog {{ width: 92; height: 90%; }}
-        & TextArea {{ height: 3; }}
-        & #field-0 {{ height: 5; }}
+        & FieldForm TextArea {{ height: 3; }}
+        & FieldForm #field-0 {{ height: 5; }}
         & .dialog-error {{ max-height: 4; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -183,14 +183,14 @@ def test_hostile_text_is_neutral_in_rows_and_panes() -> None:
     [
         ("AGENTS.md:5", "AGENTS.md:5"),
         ("packages/api/server/AGENTS.md:5", "…/AGENTS.md:5"),
-        (".cursor/rules/web.mdc:7", "…/rules/web.mdc:7"),
-        (".github/copilot-instructions.md:12", "…nstructions.md:12"),
+        (".cursor/rules/web.mdc:7", "…/web.mdc:7"),
+        (".github/copilot-instructions.md:12", "…tructions.md:12"),
     ],
 )
 def test_the_end_of_a_path_is_shown(path: str, shown: str) -> None:
     """The name and the line are never cut off."""
     found = near_end(path)
-    assert len(found) <= 18
+    assert len(found) <= 16
     assert found.endswith(path.rpartition(":")[2])
     assert found.removeprefix("…") == path[len(path) - len(found.removeprefix("…")) :]
     assert found == shown

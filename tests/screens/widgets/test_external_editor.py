@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 from textual.app import App, SuspendNotSupported
 
-from screens.widgets.external_editor import Edited, Failed, Outcome, Unchanged, edit_externally
+from screens.widgets.external_editor import (
+    Edited,
+    Failed,
+    Outcome,
+    Unchanged,
+    edit_externally,
+    open_externally,
+)
 from tests.screens.widgets.staging import HOSTILE
 
 
@@ -19,12 +26,14 @@ class Aside(App[None]):
     """An app that can step aside although it has no terminal."""
 
     suspended = 0
+    resumed = 0
 
     @contextmanager
     def suspend(self) -> Iterator[None]:
-        """Count instead of handing over the terminal."""
+        """Count instead of handing over the terminal; like Textual, come back only if nothing is raised."""
         self.suspended += 1
         yield
+        self.resumed += 1
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +154,45 @@ def test_a_terminal_that_cannot_step_aside_is_told(monkeypatch: pytest.MonkeyPat
     outcome = edit_externally(App[None](), "old")
     assert isinstance(outcome, Failed)
     assert list(drafts.iterdir()) == []
+
+
+def test_the_app_comes_back_after_an_editor_that_fails(write: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the editor does, the app is not left suspended, and says what went wrong."""
+    write.write_text("raise SystemExit(3)")
+    app = Aside()
+    assert isinstance(edit_externally(app, "old"), Failed)
+    assert "ended with 3" in open_externally(app, write, 7)
+    monkeypatch.setenv("VISUAL", "no-such-editor-anywhere")
+    assert isinstance(edit_externally(app, "old"), Failed)
+    assert open_externally(app, write, 7)
+    monkeypatch.setenv("VISUAL", "'open quote")
+    assert "no command" in open_externally(app, write, 7)
+    assert (app.suspended, app.resumed) == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("editor", "arguments"),
+    [
+        ("vim", ["+7", "FILE"]),
+        ("nano", ["+7", "FILE"]),
+        ("code", ["--goto", "FILE:7"]),
+        ("hx", ["FILE:7"]),
+        ("unknown", ["FILE"]),
+    ],
+)
+def test_a_file_is_opened_at_a_line_where_the_editor_knows_how(
+    editor: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Editors that take no line get the file alone; the file itself is edited, not a copy."""
+    program, told, file = tmp_path / editor, tmp_path / "told", tmp_path / "a rule.md"
+    file.write_text("- Use tabs.\n")
+    lines = [
+        f"#!{sys.executable} -I",
+        "import sys",
+        f"open({str(told)!r}, 'w').write('|'.join(sys.argv[1:]))",
+    ]
+    program.write_text("\n".join(lines))
+    program.chmod(0o755)
+    monkeypatch.setenv("VISUAL", shlex.quote(str(program)))
+    assert open_externally(Aside(), file, 7) == ""
+    assert told.read_text().replace(str(file), "FILE").split("|") == arguments
