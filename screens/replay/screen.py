@@ -122,7 +122,8 @@ class ReplayScreen(StartsReplays, UsesRuns):
     def _listed(self, found: Listed) -> None:
         self.state = found.state
         panel = self.query_one(RunsPanel)
-        panel.show(found.runs, found.no_past, self.place.run or None)
+        there = bool(panel.lines) and self.place.view == RUNS  # the cursor is where the user put it
+        panel.show(found.runs, found.no_past, None if there else self.place.run or None)
         known = {line.name for line in found.runs}
         if self.place.view in (RUN, TASKS, TASK) and self.opened is None and self.place.run in known:
             self.open_run(self.place.run, self.place.view)
@@ -168,6 +169,7 @@ class ReplayScreen(StartsReplays, UsesRuns):
         if left not in names or right not in names:
             first = BASELINE if BASELINE in names else next(iter(names), "")
             place.systems = (first, opened.counterpart or first)
+        self.query_one(RunsPanel).table.select_key(opened.name)
         self.query_one(RunPanel).show(opened, place.gates.get(opened.name), place.systems[1])
         self.bench.log_action(["runs", "show", opened.name], f"{len(opened.run.rows):,} tasks")
         self.arrange_tasks(view)

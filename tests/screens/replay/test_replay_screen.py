@@ -428,6 +428,7 @@ async def test_a_replay_of_another_place_is_kept_beside_the_runs(roastery: Path,
         assert screen.place.view == RUN
         line = screen.query_one(RunsPanel).lines[0]
         assert line.elsewhere
+        assert screen.query_one(RunsPanel).current is line
         assert (line.project, line.tasks) == ("other", 4)
 
 
