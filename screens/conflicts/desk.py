@@ -151,9 +151,9 @@ class Desk:
         self._set([identifier], State.LATER, "")
 
     def clear(self) -> None:
-        """Forget the pairs that there is nothing to decide about any more."""
+        """Forget the pairs that others settled; those settled along with one of ours may come back."""
         for identifier, item in list(self.items.items()):
-            if not item.waits and item.state is not State.SETTLING:
+            if item.state in (State.ELSEWHERE, State.GONE):
                 self._put(identifier, None)
 
     def ask(self) -> tuple[dict[str, Item], frozenset[str]]:

@@ -85,6 +85,7 @@ def test_what_goes_along_with_a_decision_vanishes_and_comes_back_with_it() -> No
     tell(desk, Scan(()))
     assert (states(desk), desk.waiting) == ({BC.id: State.ALONG}, 0)
     assert arranged(desk.items, parse(""), "surest") == []
+    desk.clear()
     tell(desk, Scan((AB, BC), reopened=(AB.id,)))
     assert set(states(desk).values()) == {State.OPEN}
 
