@@ -87,6 +87,7 @@ bench: $(VENV)/.dev ## measure ranking, packing and speed
 
 docs: $(VENV)/.dev ## write the generated pages in docs/
 	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md
+	@$(PYTHON_) -m screens.reference docs/keys.md
 
 pictures: $(VENV)/.dev ## draw the pictures of the README and the tour
 	@$(PYTHON_) -m bench.pictures docs/pictures

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from itertools import combinations
+from pathlib import Path
 
 import click
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from screens.commands.model import GROUPS, MOVE, VIEW, Command
 from screens.commands.registry import BY_SECTION, commands_of, find_command
 from screens.keys import keymap, shown_key
+from screens.reference import page
 from screens.sections import SECTIONS
 from workbench.entry.cli.main import as_command, cli
 from workbench.errors import ConfigError
@@ -72,6 +74,12 @@ def test_no_key_means_two_things_on_a_screen(section: object) -> None:
     identifier = getattr(section, "id", "")
     for one, other in combinations(commands_of(identifier), 2):
         assert not set(one.keys) & set(other.keys), (one.id, other.id)
+
+
+def test_the_page_of_keys_is_what_the_registry_says() -> None:
+    """docs/keys.md is what `make docs` writes."""
+    place = Path(__file__).parents[2] / "docs" / "keys.md"
+    assert page() == place.read_text("utf-8"), "run `make docs`"
 
 
 def test_keys_can_be_remapped_by_id() -> None:
