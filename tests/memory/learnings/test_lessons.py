@@ -10,7 +10,8 @@ from tests.memory.learnings.conftest import call
 from workbench.memory.learnings.lessons.commands import command_lessons
 from workbench.memory.learnings.lessons.explanations import cause_of
 from workbench.memory.learnings.lessons.recurring import error_signature
-from workbench.memory.learnings.lessons.told import correction_of, decision_lessons
+from workbench.memory.learnings.lessons.corrections import correction_of
+from workbench.memory.learnings.lessons.told import decision_lessons
 from workbench.records.iterations import DecisionEntry, RawIterationOutput, ToolUseEvent
 
 
@@ -107,7 +108,8 @@ def test_a_cause_is_a_mechanism_with_a_name(sentence: str, cause: str) -> None:
 )
 def test_a_correction_says_how_things_are_done(sentence: str, later: bool, rule: str) -> None:
     """Requests, tasks of the moment and musings are none."""
-    assert correction_of(sentence, later=later) == rule
+    found = correction_of(sentence, later=later)
+    assert (found.text if found is not None else "") == rule
 
 
 def test_a_decision_needs_a_choice_and_a_reason_of_its_own() -> None:

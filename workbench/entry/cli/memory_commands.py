@@ -41,6 +41,10 @@ COMMANDS = {
         f"{_PLACE}.memory_learning_commands:conflicts",
         "List learnings that contradict or repeat each other, with evidence.",
     ),
+    "corrections": Lazy(
+        f"{_PLACE}.memory_corrections_command:corrections",
+        "List what you told agents of how things are done, and which rules it suggests.",
+    ),
     "audit": Lazy(
         f"{_PLACE}.memory_learning_commands:audit",
         "List what looks like junk, by kind, and what would be pruned.",

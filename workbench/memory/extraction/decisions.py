@@ -92,8 +92,11 @@ def find_decisions(texts: Iterable[str]) -> Iterator[DecisionEntry]:
                 yield with_reason(sentence)
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text in Markdown, without its code blocks, bullets and emphasis."""
+def sentences(text: str, shortest: int = _SHORTEST) -> Iterator[str]:
+    """Yield the sentences of a text in Markdown, without its code blocks, bullets and emphasis.
+
+    Those of fewer than `shortest` characters are left out.
+    """
     text = text.replace("\u2019", "'")
     if "```" in text or "~~~" in text:
         text = _FENCE.sub("\n", text)
@@ -105,7 +108,7 @@ def sentences(text: str) -> Iterator[str]:
             line = _MARKS.sub("", line)
         line = line.strip()
         for sentence in _SPLIT.split(line):
-            if _SHORTEST <= len(sentence) <= MAX_SENTENCE:
+            if shortest <= len(sentence) <= MAX_SENTENCE:
                 yield sentence.strip()
 
 

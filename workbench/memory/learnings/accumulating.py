@@ -13,15 +13,18 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
+from workbench.memory.learnings.correcting import draft_of, standing_of
 from workbench.memory.learnings.framing import ECHO, echo_share
 from workbench.memory.learnings.injected import Injections, read_injections
 from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
 from workbench.memory.learnings.ledger import AUTOMATIC, Ledger, LedgerReader
 from workbench.memory.learnings.lessons.commands import command_lessons, is_not_callable, tried_commands
+from workbench.memory.learnings.lessons.corrections import Strength, correction_lessons
 from workbench.memory.learnings.lessons.explanations import explanation_lessons
 from workbench.memory.learnings.lessons.lesson import Lesson
 from workbench.memory.learnings.lessons.recurring import error_signature, recurring_lessons
-from workbench.memory.learnings.lessons.told import correction_lessons, decision_lessons
+from workbench.memory.learnings.lessons.told import decision_lessons
+from workbench.memory.learnings.said import Said, template_of
 from workbench.memory.learnings.similar import check_deduplication, comparable
 from workbench.memory.learnings.steps import added, contradicted, hit
 from workbench.memory.learnings.texts import (
@@ -81,7 +84,7 @@ class _Work:
     record: IterationRecord
     raw: RawIterationOutput
     injections: Injections
-    rules: frozenset[str]
+    rules: tuple[str, ...]
     by: str
     out: _Outcome
 
@@ -120,9 +123,8 @@ def accumulate(
     with store.lock(LOCK):
         ledger = store.ledger() if reader is None else reader.ledger()
         injections = read_injections(store.journal)
-        told = frozenset(" ".join(text.split()).casefold() for text in rules)
         face = AUTOMATIC + by
-        work = _Work(store, ledger, record_, raw, injections, told, face, _Outcome())
+        work = _Work(store, ledger, record_, raw, injections, tuple(rules), face, _Outcome())
         for lesson in lessons[:MOST]:
             _take(work, lesson)
         work.out.left_out += [(one.text, "more than an iteration teaches") for one in lessons[MOST:]]
@@ -152,6 +154,9 @@ def lessons_of(
 
 def _take(work: _Work, lesson: Lesson) -> None:
     text = sanitize_learning_text(lesson.text)
+    if lesson.kind is LearningKind.CORRECTION:
+        _hear(work, lesson, text)
+        return
     reason = _no_lesson(work, lesson, text)
     if reason:
         work.out.left_out.append((text, reason))
@@ -174,6 +179,54 @@ def _take(work: _Work, lesson: Lesson) -> None:
     _add(work, learning, lesson)
 
 
+def _hear(work: _Work, lesson: Lesson, text: str) -> None:
+    """Take what the user said of how things are done: learned where it holds for more than the moment."""
+    reason = _no_telling(work, lesson, text)
+    if reason:
+        work.out.left_out.append((text, reason))
+        return
+    raw = work.raw
+    quote = plain_line(lesson.evidence)
+    said = Said(
+        at=raw.started_at or work.record.timestamp,
+        key=text,
+        text=text,
+        quote=quote,
+        session_id=raw.session,
+        prompt=raw.place + 1,
+        strength=lesson.strength,
+        feature=work.record.feature,
+        template=template_of(raw.prompt, quote),
+    )
+    learning = _learning(work, lesson, text)
+    found = standing_of(work.ledger, said, work.rules, work.known(learning))
+    said, known = found.said, found.known
+    if found.rejected and known is None:
+        work.out.left_out.append((text, "it was rejected before"))
+        return
+    if known is None and not (said.rule and not said.against):
+        others = tuple(one.id for one in found.others)
+        why = found.why or ("one way instead of another" if said.strength == Strength.CORRECTING else "")
+        if why:
+            _add(work, replace(learning, conflicts_with=others), lesson)
+            made = (work.out.conflicts if others else work.out.added)[-1]
+            said = replace(said, learning_id=made.id)
+        else:
+            work.out.left_out.append((text, "said once: it may be for now"))
+    work.write(draft_of(said))
+    if said.rule and not said.against:
+        work.out.left_out.append((text, "a rule says it"))
+    elif known is not None:
+        # Who was given it is of no matter here: the user had to say it again.
+        _again(work, known, learning, given=False)
+
+
+def _no_telling(work: _Work, lesson: Lesson, text: str) -> str:
+    if echo_share(text, work.injections.prints) >= ECHO:
+        return "the workbench told it"
+    return "it would instruct whoever reads it" if instructs(lesson.text) else ""
+
+
 def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
     """Return why a lesson is none, or ''."""
     # What tools answered has words of its own only in the commands: nearly all of it must have been told.
@@ -186,7 +239,8 @@ def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
         return vague
     if lesson.files and all(map(should_exclude_from_auto_accumulation, lesson.files)):
         return "it is about files of the tooling"
-    if " ".join(text.split()).casefold() in work.rules:
+    folded = " ".join(text.split()).casefold()
+    if any(" ".join(rule.split()).casefold() == folded for rule in work.rules):
         return "a rule says it"
     gone = [one for one in work.ledger.put.values() if one.state is LearningState.REJECTED]
     mine = _learning(work, lesson, text)
@@ -228,9 +282,11 @@ def _same_trigger(work: _Work, lesson: Lesson) -> FeatureLearning | None:
     return found[0] if found else None
 
 
-def _again(work: _Work, known: FeatureLearning, learning: FeatureLearning) -> None:
+def _again(
+    work: _Work, known: FeatureLearning, learning: FeatureLearning, *, given: bool | None = None
+) -> None:
     """A learning was found out again: it counts unless the iteration was given it."""
-    if work.given(known.id):
+    if work.given(known.id) if given is None else given:
         work.out.left_out.append((learning.text, f"{known.id[:17]} had been given to it"))
         return
     if known.session_id and known.session_id == learning.session_id:

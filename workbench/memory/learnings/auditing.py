@@ -17,7 +17,7 @@ from workbench.memory.learnings.injected import Injections
 from workbench.memory.learnings.ledger import Ledger
 from workbench.memory.learnings.reviewing import STALE_DAYS, conflicts_of, stale_days
 from workbench.memory.learnings.texts import too_vague
-from workbench.records.learnings import FeatureLearning, LearningSource
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.text.redact import find_secrets
 
 PRUNE_DAYS: Final = 60.0
@@ -94,7 +94,8 @@ def _faults(one: FeatureLearning, injections: Injections, now: float) -> Iterato
     written = one.source in (LearningSource.AUTO, LearningSource.AGENT) and not one.reviewed
     if written and is_echo(one.text, injections.prints_before(one.timestamp)):
         yield Junk(JunkKind.ECHO, one, "the workbench had told it before it was learned")
-    reason = too_vague(one.text)
+    # What a user says of how things are done needs no names: "do not add comments".
+    reason = "" if one.kind is LearningKind.CORRECTION else too_vague(one.text)
     if written and reason:
         yield Junk(JunkKind.VAGUE, one, reason)
     if find_secrets(one.text):

@@ -19,7 +19,8 @@ HIT: Final = "learning.hit"
 CONTRADICTED: Final = "learning.contradicted"
 SETTLED: Final = "learning.settled"
 REOPENED: Final = "learning.reopened"
-KINDS: Final = frozenset({PUT, REMOVED, HIT, CONTRADICTED, SETTLED, REOPENED})
+SAID: Final = "correction.said"
+KINDS: Final = frozenset({PUT, REMOVED, HIT, CONTRADICTED, SETTLED, REOPENED, SAID})
 
 
 def has_memory(journal: Journal) -> bool:

@@ -17,7 +17,8 @@ from workbench.errors import ParseError
 from workbench.memory.journal import PREFIX
 from workbench.memory.learnings.bodies import from_body
 from workbench.memory.learnings.confidence import confidence_of
-from workbench.memory.learnings.kinds import CONTRADICTED, HIT, KINDS, PUT, REMOVED, REOPENED, SETTLED
+from workbench.memory.learnings.kinds import CONTRADICTED, HIT, KINDS, PUT, REMOVED, REOPENED, SAID, SETTLED
+from workbench.memory.learnings.said import Said, said_of
 from workbench.ports import Entry, Journal
 from workbench.records.learnings import FeatureLearning
 from workbench.rules.curation.ledger import CURATION
@@ -84,7 +85,8 @@ class Ledger:
     """The fold of the memory journals.
 
     `put` is every learning as it was put last, live or not. `hits` and `contradictions` are by learning, one
-    a session. `done` and `undone` are stacks of steps. `skipped` are sentences about entries that are none.
+    a session. `said` is what users said of how things are done, once a prompt. `done` and `undone` are stacks
+    of steps. `skipped` are sentences about entries that are none.
     """
 
     put: dict[str, FeatureLearning] = field(default_factory=dict)
@@ -97,6 +99,7 @@ class Ledger:
     undone: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     noted: set[tuple[str, str, str]] = field(default_factory=set)
+    said: list[Said] = field(default_factory=list)
 
     def find(self, identifier: str) -> FeatureLearning | None:
         """Return a learning with what was counted of it, live or not, or None."""
@@ -207,6 +210,8 @@ def take(ledger: Ledger, entry: Entry) -> None:
         _note(ledger, entry)
     elif entry.kind in (SETTLED, REOPENED):
         _settle(ledger, entry)
+    elif entry.kind == SAID:
+        _say(ledger, entry)
 
 
 def _note(ledger: Ledger, entry: Entry) -> None:
@@ -229,6 +234,18 @@ def _note(ledger: Ledger, entry: Entry) -> None:
         ledger.noted.add(key)
         notes = ledger.hits if entry.kind == HIT else ledger.contradictions
         notes.setdefault(note.learning_id, []).append(note)
+
+
+def _say(ledger: Ledger, entry: Entry) -> None:
+    one = said_of(entry.body)
+    if one is None:
+        ledger.skipped.append("a correction that was said cannot be read")
+        return
+    # A prompt says a thing once, however often its transcript is read.
+    key = (SAID, f"{one.session_id}#{one.prompt}" if one.session_id else entry.id, one.key.casefold())
+    if key not in ledger.noted:
+        ledger.noted.add(key)
+        ledger.said.append(one)
 
 
 def _settle(ledger: Ledger, entry: Entry) -> None:

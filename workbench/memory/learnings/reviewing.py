@@ -6,7 +6,7 @@ contradictions are found anew each time, without comparing all pairs; those some
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -14,7 +14,9 @@ from typing import Final
 
 from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge
 from workbench.memory.learnings.confidence import LOST
+from workbench.memory.learnings.correcting import tellings
 from workbench.memory.learnings.ledger import Ledger, Note
+from workbench.memory.learnings.said import Said, tally
 from workbench.memory.learnings.similar import pairs
 from workbench.records.conflicts import Action, Evidence, conflict_id
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
@@ -30,6 +32,7 @@ class Why(StrEnum):
     CONFLICT = "conflict"  # it contradicts another
     CONTRADICTED = "contradicted"  # an outcome spoke against it
     DUPLICATE = "duplicate"  # another says the same
+    SUGGESTED = "suggested-rule"  # the user said so again, or that it always holds
     PROMOTE = "promote"  # found out so often that it could be a rule
     UNREVIEWED = "unreviewed"  # nobody has seen it
     STALE = "stale"  # reviewed, and nothing was heard of it for long
@@ -87,12 +90,13 @@ def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) ->
         if pair.right.id not in found or why is Why.CONFLICT:
             item = ReviewItem(pair.right, why, pair.why, pair.evidence, conflict=pair, other=pair.left)
             found[pair.right.id] = item
+    heard = tellings(ledger)
     for one in live.values():
-        reason = _waits(one, ledger, now)
+        reason = _waits(one, ledger, now, heard.get(one.id, ()))
         known = found.get(one.id)
         if reason is not None and (known is None or _ORDER[reason[0]] < _ORDER[known.why]):
             found[one.id] = ReviewItem(one, *reason)
-    items = [_detailed(item, ledger, now) for item in found.values()]
+    items = [_detailed(item, ledger, now, heard.get(item.learning.id, ())) for item in found.values()]
     items.sort(key=lambda item: item.learning.id)
     items.sort(key=lambda item: item.learning.timestamp, reverse=True)
     items.sort(key=lambda item: (_ORDER[item.why], -item.learning.hit_count))
@@ -123,9 +127,11 @@ def conflicts_of(ledger: Ledger) -> tuple[ConflictFound, ...]:
 def contested(ledger: Ledger) -> frozenset[str]:
     """Return the ids of unreviewed learnings that contradict a live one and wait to be settled."""
     return frozenset(
-        one.id
+        _doubted(ledger, one, other)
         for one in ledger.put.values()
-        if one.live and not one.reviewed and any(_open(ledger, one.id, other) for other in one.conflicts_with)
+        if one.live and not one.reviewed
+        for other in one.conflicts_with
+        if _open(ledger, one.id, other)
     )
 
 
@@ -148,6 +154,13 @@ def provenance(learning: FeatureLearning) -> str:
         parts.append(f"iteration {learning.iteration}")
     parts.append(learning.source.value.replace("_", " "))
     return ", ".join(parts)
+
+
+def _doubted(ledger: Ledger, one: FeatureLearning, other: str) -> str:
+    """Return which of two is held back: the newer one, but of a user's own two words the older."""
+    before = ledger.put[other]
+    both = one.kind is before.kind is LearningKind.CORRECTION and not before.reviewed
+    return other if both else one.id
 
 
 def _open(ledger: Ledger, one: str, other: str) -> bool:
@@ -175,14 +188,33 @@ def _suggested(left: FeatureLearning, right: FeatureLearning, verdict: Verdict) 
     return Action.SUPERSEDE, "they contradict each other, and the newer one is likelier to hold now"
 
 
-def _waits(one: FeatureLearning, ledger: Ledger, now: float) -> tuple[Why, str] | None:
+def suggestion(one: FeatureLearning, said: Sequence[Said]) -> tuple[Why, str] | None:
+    """Return why a correction waits as a suggested rule; None if it does not, or not since its review."""
+    new = [telling for telling in said if telling.at > one.reviewed_at]
+    counted = tally(said)
+    if one.kind is not LearningKind.CORRECTION or not new or not counted.why:
+        return None
+    denied = next((telling.rule for telling in reversed(new) if telling.against), "")
+    if denied:
+        return Why.CONFLICT, f"{counted.why}, but a rule says otherwise: {denied}"
+    return Why.SUGGESTED, f"{counted.why}: a suggested rule; `promote` makes it one, `reject` ends it"
+
+
+def _quoted(said: Said) -> Evidence:
+    where = f"session {said.session_id[:8]}, " if said.session_id else ""
+    return Evidence("said", 1.0, f'"{said.quote}" ({where}prompt {said.prompt}, {said.at[:10]})')
+
+
+def _waits(one: FeatureLearning, ledger: Ledger, now: float, said: Sequence[Said]) -> tuple[Why, str] | None:
     against = [note for note in ledger.contradictions.get(one.id, ()) if note.at > one.reviewed_at]
     if against:
         times = "an outcome" if len(against) == 1 else f"{len(against)} outcomes"
         lost = "; it is given to nobody until you review it" if one.confidence < LOST else ""
         return Why.CONTRADICTED, f"{times} spoke against it: {against[-1].why}{lost}"
-    repeated = one.hit_count >= (2 if one.kind is LearningKind.CORRECTION else PROMOTE_HITS)
-    if repeated and one.source is not LearningSource.HUMAN:
+    suggested = suggestion(one, said)
+    if suggested is not None:
+        return suggested
+    if one.hit_count >= PROMOTE_HITS and one.source is not LearningSource.HUMAN:
         return Why.PROMOTE, f"found out in {one.hit_count} sessions: it could be a rule"
     if not one.reviewed:
         return Why.UNREVIEWED, f"nobody has reviewed it: {one.reason}"
@@ -192,10 +224,10 @@ def _waits(one: FeatureLearning, ledger: Ledger, now: float) -> tuple[Why, str] 
     return None
 
 
-def _detailed(item: ReviewItem, ledger: Ledger, now: float) -> ReviewItem:
+def _detailed(item: ReviewItem, ledger: Ledger, now: float, said: Sequence[Said]) -> ReviewItem:
     one = item.learning
-    evidence = item.evidence
-    if one.evidence:
+    evidence = (*item.evidence, *map(_quoted, said))
+    if one.evidence and not said:
         evidence = (*evidence, Evidence("seen", 1.0, one.evidence))
     return replace(
         item,

@@ -13,7 +13,7 @@ class Lesson:
 
     `reason` says why it is worth knowing (F31), `evidence` what was seen. `observed` tells what tools
     answered from what somebody said: only outcomes count for and against learnings. `trigger` and `remedy`
-    are as in `FeatureLearning`.
+    are as in `FeatureLearning`. `strength` is that of a correction.
     """
 
     kind: LearningKind
@@ -24,3 +24,4 @@ class Lesson:
     trigger: str = ""
     remedy: str = ""
     observed: bool = False
+    strength: str = ""

@@ -1,0 +1,92 @@
+"""What a user's correction is to the rules, the learnings and what users said before, across features.
+
+How things are done holds for the project, whatever branch it was said on. Of two corrections that contradict
+each other the newer one is likelier to hold: the older one waits for the person's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from workbench.memory.deduplication.candidates import DuplicateIndex, Match
+from workbench.memory.deduplication.verdicts import Verdict
+from workbench.memory.learnings.kinds import SAID
+from workbench.memory.learnings.learningstore import Draft
+from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.said import Said, said_body, tally
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningState
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a correction meets: at most one of a rule, a learning that says it, a rejected one.
+
+    `before` are the tellings of it until now, `others` learnings that say otherwise, newest last.
+    """
+
+    said: Said
+    known: FeatureLearning | None = None
+    rejected: bool = False
+    before: tuple[Said, ...] = ()
+    others: tuple[FeatureLearning, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """Why a rule should say it, counting this telling, or empty."""
+        return tally((*self.before, self.said)).why
+
+
+def standing_of(
+    ledger: Ledger, said: Said, rules: Sequence[str], others: Sequence[FeatureLearning]
+) -> Standing:
+    """Return what a correction meets among rules, learnings and tellings.
+
+    Learnings are `others`, those of its feature, and all corrections.
+    """
+    rule = DuplicateIndex(rules).check(said.text)
+    if rule is not None:
+        against = rule.judgement.verdict is Verdict.CONFLICT
+        said = replace(said, rule=rules[rule.index], against=against)
+    corrections = [one for one in ledger.all() if one.kind is LearningKind.CORRECTION]
+    live = list({one.id: one for one in (*others, *corrections) if one.live}.values())
+    gone = [one for one in corrections if one.state is LearningState.REJECTED]
+    matches = DuplicateIndex(one.text for one in live).matches(said.text)
+    same = [live[one.index] for one in matches if one.judgement.verdict is Verdict.DUPLICATE]
+    contrary = [live[one.index] for one in matches if one.judgement.verdict is Verdict.CONFLICT]
+    rejected = _says_it(DuplicateIndex(one.text for one in gone).matches(said.text))
+    known = same[0] if same else None
+    key = _key(ledger, said, known)
+    said = replace(said, key=key, learning_id=known.id if known is not None else "")
+    before = tuple(one for one in ledger.said if one.key == key and one.key)
+    contrary.sort(key=lambda one: (one.timestamp, one.id))
+    return Standing(said, known, rejected, before, tuple(contrary))
+
+
+def draft_of(said: Said) -> Draft:
+    """Draft that something was said."""
+    return Draft(SAID, said_body(said), said.feature, home=False)
+
+
+def tellings(ledger: Ledger) -> dict[str, list[Said]]:
+    """Return {learning id: what was said of it}, in order, with what was said before it was learned."""
+    learned = {one.key: one.learning_id for one in ledger.said if one.learning_id}
+    found: dict[str, list[Said]] = {}
+    for one in ledger.said:
+        identifier = one.learning_id or learned.get(one.key, "")
+        if identifier:
+            found.setdefault(identifier, []).append(one)
+    return found
+
+
+def _key(ledger: Ledger, said: Said, known: FeatureLearning | None) -> str:
+    """Return the words in which it was said first."""
+    if known is not None:
+        return next((one.key for one in ledger.said if one.learning_id == known.id), known.text)
+    keys = list(dict.fromkeys(one.key for one in ledger.said))
+    matches = DuplicateIndex(keys).matches(said.text)
+    return next((keys[one.index] for one in matches if one.judgement.verdict is Verdict.DUPLICATE), said.text)
+
+
+def _says_it(matches: Sequence[Match]) -> bool:
+    return any(one.judgement.verdict is Verdict.DUPLICATE for one in matches)

@@ -1,0 +1,102 @@
+"""What users said of how things are done, with what became of it and why: the list behind suggested rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.reviewing import Why, suggestion
+from workbench.memory.learnings.said import Said, Tally, tally
+from workbench.records.conflicts import conflict_id
+from workbench.records.learnings import FeatureLearning, LearningState
+
+
+class Status(StrEnum):
+    """What became of a correction, in the order in which they are listed."""
+
+    SUGGESTED = "suggested"  # it waits in the queue as a suggested rule
+    CONTRADICTS = "contradicts"  # a rule or another correction says otherwise
+    IGNORED = "ignored"  # a rule says it, and it had to be said all the same
+    LEARNED = "learned"  # a learning says it; it was not said often enough for a rule
+    ONCE = "once"  # it may have been for the moment
+    RULE = "rule"  # it became a rule
+    DECIDED = "decided"  # a person reviewed, rejected or retired it
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A correction with all its tellings, oldest first. `learning_id` is empty where none was made."""
+
+    text: str
+    status: Status
+    why: str
+    tally: Tally
+    said: tuple[Said, ...]
+    learning_id: str = ""
+    other: str = ""
+
+
+def heard(ledger: Ledger) -> tuple[Heard, ...]:
+    """Return each correction once: by status, then most often said, ties by text."""
+    groups: dict[str, list[Said]] = {}
+    for one in ledger.said:
+        groups.setdefault(one.key, []).append(one)
+    live = {one.id: one for one in ledger.all()}
+    found = [_heard(ledger, live, said) for said in groups.values()]
+    found.sort(key=lambda one: (_ORDER[one.status], -one.tally.sessions, -one.tally.times, one.text))
+    return tuple(found)
+
+
+def _heard(ledger: Ledger, learnings: Mapping[str, FeatureLearning], said: Sequence[Said]) -> Heard:
+    identifier = next((one.learning_id for one in reversed(said) if one.learning_id), "")
+    learning = learnings.get(identifier)
+    counted = tally(said)
+    status, why, other = _status(ledger, learning, said, counted)
+    text = learning.text if learning is not None else said[0].text
+    return Heard(text, status, why, counted, tuple(said), identifier, other)
+
+
+def _status(
+    ledger: Ledger, learning: FeatureLearning | None, said: Sequence[Said], counted: Tally
+) -> tuple[Status, str, str]:
+    rule = next((one.rule for one in reversed(said) if one.rule and not one.against), "")
+    if learning is None:
+        if rule:
+            times = "once" if counted.times == 1 else f"{counted.times} times"
+            return Status.IGNORED, f"a rule says it, and it was said {times} all the same", rule
+        return Status.ONCE, "said once, and not as something that always holds: it may be for the moment", ""
+    if learning.state is LearningState.PROMOTED:
+        return Status.RULE, "it became a rule", learning.successor
+    if not learning.live:
+        return Status.DECIDED, f"{learning.state.value}: it is not suggested again", learning.successor
+    if rule:
+        return Status.IGNORED, "a rule says it, and it was said all the same", rule
+    contrary = _contrary(ledger, learning)
+    if contrary is not None:
+        newer = learning.id in contrary.conflicts_with
+        why = "you said otherwise later" if newer else "you said otherwise before; this is the newer word"
+        return Status.CONTRADICTS, f"{why}: {contrary.text}", contrary.id
+    waits = suggestion(learning, said)
+    if waits is None:
+        reviewed = "reviewed, and not said since" if learning.reviewed else "said too seldom for a rule"
+        return (Status.DECIDED if learning.reviewed else Status.LEARNED), reviewed, ""
+    status = Status.SUGGESTED if waits[0] is Why.SUGGESTED else Status.CONTRADICTS
+    return status, counted.why if status is Status.SUGGESTED else waits[1], ""
+
+
+def _contrary(ledger: Ledger, learning: FeatureLearning) -> FeatureLearning | None:
+    """Return a live learning that a correction contradicts and that nobody settled, the newest first."""
+    found = [
+        other
+        for other in ledger.put.values()
+        if other.live
+        and (other.id in learning.conflicts_with or learning.id in other.conflicts_with)
+        and conflict_id(other.id, learning.id) not in ledger.settled
+    ]
+    return max(found, key=lambda one: (one.timestamp, one.id), default=None)
+
+
+_ORDER: Final = {status: place for place, status in enumerate(Status)}

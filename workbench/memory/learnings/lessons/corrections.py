@@ -1,0 +1,173 @@
+"""What a user's prompt says of how things are done: corrections and standing instructions, as imperatives.
+
+A sentence counts by its form: "always", "from now on", "we never" and the like hold by themselves; "use X
+instead of Y" after an agent did something is worth a look; "don't add comments" is a wish for the task until
+it is said again. Requests, questions, pasted output, reviews and specifications are no corrections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from workbench.memory.extraction.decisions import sentences
+from workbench.memory.learnings.lessons import forms
+from workbench.memory.learnings.lessons.lesson import Lesson
+from workbench.memory.learnings.texts import too_vague
+from workbench.records.iterations import RawIterationOutput
+from workbench.records.learnings import LearningKind
+
+MOST_PROMPT: Final = 2_000
+"""Characters of a prompt; a longer one is a specification or was pasted."""
+
+MOST_RULE: Final = 200
+"""Characters of a rule; a longer sentence tells a story."""
+
+MOST_LINES: Final = 40
+"""Lines of a prompt; one of more is a document."""
+
+
+class Strength(StrEnum):
+    """How surely a sentence is meant for more than the task at hand."""
+
+    STANDING = "standing"  # it says so itself: always, never, from now on
+    CORRECTING = "correcting"  # one way instead of another, after an agent did something
+    PASSING = "passing"  # it may be for now: it counts once it is said again
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A rule in the user's words, as an imperative of one sentence, and the sentence it was read from."""
+
+    text: str
+    quote: str
+    strength: Strength
+
+
+def correction_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
+    """Yield what the user said about how things are done, each sentence once."""
+    for one in corrections_of(raw.prompt, later=raw.place > 0):
+        yield Lesson(
+            LearningKind.CORRECTION,
+            one.text,
+            "the user said so in a prompt",
+            evidence=one.quote,
+            strength=one.strength.value,
+        )
+
+
+def corrections_of(prompt: str, *, later: bool) -> list[Correction]:
+    """Return the corrections of a prompt, each once. `later` prompts follow what an agent did."""
+    if len(prompt) > MOST_PROMPT or forms.ROLE.match(prompt):
+        return []
+    lines = prompt.splitlines()
+    pasted = sum(forms.PASTED.match(line) is not None for line in lines)
+    if pasted > max(1, len(lines) // 4) or len(lines) > MOST_LINES:
+        return []
+    found: dict[str, Correction] = {}
+    own = "\n".join(line for line in lines if not forms.PASTED.match(line))
+    for sentence in sentences(own, shortest=6):
+        for clause in forms.CLAUSE.split(sentence):
+            one = correction_of(clause.strip(), later=later)
+            if one is not None:
+                found.setdefault(one.text.casefold(), one)
+    return list(found.values())
+
+
+def correction_of(sentence: str, *, later: bool) -> Correction | None:
+    """Return the rule of a user's sentence, or None. `later` prompts follow what an agent did."""
+    if len(sentence) > MOST_RULE + 60:
+        return None
+    corrected = forms.CORRECTED.match(sentence) is not None
+    rest = forms.LEAD.sub("", sentence).strip()
+    plea = forms.PLEA.match(rest)
+    if plea is not None:
+        rest = rest[plea.end() :].rstrip(" ?!.")
+    if corrected and not forms.BEGINS.match(rest):
+        stopped = re.match(r"stop \w+ing\b", sentence, re.IGNORECASE)
+        rest = sentence if stopped else rest
+    repeated = forms.SAID.match(rest) is not None
+    rest = forms.SAID.sub("", rest)
+    usage = forms.USAGE.match(rest) is not None and not too_vague(rest)
+    rest, standing = _standing(rest)
+    if forms.QUESTION.search(rest) or forms.QUESTION.search(rest.rstrip(" .!")):
+        return None
+    rest = _negation(forms.MODAL.sub("", rest) if standing or repeated else rest)
+    while (shorter := forms.TAIL.sub("", rest)) != rest:
+        rest = shorter
+    rest = rest.strip().rstrip(" .!;:,")
+    strength = _strength(
+        rest, standing=standing, repeated=repeated or usage, corrected=corrected, later=later
+    )
+    if strength is None or says_nothing(rest) or len(rest) > MOST_RULE:
+        return None
+    if strength is not Strength.STANDING and forms.PARTICULAR.search(rest):
+        return None
+    return Correction(f"{rest[0].upper()}{rest[1:]}.", sentence[:200], strength)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a rule points at what is not in it, is for once, or has too few words to be one."""
+    rest = text.strip().rstrip(" .!;:")
+    words = forms.WORD.findall(rest)
+    if len(words) < 2 or (len(words) == 2 and not re.match(r"(?:use|prefer|avoid) ", rest, re.IGNORECASE)):
+        return True
+    return any(
+        one.search(rest) is not None
+        for one in (forms.ONE_OFF, forms.POINTING, forms.POINTS_BACK, forms.HANGS)
+    )
+
+
+def _standing(text: str) -> tuple[str, bool]:
+    """Return a sentence without what says that it always holds, and whether something did."""
+    written = forms.WRITE_DOWN.sub("", text)
+    rest = forms.FROM_NOW.sub(" ", written).strip() if not written.endswith("?") else written
+    rest = forms.LEAD.sub("", rest)
+    marked = (written != text) or rest != forms.LEAD.sub("", written) or forms.TO_KEEP.match(text) is not None
+    rest = forms.TO_KEEP.sub("", rest)
+    rest = forms.REMEMBER.sub("", rest)
+    without = forms.PEOPLE.sub("", rest)
+    if without == rest and (usage := forms.USAGE.match(rest)) is not None:
+        without = f"{usage[1]} {rest[usage.end() :]}"
+        marked = marked or re.search(r"\b(?:not|instead of|rather than|over)\b", without) is not None
+    if without == rest:
+        without = forms.USAGE_NOT.sub("do not ", rest)
+    return without, marked or forms.ALWAYS.match(without) is not None
+
+
+def _strength(rest: str, *, standing: bool, repeated: bool, corrected: bool, later: bool) -> Strength | None:
+    if standing:
+        return Strength.STANDING if forms.BEGINS.match(rest) else None
+    contrast = forms.CONTRAST.search(rest) is not None
+    if contrast and later and not too_vague(rest):
+        return Strength.CORRECTING
+    if repeated and forms.BEGINS.match(rest):
+        return Strength.CORRECTING
+    if (
+        contrast
+        or forms.NO_SUCH.match(rest)
+        or forms.NEGATED.match(rest)
+        or (forms.TOOL_USE.match(rest) and (corrected or later))
+    ):
+        return Strength.PASSING
+    return Strength.PASSING if corrected and forms.BEGINS.match(rest) else None
+
+
+def _negation(text: str) -> str:
+    """Return "stop adding" as "do not add": one form for what is not to be done."""
+    found = forms.STOP_DOING.match(text)
+    if found is not None:
+        return f"Do not {_verb(found[1].lower())}{text[found.end() :]}"
+    return re.sub(r"^(?:don't|dont|do not) (?:ever )?", "Do not ", text, flags=re.IGNORECASE)
+
+
+def _verb(gerund: str) -> str:
+    stem = gerund[:-3]
+    if stem in forms.WITH_E:
+        return f"{stem}e"
+    if len(stem) > 2 and stem[-1] == stem[-2] and stem not in forms.KEPT:
+        return stem[:-1]
+    return stem

@@ -1,0 +1,102 @@
+"""What users said of how things are done: who said it when, how often, and whether a rule should say it.
+
+A telling is a fact in the journal. It becomes a learning, and is suggested as a rule, once it says itself
+that it always holds, or was said in two sessions or three times. A sentence that many prompts share was
+written once, and a prompt that a resumed session repeats was said once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+from workbench.memory.learnings.lessons.corrections import Strength
+
+SESSIONS: Final = 2
+TIMES: Final = 3
+SPOKEN: Final = 40
+"""Words of a prompt that somebody typed for this once; equal sentences of longer ones are of one template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A correction that was said. `at` is when (ISO 8601), `prompt` its number in the session, from 1.
+
+    `key` is the rule as it was first said, shared by all tellings of it; `text` as it was said now, `quote`
+    the sentence. `learning_id` is empty while nothing was learned of it. `rule` is the text of a rule in
+    force that says so already, or, with `against`, that says otherwise. `template` is a digest of a sentence
+    in a long prompt, else empty.
+    """
+
+    at: str
+    key: str
+    text: str
+    quote: str
+    session_id: str
+    prompt: int
+    strength: str
+    feature: str = ""
+    learning_id: str = ""
+    rule: str = ""
+    against: bool = False
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often something was said: times, in how many sessions, and whether as a standing instruction."""
+
+    times: int
+    sessions: int
+    standing: bool
+
+    @property
+    def why(self) -> str:
+        """Why a rule should say it, or empty."""
+        if self.sessions >= SESSIONS:
+            return f"said in {self.sessions} sessions"
+        if self.times >= TIMES:
+            return f"said {self.times} times"
+        return "said to hold from then on" if self.standing else ""
+
+
+def tally(said: Sequence[Said]) -> Tally:
+    """Count tellings; copies of a prompt and sentences of a template count once."""
+    apart: dict[tuple[str, ...], Said] = {}
+    for one in said:
+        key = (
+            (one.template,)
+            if one.template
+            else (one.at, one.quote)
+            if one.at
+            else (one.session_id, one.quote)
+        )
+        apart.setdefault(key, one)
+    sessions = {one.session_id for one in apart.values()}
+    standing = any(one.strength == Strength.STANDING for one in said)
+    return Tally(len(apart), len(sessions), standing)
+
+
+def template_of(prompt: str, sentence: str) -> str:
+    """Return the digest of a sentence in a long prompt, which loops send again and again, else empty."""
+    if len(prompt.split()) <= SPOKEN:
+        return ""
+    folded = " ".join(sentence.casefold().split())
+    return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def said_body(one: Said) -> dict[str, Any]:
+    """Return a telling as a journal body."""
+    return {name: getattr(one, name) for name in Said.__slots__}
+
+
+def said_of(body: Mapping[str, Any]) -> Said | None:
+    """Return the telling of a journal body, None for what is none (F36: nothing is guessed)."""
+    import msgspec
+
+    try:
+        return msgspec.convert({name: body[name] for name in Said.__slots__ if name in body}, Said)
+    except msgspec.ValidationError:
+        return None
