@@ -65,10 +65,8 @@ def pair_headline(item: Item, progress: tuple[int, int], place: tuple[int, int])
     glyph, style = KINDS[pair.kind]
     done, total = progress
     parts = [
-        Content.styled(f"{glyph} {pair.kind.value}", style or "bold"),
-        Content.styled(f"{pair.score:.2f}", "bold"),
-        Content(f"{pair.of.value}s" if pair.of is Of.RULE else "learnings"),
-        Content.styled(f"pair {place[0]:,} of {place[1]:,}", "$text-muted"),
+        Content.assemble((f"{glyph} {pair.kind.value}", style), (f" {pair.score:.2f}", "bold")),
+        Content(f"{pair.of.value} pair {place[0]:,} of {place[1]:,}"),
         Content.styled(f"{done:,} of {total:,} settled", "$text-muted"),
     ]
     return Content("  ").join(parts)
