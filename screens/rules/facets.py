@@ -60,7 +60,8 @@ def counted(rows: RuleRows, progress: Progress) -> tuple[FacetCount, ...]:
             progress("Counting", index, total)
         rule = rows.rule(index)
         for name, values in counts.items():
-            values.update(facet_values(rule, name))
+            for value in facet_values(rule, name):
+                values[value] += 1
     return tuple(
         FacetCount(name, value, count, total)
         for name, values in counts.items()
