@@ -305,6 +305,24 @@ def test_without_options_the_text_is_edited(empty: Any, run: Run, editor: Any) -
     assert list((empty.root / ".workbench" / "drafts").iterdir()) == []
 
 
+def test_what_others_decided_while_the_editor_was_open_is_not_overwritten(
+    empty: Any, run: Run, editor: Any
+) -> None:
+    """The edit is refused, theirs holds, and what was written is kept for the next try."""
+    rule = added(run, "Use tabs.")
+    command = [sys.executable, "-m", "workbench", "rules", "edit", rule["id"], "--text", "Use spaces."]
+    editor(
+        "import subprocess\n"
+        f"subprocess.run({command!r}, check=True, cwd={str(empty.root)!r}, stdout=subprocess.DEVNULL)\n"
+        "open(path, 'w').write('Use two tabs.')"
+    )
+    done = run("rules", "edit", rule["id"])
+    assert done.code == exits.USAGE
+    assert "changed by somebody else meanwhile" in done.err
+    assert texts(run) == ["Use spaces."]
+    assert "kept in" in done.err
+
+
 def test_an_editor_that_changes_nothing(empty: Any, run: Run, editor: Any) -> None:
     """Nothing is recorded, and that is no error."""
     rule = added(run, "Use tabs.")

@@ -264,7 +264,7 @@ def _edited_by_hand(work: RuleSession, before: Rule, reason: str) -> Rule | None
         if text is None:
             return None
         fields, _ = checked({"rule": text})
-        return work.curator.edit(before.id, reason=reason, **fields)
+        return work.curator.edit(before.id, reason=reason, seen=before, **fields)
 
 
 def _show(work: RuleSession, rules: Sequence[Rule]) -> None:
