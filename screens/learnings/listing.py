@@ -229,6 +229,8 @@ def learning_cells(one: FeatureLearning, known: Known) -> tuple[Content | str, .
 
 
 def waits(item: ReviewItem) -> Content:
-    """Return why a learning waits: a glyph and a word."""
+    """Return why a learning waits: a glyph and a word; what nobody reviewed has its glyph as its state."""
+    if item.why is Why.UNREVIEWED:
+        return Content.styled(f"  {item.why.value}", "$text-muted")
     glyph, style = WHYS[item.why]
     return Content.styled(f"{glyph} {item.why.value}", style)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from screens.conflicts.learnings_source import learning_desk
-from screens.engine import Engine
+from screens.engine import BY, Engine
 from screens.jobs import Job
 from screens.learnings.form_fields import MINE, OWNER
 from workbench.errors import UsageError
 from workbench.records.learnings import FeatureLearning
 
 if TYPE_CHECKING:
+    from workbench.memory.learnings.desk import LearningDesk
     from workbench.memory.learnings.promoting import Promotion
     from workbench.memory.learnings.prompting import MemoryPrompt
 
@@ -43,6 +44,16 @@ class Overtaken:
     changes: Mapping[str, Any]
 
 
+@contextmanager
+def held(engine: Engine, job: Job) -> Iterator[LearningDesk]:
+    """Hold the desk; meanwhile the collector of garbage stays away, which with many learnings is felt."""
+    from workbench.memory.learnings.desk import LearningDesk
+    from workbench.memory.learnings.learningstore import store_of
+
+    with engine.workspace(job.progress) as opened:
+        yield LearningDesk(store_of(opened.workspace.rule_store()), BY)
+
+
 def decide(engine: Engine, verb: Verb, seen: Sequence[FeatureLearning], job: Job) -> Decided:
     """Accept, reject, retire or restore learnings as one step, those that others changed since left alone.
 
@@ -50,22 +61,21 @@ def decide(engine: Engine, verb: Verb, seen: Sequence[FeatureLearning], job: Job
     """
     from workbench.memory.learnings.guarding import LearningChanged, unchanged
 
-    desk = learning_desk(engine, job)
-    ledger = desk.store.ledger()
-    sound, skipped, error = list[FeatureLearning](), list[str](), None
-    for one in seen:
-        try:
-            unchanged(ledger, [one])
-            sound.append(one)
-        except LearningChanged as changed:
-            skipped.append(changed.message)
-            error = changed
-    if not sound:
-        raise error or UsageError(f"there is nothing to {verb}", hint="Mark learnings with space.")
-    step = {"accept": desk.accept, "reject": desk.reject, "retire": desk.retire, "restore": desk.restore}[
-        verb
-    ]
-    step([one.id for one in sound], seen=sound)
+    with held(engine, job) as desk:
+        sound, skipped = list(seen), list[str]()
+        if len(seen) > 1:
+            ledger = desk.store.ledger()
+            sound = []
+            for one in seen:
+                try:
+                    unchanged(ledger, [one])
+                    sound.append(one)
+                except LearningChanged as changed:
+                    skipped.append(changed.message)
+        if not sound:
+            raise UsageError(f"there is nothing to {verb}: {skipped[0]}", hint="Look at them again.")
+        steps = {"accept": desk.accept, "reject": desk.reject, "retire": desk.retire}
+        steps.get(verb, desk.restore)([one.id for one in sound], seen=sound)
     return Decided(tuple(one.id for one in sound), tuple(skipped))
 
 
@@ -79,7 +89,8 @@ def save_edit(
     if "reason" in given:
         given["reason_text"] = given.pop("reason")
     try:
-        return learning_desk(engine, job).edit(seen.id, seen=seen, **given)
+        with held(engine, job) as desk:
+            return desk.edit(seen.id, seen=seen, **given)
     except LearningChanged as error:
         return Overtaken(seen, error.now, changes)
 
@@ -88,33 +99,37 @@ def save_new(engine: Engine, values: Mapping[str, Any], job: Job) -> FeatureLear
     """Add a learning that a person words. Raises: WorkbenchError."""
     given = {name: value for name, value in values.items() if name not in (OWNER, "text")}
     personal = values[OWNER] == MINE
-    return learning_desk(engine, job).add(values["text"], personal=personal, **given)
+    with held(engine, job) as desk:
+        return desk.add(values["text"], personal=personal, **given)
 
 
 def promote(engine: Engine, seen: FeatureLearning, fields: Mapping[str, Any], job: Job) -> Promotion:
     """Make a rule of a learning through the curator of rules. Raises: WorkbenchError."""
-    return learning_desk(engine, job).promote(seen.id, seen=seen, **fields)
+    with held(engine, job) as desk:
+        return desk.promote(seen.id, seen=seen, **fields)
 
 
 def prune(engine: Engine, job: Job) -> tuple[FeatureLearning, ...]:
     """Take out what may go by itself, as one step. Raises: WorkbenchError."""
-    return learning_desk(engine, job).prune()
+    with held(engine, job) as desk:
+        return desk.prune()
 
 
 def walk(engine: Engine, back: bool, job: Job) -> str:
     """Undo or redo the last step; return what it was called. Raises: WorkbenchError."""
-    desk = learning_desk(engine, job)
-    return desk.undo() if back else desk.redo()
+    with held(engine, job) as desk:
+        return desk.undo() if back else desk.redo()
 
 
 def preview(engine: Engine, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
     """Return what a prompt would be told; nothing is noted as given. Raises: WorkbenchError."""
     from workbench.memory.learnings.prompting import memory_prompt
 
-    store = learning_desk(engine, job).store
-    return memory_prompt(
-        store.ledger(), store.now(), store.count_tokens, feature=feature, task=task or None, budget=budget
-    )
+    with held(engine, job) as desk:
+        store = desk.store
+        return memory_prompt(
+            store.ledger(), store.now(), store.count_tokens, feature=feature, task=task or None, budget=budget
+        )
 
 
 def note_given(engine: Engine, made: MemoryPrompt, job: Job) -> bool:
@@ -122,4 +137,5 @@ def note_given(engine: Engine, made: MemoryPrompt, job: Job) -> bool:
     from workbench.memory.learnings.injected import note_injected
 
     texts = {one.id: one.text for one in made.given}
-    return note_injected(learning_desk(engine, job).store, texts, surface="memory-prompt")
+    with held(engine, job) as desk:
+        return note_injected(desk.store, texts, surface="memory-prompt")

@@ -61,6 +61,8 @@ class LearningsScreen(SectionScreen):
         & #learnings-split { height: 1fr; layout: horizontal; }
         & #learnings-list { width: 3fr; }
         & #learnings-pane { width: 2fr; height: 1fr; border-left: vkey $panel; }
+        &.-nothing #learnings-list { width: 1fr; }
+        &.-nothing #learnings-pane { display: none; }
         &.-wide #learnings-list { width: 2fr; }
         &.-wide #learnings-pane { width: 1fr; }
         &.-narrow #learnings-split { layout: vertical; }
@@ -77,6 +79,7 @@ class LearningsScreen(SectionScreen):
         self.desk = Desk(self)
         self._read = False
         self._order: list[str] = []
+        self._from_top = False
         self._goal = ""  # the learning to have the cursor on once it is listed
 
     def compose_body(self) -> ComposeResult:
@@ -142,10 +145,13 @@ class LearningsScreen(SectionScreen):
         self._head()
 
     def _compared(self, known: Known) -> None:
+        if not self.known.whole and not self._goal and self.table.cursor == 0:
+            self._from_top = True  # collisions come before the one that was the first until now
         self._take(known)
 
     def _take(self, known: Known) -> None:
         self._read, self.known = True, known
+        self.set_class(not known.learnings, "-nothing")
         self.table.busy = ""
         self.desk.settled()
         for note in known.skipped[:1]:
@@ -220,7 +226,9 @@ class LearningsScreen(SectionScreen):
         table.sort = self.wanted.sort
         table.set_empty(self._empty() if self._read else " ")
         there = self._goal and self._goal in order
-        table.set_rows(LearningRows(order, self.known), keep=self._goal if there else table.cursor_key)
+        keep = self._goal if there else None if self._from_top else table.cursor_key
+        table.set_rows(LearningRows(order, self.known), keep=keep)
+        self._from_top = False
         if there:
             self._goal = ""
         total = len(self.known.waiting) if self.wanted.view == "queue" else len(self.known.learnings)

@@ -27,7 +27,7 @@ EMPTY: Final = (
     "Nothing was learned yet.\n\n"
     "Learnings are what earlier iterations found out: an error and what helped, a command that works "
     "here, what you corrected. They come by themselves from the runs of agents:\n\n"
-    "  claude -p … --output-format stream-json | workbench memory collect --feature NAME\n"
+    "  claude -p … --output-format stream-json |\n      workbench memory collect --feature NAME\n"
     "  workbench memory ingest TRANSCRIPT…\n\n"
     "n  adds one by hand    ?  lists all keys"
 )

@@ -153,8 +153,10 @@ def opened(roastery: Path) -> Open:
     """Return what opens the app on the learnings of the sample project."""
 
     @asynccontextmanager
-    async def open_app(size: tuple[int, int] = (120, 40), **given: Any) -> AsyncIterator[Opened]:
-        app = WorkbenchApp(roastery, watch=False, section="learnings", **given)
+    async def open_app(
+        size: tuple[int, int] = (120, 40), section: str = "learnings", **given: Any
+    ) -> AsyncIterator[Opened]:
+        app = WorkbenchApp(roastery, watch=False, section=section, **given)
         async with app.run_test(size=size) as pilot:
             await settle(pilot)
             yield Opened(app, pilot)

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from tests.screens.learnings.conftest import Made, Open
+import json
+import re
+from pathlib import Path
+
+import pytest
+from textual.widgets import Static
+
+from screens.conflicts.screen import ConflictsScreen
+from screens.learnings.audit import PRUNE, AuditView
+from screens.learnings.preview import PromptPreview
+from screens.widgets.choose import Choose
+from screens.widgets.confirm import Confirm
+from screens.widgets.details import Details
+from screens.widgets.fields import SafeArea, SafeInput
+from screens.widgets.filter import FilterBar
+from screens.widgets.merge import MergeEditor
+from screens.widgets.overtaken import OvertakenRecord
+from screens.widgets.record_form import RecordForm
+from screens.widgets.table import VirtualTable
+from tests.screens.golden import screen_text
+from tests.screens.learnings.conftest import Made, Open, auto, take_in
+from workbench.memory.learnings.injected import read_injections
 from workbench.records.learnings import LearningState
 
 
@@ -54,3 +75,305 @@ async def test_many_are_decided_as_one_step(opened: Open, made: Made) -> None:
         assert desk.screen.current.state is LearningState.RETIRED
         await desk.press("R")
         assert made.desk.find(made.hostile.id).live
+
+
+async def test_an_edit_that_others_overtook_is_shown_and_merged(opened: Open, made: Made) -> None:
+    """What another process changed meanwhile is shown field by field; nothing is overwritten unseen."""
+    async with opened() as desk:
+        desk.go(made.agent)
+        await desk.press("e")
+        form = desk.dialog(RecordForm)
+        form.query_one("#field-0", SafeArea).load_text("The staging API has no route `/v2/orders` yet")
+        made.desk.edit(made.agent.id, text="The staging API answers 404 to `/v2/orders`")
+        await desk.press("f2")
+        overtaken = desk.dialog(OvertakenRecord)
+        assert [merge.name for merge in overtaken.merges] == ["text"]
+        assert made.desk.find(made.agent.id).text == "The staging API answers 404 to `/v2/orders`"
+        await desk.press("f2")
+        assert desk.dialog(OvertakenRecord) is overtaken
+        await desk.press("m", "f2")
+        assert made.desk.find(made.agent.id).text == "The staging API has no route `/v2/orders` yet"
+        assert desk.app.screen is desk.screen
+        assert desk.commands[-1].startswith(f"workbench memory edit {made.agent.id[:17]} --text")
+
+
+async def test_what_was_taken_out_meanwhile_is_not_edited(opened: Open, made: Made) -> None:
+    """An edit of a learning that is gone says so and keeps what was written."""
+    async with opened() as desk:
+        desk.go(made.agent)
+        await desk.press("e")
+        form = desk.dialog(RecordForm)
+        form.query_one("#field-0", SafeArea).load_text("Something else about `/v2/orders` in staging")
+        made.desk.retire([made.agent.id])
+        await desk.press("f2")
+        assert "taken out" in str(desk.dialog(Confirm).query_one(".dialog").border_title)
+        await desk.press("escape")
+        assert desk.dialog(RecordForm) is form
+        assert form.form.dirty
+        assert made.desk.find(made.agent.id).text == made.agent.text
+
+
+async def test_a_decision_about_other_words_is_refused(opened: Open, made: Made) -> None:
+    """A learning that was reworded after it was shown is not accepted unseen; it stays in the queue."""
+    async with opened() as desk:
+        desk.go(made.agent)
+        made.desk.edit(made.agent.id, task_id="42")
+        await desk.press("a")
+        assert not made.desk.find(made.agent.id).reviewed
+        assert "changed by somebody else" in desk.told
+        assert made.agent.id in desk.shown
+        await desk.press("*", "a")
+        assert made.desk.find(made.agent.id).reviewed
+
+
+async def test_of_many_those_that_others_changed_are_left_alone(opened: Open, made: Made) -> None:
+    """A bulk decision takes what is as it was seen, and names what is not."""
+    async with opened() as desk:
+        made.desk.edit(made.agent.id, task_id="42")
+        await desk.press("*", "d")
+        assert made.desk.find(made.agent.id).live
+        assert not made.desk.find(made.plain.id).live
+        assert "1 left alone" in desk.told
+
+
+async def test_a_learning_becomes_a_rule_and_back(opened: Open, made: Made) -> None:
+    """The form has what the rule would say; the rule is named; one undo takes back both."""
+    async with opened() as desk:
+        desk.go(made.plain)
+        await desk.press("P")
+        form = desk.dialog(RecordForm)
+        assert form.query_one("#field-0", SafeArea).text == made.plain.text
+        form.query_one("#field-0", SafeArea).load_text("Run `pytest` in `beans` with `PYTHONPATH=src`.")
+        await desk.press("f2")
+        promoted = made.desk.find(made.plain.id)
+        assert promoted.state is LearningState.PROMOTED
+        rules = made.store.rules().ledger()
+        rule = rules.standing(promoted.successor)
+        assert rule is not None
+        assert rule.rule == "Run `pytest` in `beans` with `PYTHONPATH=src`."
+        assert rule.id[:13] in desk.told
+        assert made.plain.id not in desk.shown
+        words = f"workbench memory promote {made.plain.id[:17]} --text"
+        assert desk.commands[-1].startswith(words)
+        await desk.press("u")
+        assert made.desk.find(made.plain.id).live
+        assert made.store.rules().ledger().standing(promoted.successor) is None
+
+
+async def test_a_repetition_is_merged_in_three_panes(opened: Open, made: Made) -> None:
+    """One text stands for both; the cursor is on it."""
+    async with opened() as desk:
+        desk.go(made.repeating)
+        pair = desk.screen.known.waiting[made.repeating.id].conflict
+        assert pair is not None
+        await desk.press("m")
+        desk.dialog(MergeEditor)
+        await desk.press("f2")
+        assert made.desk.find(pair.right.id).state is LearningState.MERGED
+        assert pair.right.id in made.desk.find(pair.left.id).merged_from
+        assert desk.commands[-1].startswith(f"workbench memory resolve {pair.id[:17]} --action merge")
+        await desk.press("u")
+        assert made.desk.find(pair.right.id).live
+
+
+async def test_the_pair_is_shown_at_the_desk_of_conflicts(opened: Open, made: Made) -> None:
+    """The key goes to the very pair, and undo there is another desk's."""
+    async with opened() as desk:
+        desk.go(made.conflicting)
+        pair = desk.screen.known.waiting[made.conflicting.id].conflict
+        assert pair is not None
+        await desk.press("c")
+        conflicts = desk.dialog(ConflictsScreen)
+        assert conflicts.item is not None
+        assert conflicts.item.pair.id == pair.id
+
+
+async def test_one_is_added_by_hand(opened: Open, made: Made) -> None:
+    """A person's learning is reviewed as it comes; a repetition is refused in the form, which stays."""
+    async with opened() as desk:
+        await desk.press("t", "n")
+        form = desk.dialog(RecordForm)
+        form.query_one("#field-0", SafeArea).load_text(made.agent.text)
+        form.query_one("#field-1", SafeInput).value = "seen again"
+        form.query_one("#field-2", SafeInput).value = "orders"
+        await desk.press("f2")
+        assert desk.dialog(RecordForm) is form
+        assert "known already" in str(form.query_one(".dialog-error", Static).render())
+        form.query_one("#field-0", SafeArea).load_text("The token of `auth` lives for 900 seconds")
+        await desk.press("f2")
+        assert desk.app.screen is desk.screen
+        one = desk.screen.current
+        assert one is not None
+        assert (one.text, one.reviewed) == ("The token of `auth` lives for 900 seconds", True)
+        assert "--reason 'seen again'" in desk.commands[-1]
+
+
+async def test_junk_is_counted_and_pruned_and_comes_back(opened: Open, made: Made) -> None:
+    """The audit names every kind; pruning asks first, says what goes, and is undone."""
+    async with opened() as desk:
+        await desk.press("A")
+        view = desk.dialog(AuditView)
+        counts = {kind: len(found) for kind, found in view.audit.findings.items()}
+        assert (counts["duplicate"], counts["contradiction"], counts[PRUNE]) == (1, 1, 1)
+        assert view.audit.prunable[0].id == made.stale.id
+        await desk.press("p", "n")
+        assert made.desk.find(made.stale.id).live
+        await desk.press("p", "y")
+        assert made.desk.find(made.stale.id).state is LearningState.PRUNED
+        assert desk.commands[-1] == "workbench memory prune"
+        await desk.press("u")
+        assert made.desk.find(made.stale.id).live
+
+
+async def test_a_finding_leads_to_its_learning(opened: Open, made: Made) -> None:
+    """Opening a finding has the cursor on the learning, whatever was filtered."""
+    async with opened() as desk:
+        await desk.press("A")
+        assert desk.dialog(AuditView).query_one("#audit-kinds", VirtualTable).select_key("stale")
+        await desk.settle()
+        await desk.press("enter", "enter")
+        assert desk.screen.table.cursor_key == made.stale.id
+
+
+async def test_a_prompt_is_seen_before_it_is_given(opened: Open, made: Made) -> None:
+    """Looking notes nothing; copying puts the text on the clipboard and notes what was given."""
+    async with opened() as desk:
+        desk.go(made.plain)
+        await desk.press("p")
+        preview = desk.dialog(PromptPreview)
+        assert preview.made is not None
+        assert made.human.text in preview.made.text
+        assert made.agent.text not in preview.made.text
+        assert not read_injections(made.store.journal).given
+        preview.query_one("#preview-budget", SafeInput).value = "30"
+        await desk.settle()
+        assert preview.made.given == ()
+        preview.query_one("#preview-budget", SafeInput).value = "many"
+        await desk.settle()
+        assert "a number from 1" in str(preview.query_one("#preview-told", Static).render())
+        preview.query_one("#preview-budget", SafeInput).value = "500"
+        await desk.settle()
+        await desk.press("f2")
+        assert desk.app.clipboard == preview.made.text
+        assert made.human.id in read_injections(made.store.journal).given
+        assert any(one.startswith("workbench memory prompt --feature auth") for one in desk.commands)
+
+
+async def test_filter_order_view_and_cursor_come_back(opened: Open, made: Made, tmp_path: Path) -> None:
+    """At the next start everything is where it was left."""
+    place = tmp_path / "place.json"
+    async with opened(place_file=place) as desk:
+        await desk.press("t")
+        bar = desk.screen.query_one(FilterBar)
+        bar.set_text("source:auto confidence:<0.5 -state:retired")
+        await desk.settle()
+        assert made.human.id not in desk.shown
+        assert made.stale.id in desk.shown
+        await desk.press("s", "s", "s")
+        assert desk.screen.table.sort == ("feature", False)
+        assert desk.shown[-1] == made.hostile.id
+        desk.go(made.stale)
+        await desk.settle()
+    async with opened(place_file=place) as desk:
+        assert desk.screen.wanted.view == "all"
+        assert desk.screen.table.sort == ("feature", False)
+        assert desk.screen.table.cursor_key == made.stale.id
+        assert made.human.id not in desk.shown
+        await desk.press("S")
+        assert desk.screen.table.sort == ("feature", True)
+
+
+async def test_hostile_text_is_data(opened: Open, made: Made) -> None:
+    """Markup, escapes, NUL and turned text are shown neutralised in cells, pane, form, toast and audit."""
+    async with opened((200, 60)) as desk:
+        desk.go(made.hostile)
+        await desk.settle()
+        text = screen_text(desk.app)
+        assert "The value [/] of list[int] = x[0]" in text
+        assert not set("\x1b\x00\u202e") & set(text)
+        for keys in (("e", "escape"), ("P", "escape"), ("p", "escape"), ("A", "escape")):
+            await desk.press(keys[0])
+            assert not set("\x1b\x00\u202e") & set(screen_text(desk.app))
+            await desk.press(keys[1])
+        await desk.press("x", "u")
+        assert desk.app.screen is desk.screen
+        assert made.hostile.id in desk.shown
+
+
+async def test_an_origin_is_opened(
+    opened: Open, made: Made, roastery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file opens at its line, a session at the turn it was learned from; what leads outside is refused."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(roastery.parent / "claude"))
+    slug = re.sub("[^A-Za-z0-9]", "-", str(roastery))
+    transcript = roastery.parent / "claude" / "projects" / slug / "s-9.jsonl"
+    transcript.parent.mkdir(parents=True)
+    lines = [
+        {"type": "user", "message": {"role": "user", "content": f"step {number}"}, "sessionId": "s-9"}
+        for number in range(60)
+    ]
+    lines[40]["message"] = {"role": "user", "content": "it says: relation   exists already"}
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    file = next(path for path in sorted(roastery.rglob("*.py")))
+    name = file.relative_to(roastery).as_posix()
+    project = {"project_id": made.store.project_id}
+    (one,) = take_in(
+        made.store,
+        auto("`relation` may exist", evidence=f"{name}:2 relation exists already", files=(name,), **project),
+    )
+    (two,) = take_in(
+        made.store, auto("`x` y", evidence="relation exists already", session_id="s-9", **project)
+    )
+    (out,) = take_in(made.store, auto("`up` is up", files=("../../secret.py",), session_id="", **project))
+    async with opened() as desk:
+        desk.go(one)
+        await desk.press("o")
+        desk.dialog(Choose)
+        await desk.press("enter")
+        details = desk.dialog(Details)
+        assert (details._path, details._lines) == (name, (2, 2))
+        await desk.press("escape")
+        desk.go(two)
+        await desk.press("o")
+        details = desk.dialog(Details)
+        assert "relation   exists already" in details._text
+        assert "step 40" not in details._text
+        assert "step 39" in details._text
+        assert "step 2\n" not in details._text
+        await desk.press("escape")
+        desk.go(out)
+        await desk.press("o")
+        assert desk.app.screen is desk.screen
+        assert "leads out of the project" in desk.told
+
+
+async def test_without_learnings_it_teaches(opened: Open) -> None:
+    """The empty list says how learnings come and which key adds one."""
+    async with opened() as desk:
+        text = screen_text(desk.app)
+        assert "workbench memory collect --feature NAME" in text
+        assert "n  adds one by hand" in text
+        await desk.press("x", "e", "P", "m", "c", "o", "a")
+        assert desk.app.screen is desk.screen
+        assert desk.commands == []
+        await desk.press("A")
+        assert desk.dialog(AuditView).audit.total == 0
+
+
+async def test_what_another_process_learns_comes_in(opened: Open, made: Made) -> None:
+    """A stale section reads the journals again; the cursor stays on its learning."""
+    async with opened() as desk:
+        desk.go(made.hostile)
+        (new,) = take_in(made.store, auto("`roast` writes to `var/log`", project_id=made.store.project_id))
+        desk.screen.mark_stale()
+        await desk.settle()
+        assert new.id in desk.shown
+        assert desk.screen.table.cursor_key == made.hostile.id
+
+
+async def test_too_small_a_terminal_changes_nothing(opened: Open, made: Made) -> None:
+    """Below the least size keys that change something do nothing."""
+    async with opened((50, 12)) as desk:
+        await desk.press("a", "x", "d")
+        assert all(one.live for one in made.desk.learnings(gone=True))
+        assert not made.desk.find(made.conflicting.id).reviewed

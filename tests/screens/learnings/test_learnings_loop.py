@@ -1,0 +1,67 @@
+"""The event loop while thousands of learnings are read, compared by another process, filtered and decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from screens.jobs import Job
+from screens.learnings.reading import FEW, Known
+from screens.widgets.filter import FilterBar
+from tests.screens.learnings.conftest import Made, Open, auto, store_at
+from tests.screens.probe import probe
+from workbench.memory.learnings.learningstore import LOCK, Draft, record
+from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.steps import added
+
+MANY = 3_000
+LONGEST = 0.05  # seconds, the longest gap that may be
+P99 = 0.02
+
+
+def fill(root: Path) -> None:
+    """Put thousands of learnings of many features into the journals, two of them contradicting each other."""
+    store = store_at(root)
+    known = Ledger()
+    texts = [
+        f"`tool-{number}` writes its table {number * 7} to `out/{number}.csv`" for number in range(MANY - 2)
+    ]
+    texts += ["Always run `make seed` before the suite", "Never run `make seed` before the suite"]
+    drafts: list[Draft] = []
+    for number, text in enumerate(texts):
+        feature = "seed" if "seed" in text else f"part-{number % 60}"
+        one = auto(text, feature, project_id=store.project_id, session_id=f"s-{number % 90}")
+        drafts += added(known, one, reason=one.reason, now=store.moment()).entries
+    with store.lock(LOCK):
+        record(store, drafts, by="auto:ingest")
+
+
+async def test_thousands_are_reviewed_without_a_gap(opened: Open, roastery: Path) -> None:
+    """Reading, comparing in another process, filtering, sorting and deciding hold nothing up."""
+    fill(roastery)
+    async with opened(section="log") as desk, probe() as gaps:
+        await desk.press("4")
+        screen = desk.screen
+        assert screen.known.live == MANY > FEW
+        assert screen.known.whole
+        assert screen.known.waiting[desk.shown[0]].why == "conflict"
+        screen.query_one(FilterBar).set_text("feature:part-7 table")
+        await desk.settle()
+        assert len(desk.shown) == MANY // 60
+        await desk.pilot.press("a", "j", "x", "t", "G", "g", "s")
+        await desk.settle()
+        assert len(screen.known.waiting) == MANY - 2
+    assert gaps.longest <= LONGEST, f"{gaps.longest:.3f} s"
+    assert gaps.p99 <= P99, f"{gaps.p99:.3f} s"
+
+
+async def test_what_waits_is_known_before_all_are_compared(opened: Open, made: Made) -> None:
+    """Reading alone fills the queue; what collides comes to its top, and the cursor with it."""
+    async with opened() as desk:
+        screen = desk.screen
+        read = screen.library.read(screen.engine, Known(), Job("test", "test", screen, desk.app))
+        assert not read.whole
+        assert made.conflicting.id in read.waiting
+        assert {item.why.value for item in read.waiting.values()} == {"unreviewed"}
+        assert screen.known.whole
+        assert desk.shown[0] == made.conflicting.id
+        assert screen.table.cursor == 0
