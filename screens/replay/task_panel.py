@@ -121,7 +121,8 @@ class TaskPanel(Vertical):
         self._sides = {LEFT: side(given.row, left, right), RIGHT: side(given.row, right, left)}
         self.query_one("#task-head", Static).update(task_head(given.row))
         for which, one in self._sides.items():
-            self.query_one(f"#{which}-head", Static).update(side_head(one))
+            head = self.query_one(f"#{which}-head", Static)
+            head.update(side_head(one, head.content_size.width))
             table = self.table(which)
             keep = table.cursor_key if same else None
             table.set_rows(ListRows(one.rows, key=lambda row: row.path, cells=cells), keep)
@@ -217,10 +218,15 @@ def task_head(row: TaskRow) -> Content:
     return Content("\n").join(lines)
 
 
-def side_head(one: Side) -> Content:
-    """Return a system with what it reached."""
-    figures = [Content.assemble((f" {title} ", "$text-muted"), value) for title, value in one.measures]
-    return Content.assemble(shown(one.system, "bold $text-primary"), " ", *figures)
+def side_head(one: Side, width: int = 0) -> Content:
+    """Return a system's name and its figures of this task, as many as `width` cells hold (0: all)."""
+    head = shown(one.system, "bold $text-primary")
+    for title, value in one.measures:
+        figure = Content.assemble((f"  {title} ", "$text-muted"), value)
+        if width and head.cell_length + figure.cell_length > width:
+            break
+        head = Content.assemble(head, figure)
+    return head
 
 
 def _told(said: tuple[tuple[str, str], ...]) -> list[Content]:
