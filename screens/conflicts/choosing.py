@@ -87,7 +87,7 @@ class Asking:
 
         def then(answer: bool | None) -> None:
             if answer:
-                decide(choices)
+                bench.call_later(decide, choices)  # thousands of them, not in one go with closing the dialog
 
         what = "marked pair" if marked else "exact duplicate"
         title = f"Settle {len(choices):,} {what}{'s' * (len(choices) != 1)} as suggested?"

@@ -176,8 +176,12 @@ class Desk:
         self.settled -= items.keys()
 
     def _set(self, identifiers: Iterable[str], state: State, told: str) -> None:
+        items, since = self.items, self._since
         for identifier in identifiers:
-            self._put(identifier, replace(self.items[identifier], state=state, told=told))
+            before = items[identifier]
+            self.waiting += (state in WAITING) - before.waits
+            self.settling += (state is State.SETTLING) - (before.state is State.SETTLING)
+            items[identifier] = since[identifier] = Item(before.pair, state, told)
 
     def _put(self, identifier: str, item: Item | None) -> None:
         before = self.items.get(identifier)

@@ -6,7 +6,7 @@ affair. Nothing in this module asks the engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -124,8 +124,13 @@ def command_of(choice: Choice) -> list[str]:
     return [*words, *(word for scope in choice.scope for word in ("--scope", scope))]
 
 
-def command_of_all(of: Of, pairs: tuple[Pair, ...]) -> list[str]:
-    """Return the command line that settles pairs of a source as suggested, as one step."""
+def command_of_all(of: Of, pairs: Sequence[Pair], kind: str = "") -> list[str]:
+    """Return the command line that settles pairs of a source as suggested, as one step.
+
+    `kind` is given where they are all there are of it.
+    """
+    if kind and of is Of.RULE:
+        return [*_RESOLVE[of], "--kind", kind, "--suggested"]
     return [*_RESOLVE[of], *(pair.id[:SHORT] for pair in pairs), "--suggested"]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SMALL: Final = 400
 """Rules up to which conflicts are searched in this process, in a fraction of a second."""
 
-MOST: Final = 20_000
+MOST: Final = 10_000
 """Conflicts that are shown at once, the surest."""
 
 _SLICE: Final = 256  # pairs made between two looks whether the job was cancelled

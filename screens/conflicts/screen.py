@@ -19,18 +19,23 @@ from screens.conflicts.queue_screen import QueueScreen
 from screens.conflicts.source import COMMANDS, Outcome
 from screens.jobs import Failure, Job
 from screens.widgets.details import Details
-from workbench.records.conflicts import Action
+from screens.widgets.filter import FilterBar
+from workbench.records.conflicts import Action, ConflictKind
 
 _SHOW = {Of.RULE: ("rules", "conflicts", "show"), Of.LEARNING: ("memory", "conflicts")}
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Choices of one source that are carried out as one step, and where the first one stood in the list."""
+    """Choices of one source that are carried out as one step, and where the first one stood in the list.
+
+    `kind` is set where they are all pairs of that kind there are.
+    """
 
     of: Of
     choices: tuple[Choice, ...]
     place: int
+    kind: str = ""
 
 
 class ConflictsScreen(QueueScreen):
@@ -112,10 +117,12 @@ class ConflictsScreen(QueueScreen):
         marks = self._table.marks
         ids = [one for one in self._order if one in marks] if marks else self._exact()
         items = [self.desk.items[one] for one in ids]
-        Asking.all_of(self.bench, [item.pair for item in items if item.waits], bool(marks), self._decide_all)
+        kind = "" if marks or self.query_one(FilterBar).text else ConflictKind.EXACT.value
+        decide = partial(self._decide_all, kind)
+        Asking.all_of(self.bench, [item.pair for item in items if item.waits], bool(marks), decide)
 
     def _exact(self) -> list[str]:
-        return [one for one in self._order if self.desk.items[one].pair.kind.value == "exact"]
+        return [one for one in self._order if self.desk.items[one].pair.kind is ConflictKind.EXACT]
 
     def _decide_plainly(self, action: Action) -> None:
         if self.item is not None:
@@ -125,14 +132,14 @@ class ConflictsScreen(QueueScreen):
         """Settle the pair of a choice; the next one shows at once."""
         self._wish_for((choice,))
 
-    def _decide_all(self, choices: Sequence[Choice]) -> None:
+    def _decide_all(self, kind: str, choices: Sequence[Choice]) -> None:
         for of in self.sources:
             mine = tuple(choice for choice in choices if choice.pair.of is of)
             if mine:
-                self._wish_for(mine)
+                self._wish_for(mine, kind)
         self._table.set_marks(())
 
-    def _wish_for(self, choices: tuple[Choice, ...]) -> None:
+    def _wish_for(self, choices: tuple[Choice, ...], kind: str = "") -> None:
         ids = [choice.pair.id for choice in choices]
         if any(one not in self.desk.items or not self.desk.items[one].waits for one in ids):
             self.say("That pair was settled meanwhile.")
@@ -143,7 +150,7 @@ class ConflictsScreen(QueueScreen):
         self._order = [one for one in self._order if one not in gone]
         at = self._order[min(place, len(self._order) - 1)] if self._order else None
         self._list(at)
-        self._wishes.append(Wish(choices[0].pair.of, choices, place))
+        self._wishes.append(Wish(choices[0].pair.of, choices, place, kind))
         self._settle_next()
 
     def _settle_next(self) -> None:
@@ -269,4 +276,5 @@ _LOOKING = (
 def _command(wish: Wish, choices: Sequence[Choice]) -> list[str]:
     if len(wish.choices) == 1:
         return command_of(wish.choices[0])
-    return command_of_all(wish.of, tuple(choice.pair for choice in choices))
+    pairs = [choice.pair for choice in choices]
+    return command_of_all(wish.of, pairs, wish.kind)
