@@ -22,6 +22,8 @@ from workbench.records.ids import new_id
 from workbench.text.redact import redact_bytes
 
 DIRECTORY: Final = "archive"
+Clean = Callable[[bytes], bytes]
+
 _INDEX: Final = "index.json"
 _SUFFIX: Final = ".jsonl.gz"
 _LEVEL: Final = 4
@@ -51,9 +53,13 @@ class Source:
 
 
 class Archive:
-    """Copies below `<state>/archive`, at most `max_bytes` in all. One process at a time writes."""
+    """Copies below `<state>/archive`, at most `max_bytes` in all. One process at a time writes.
 
-    def __init__(self, root: Path, max_bytes: int) -> None:
+    `cleaning` is called for each file and gives what is called with each of its lines, in order.
+    """
+
+    def __init__(self, root: Path, max_bytes: int, cleaning: Callable[[], Clean] | None = None) -> None:
+        self._cleaning = cleaning
         self.root = root / DIRECTORY
         self.max_bytes = max_bytes
         self.dropped = 0
@@ -108,7 +114,7 @@ class Archive:
                 )
                 with os.fdopen(descriptor, "wb") as file:
                     with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed:
-                        for block in _safe(_blocks(source)):
+                        for block in _safe(_blocks(source), self._cleaning() if self._cleaning else None):
                             digest.update(block)
                             packed.write(block)
                     file.flush()
@@ -151,14 +157,19 @@ def _blocks(source: Source) -> Iterator[bytes]:
             yield block
 
 
-def _safe(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _safe(blocks: Iterator[bytes], clean: Clean | None) -> Iterator[bytes]:
     """Yield the content without secrets, in pieces of whole lines unless a line is longer than any is."""
     held = b""
     for block in blocks:
         held += block
         end = held.rfind(b"\n") + 1 or (len(held) if len(held) > _LONGEST else 0)
         if end:
-            yield redact_bytes(held[:end])[0]
+            yield _redacted(held[:end], clean)
             held = held[end:]
     if held:
-        yield redact_bytes(held)[0]
+        yield _redacted(held, clean)
+
+
+def _redacted(lines: bytes, clean: Clean | None) -> bytes:
+    cleaned = lines if clean is None else b"".join(map(clean, lines.splitlines(keepends=True)))
+    return redact_bytes(cleaned)[0]

@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from workbench.config import load
 from workbench.entry.memory_place import MemoryPlace
 from workbench.errors import WorkbenchError
 from workbench.memory.iterations import Digested, digested, is_stagnant, journal_entry
 from workbench.memory.journal import GENERAL, KIND, JournalEntry, body_of, feature_name, feature_stream
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task
+from workbench.sessions.importers.withholding import Excluded, excluding
 
 _TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD", ""})
 
@@ -98,7 +102,14 @@ def digest_of(place: MemoryPlace, raw: RawIterationOutput) -> Digested:
     roots = [str(place.root), str(place.root.resolve())]
     if raw.cwd.count("/") > 2 or raw.cwd.count("\\") > 2:
         roots.append(raw.cwd)
-    return digested(raw, tuple(dict.fromkeys(roots)))
+    roots = list(dict.fromkeys(roots))
+    return digested(raw, roots, excluded=_excluded(place.root, tuple(roots)))
+
+
+@lru_cache(maxsize=64)
+def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
+    """Return what tells the paths that the settings of a project exclude. Raises: ConfigError."""
+    return excluding(load(project=project).config.privacy.exclude, roots)
 
 
 def record(

@@ -18,7 +18,7 @@ from store.archive import Archive, Source
 from store.git import head_state
 from store.git_process import run as run_git
 from store.git_repository import Repository
-from workbench.config import Config, SessionsConfig
+from workbench.config import Config, SessionsConfig, load
 from workbench.entry.bootstrap import Opened, OpenedWorkspace, open_workspace
 from workbench.entry.places import repository_at
 from workbench.errors import GitError, UsageError
@@ -38,6 +38,7 @@ from workbench.sessions.importers.places import (
     transcript,
 )
 from workbench.sessions.importers.trimming import open_transcript
+from workbench.sessions.importers.withholding import Withholder, excluding
 from workbench.sessions.remember import STREAM
 
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
@@ -78,7 +79,10 @@ def import_sessions(
     written is taken to be over. Raises: UsageError for a path that does not exist, StoreError.
     """
     places = project_places(opened.root, opened.repository)
-    archive = Archive(opened.location.root, sessions.archive_mb << 20)
+    excluded = excluding(load(project=opened.root).config.privacy.exclude, (str(opened.root),))
+    archive = Archive(
+        opened.location.root, sessions.archive_mb << 20, cleaning=lambda: Withholder(excluded).line
+    )
     missing: list[str] = []
     if archived:
         files = [

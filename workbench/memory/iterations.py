@@ -16,9 +16,12 @@ import msgspec
 from workbench.memory.extraction.extract import MAX_TITLE, Redactor, extract
 from workbench.memory.journal import VERSION, JournalEntry, feature_name
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task, cut
+from workbench.sessions.importers.withholding import Excluded, withheld
 
 STAGNANT_AFTER: Final = 3
 """So many iterations alike in a row are a loop that does not get anywhere."""
+
+WITHHELD: Final = "calls about excluded paths"
 
 Extract = Callable[[RawIterationOutput, Sequence[str]], ExtractionResult]
 
@@ -70,10 +73,22 @@ def is_stagnant(fingerprints: Iterable[str], after: int = STAGNANT_AFTER) -> boo
     return len(last) == after and len(set(last)) == 1 and bool(last[0])
 
 
-def digested(raw: RawIterationOutput, roots: Sequence[str], extracting: Extract = extract) -> Digested:
-    """Take the fingerprint of an iteration's output, then extract what it tells."""
+def digested(
+    raw: RawIterationOutput,
+    roots: Sequence[str],
+    extracting: Extract = extract,
+    excluded: Excluded | None = None,
+) -> Digested:
+    """Take the fingerprint of an iteration's output, then extract what it tells.
+
+    What tools told of `excluded` paths is taken out before anything is extracted or learned.
+    """
     fingerprint = iteration_fingerprint(raw)
-    return Digested(raw, fingerprint, extracting(raw, roots), extent_of(raw))
+    safe, count = (raw, 0) if excluded is None else withheld(raw, excluded)
+    extraction = extracting(safe, roots)
+    if count:
+        extraction = replace(extraction, dropped={**extraction.dropped, WITHHELD: count})
+    return Digested(safe, fingerprint, extraction, extent_of(raw))
 
 
 def extent_of(raw: RawIterationOutput) -> int:

@@ -31,7 +31,8 @@ def say(store: LearningStore, iteration: Make) -> Callable[..., Accumulated]:
     def saying(prompt: str, *, session: str = "", rules: tuple[str, ...] = (), **fields: Any) -> Accumulated:
         number = next(count)
         fields = {"place": number, "session": session or f"s{number}", **fields}
-        return accumulate(*iteration(number, prompt=prompt, **fields), store, rules=rules)
+        record, extraction, raw = iteration(number, prompt=prompt, **fields)
+        return accumulate(record, extraction, raw, store, rules=rules)
 
     return saying
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.memory.learnings.conftest import call
 from workbench.memory.learnings.lessons.commands import command_lessons
+from workbench.memory.learnings.lessons.corrections import correction_of
 from workbench.memory.learnings.lessons.explanations import cause_of
 from workbench.memory.learnings.lessons.recurring import error_signature
-from workbench.memory.learnings.lessons.corrections import correction_of
 from workbench.memory.learnings.lessons.told import decision_lessons
 from workbench.records.iterations import DecisionEntry, RawIterationOutput, ToolUseEvent
 

@@ -7,7 +7,7 @@ import re
 VERBS = (
     "use|run|call|put|keep|write|name|rename|import|prefer|add|make|test|commit|push|check|"
     "update|format|lint|"
-    "create|avoid|install|read|ask|follow|document|build|verify|review|include|ensure|leave|wait|"
+    "create|avoid|install|read|ask|follow|document|build|verify|review|include|ensure|leave|"
     "work|stick|"
     "rebase|squash|merge|log|define|extract|reuse|look|search|explain|tell|show|give|fix|start|do|be|"
     "assume|consult|remove|delete|generate|open|close|validate|confirm|set|mention|list|sort|wrap|"
