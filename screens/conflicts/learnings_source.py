@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -35,10 +36,10 @@ class LearningSource:
         with engine.workspace(job.progress) as opened:
             if not has_memory(opened.journal) and not has_memory(opened.home_journal):
                 return Scan()
-        desk = learning_desk(engine, job)
-        job.progress("Learnings")
-        ledger = desk.store.ledger()
-        pairs = tuple(pair_of(found) for found in desk.conflicts())
+        with learning_desk(engine, job) as desk:
+            job.progress("Learnings")
+            ledger = desk.store.ledger()
+            pairs = tuple(pair_of(found) for found in desk.conflicts())
         fresh = {pair.id: pair for pair in pairs}
         settled, changed = dict[str, str](), set[str]()
         for old in asked.known:
@@ -56,33 +57,35 @@ class LearningSource:
 
     def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
         """Carry choices out as one step. Raises: WorkbenchError."""
-        desk = learning_desk(engine, job)
         seen = {side.id: _learning(side) for choice in choices for side in choice.pair.sides}
-        if len(choices) == 1:
-            desk.resolve(decision_of(choices[0]), seen=tuple(seen.values()))
-            return Outcome(tuple(choices))
-        kept, skipped = desk.resolve_all([decision_of(one) for one in choices], seen=seen)
+        with learning_desk(engine, job) as desk:
+            if len(choices) == 1:
+                desk.resolve(decision_of(choices[0]), seen=tuple(seen.values()))
+                return Outcome(tuple(choices))
+            kept, skipped = desk.resolve_all([decision_of(one) for one in choices], seen=seen)
         ids = {decision.conflict for decision in kept}
         return Outcome(tuple(choice for choice in choices if choice.pair.id in ids), skipped)
 
     def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating learnings. Raises: WorkbenchError."""
-        desk = learning_desk(engine, job)
-        return desk.undo() if back else desk.redo()
+        with learning_desk(engine, job) as desk:
+            return desk.undo() if back else desk.redo()
 
     def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
-        ledger = learning_desk(engine, job).store.ledger()
+        with learning_desk(engine, job) as desk:
+            ledger = desk.store.ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
 
 
-def learning_desk(engine: Engine, job: Job) -> LearningDesk:
-    """Return the desk where learnings are curated, in the name of the app. Raises: WorkbenchError."""
+@contextmanager
+def learning_desk(engine: Engine, job: Job) -> Iterator[LearningDesk]:
+    """Hold the desk where learnings are curated, in the name of the app. Raises: WorkbenchError."""
     from workbench.memory.learnings.desk import LearningDesk
     from workbench.memory.learnings.learningstore import store_of
 
     with engine.workspace(job.progress) as opened:
-        return LearningDesk(store_of(opened.workspace.rule_store()), BY)
+        yield LearningDesk(store_of(opened.workspace.rule_store()), BY)
 
 
 def pair_of(found: ConflictFound) -> Pair:
