@@ -128,7 +128,7 @@ class SessionActions(SectionScreen):
 
     # Opening.
 
-    def open_line(self, line: Line) -> None:
+    async def open_line(self, line: Line) -> None:
         """Open what a line of the story is about."""
         if line.kind == HEADING:
             self.fold(line.target)
@@ -137,7 +137,7 @@ class SessionActions(SectionScreen):
         elif line.kind == SESSION:
             self._go_to(line.target)
         elif line.kind != FACT:
-            self.action_transcript()
+            await self.action_transcript()
 
     def _open_file(self, path: str) -> None:
         def then(data: bytes) -> None:
@@ -158,14 +158,14 @@ class SessionActions(SectionScreen):
             else:
                 self.list_again()
 
-    def action_transcript(self) -> None:
+    async def action_transcript(self) -> None:
         """Read the conversation at this point."""
         told = self.told
         if told is None or self.row is None:
             return
         session = told.trace.episode.session_id
         self.bench.log_action(("episode", "show", session, "--events"))
-        self.app.push_screen(TranscriptScreen(Point(told.trace.episode, self.line)))
+        await self.app.push_screen(TranscriptScreen(Point(told.trace.episode, self.line)))
 
     def action_file(self) -> None:
         """Show the past of the file under the cursor, or of the only one, or ask which."""

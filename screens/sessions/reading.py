@@ -5,7 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from screens.engine import Engine
@@ -51,6 +52,7 @@ class Transcript:
     file: SessionFile
     source: Source
     prompts: Prompts
+    root: Path
     mark: Mark | None = None
 
     def close(self) -> None:
@@ -99,7 +101,7 @@ def open_at(
         return file, None
     with readable(file.path):
         source = Source(file.open(), lambda read: job.progress("Unpacking, MB", read >> 20))
-        made = Transcript(file, source, Prompts(source))
+        made = Transcript(file, source, Prompts(source), engine.root)
         keep(made)
         tell = told(job)
         if made.prompts.until(point.episode.session_id, tell) is None and not made.prompts.conversation:
@@ -144,7 +146,7 @@ def _up_to(shown: Shown, end: int) -> Shown:
 def page_at(made: Transcript, offset: int, line: int, width: int, job: Job) -> Shown:
     """Return the page that begins at a line. Raises: WorkbenchError."""
     with readable(made.file.path):
-        page = read_page(made.source, offset, line)
+        page = _named(read_page(made.source, offset, line), made.root)
     return Shown(page, laid_out(page.turns, (), width, job.check))
 
 
@@ -154,7 +156,7 @@ def page_before(made: Transcript, page: Page, width: int, job: Job) -> Shown | N
     if place is None or place[0] >= page.start:
         return None
     with readable(made.file.path):
-        before = read_page(made.source, *place, until=page.start)
+        before = _named(read_page(made.source, *place, until=page.start), made.root)
     if not before.turns:
         return page_before(made, before, width, job)
     return Shown(before, laid_out(before.turns, (), width, job.check), -1)
@@ -168,8 +170,15 @@ def last_page(made: Transcript, width: int, job: Job) -> Shown | None:
         return None
     place = made.prompts.before(len(offsets), BACK, _BACK_BYTES)
     with readable(made.file.path):
-        page = read_page(made.source, *(place or (0, 1)), until=made.source.size)
+        last = read_page(made.source, *(place or (0, 1)), until=made.source.size)
+    page = _named(last, made.root)
     return Shown(page, laid_out(page.turns, (), width, job.check), -1)
+
+
+def _named(page: Page, root: Path) -> Page:
+    """Return the page with the project's files called what the project calls them."""
+    here = f"{root}/"
+    return replace(page, turns=tuple(replace(turn, head=turn.head.replace(here, "")) for turn in page.turns))
 
 
 def read_on(made: Transcript, job: Job) -> None:

@@ -41,11 +41,12 @@ _REST: Final = 0.06  # seconds the cursor rests on a session before its story is
 _TICK: Final = 15.0  # seconds after which the age of open sessions is told anew
 _TEACH: Final = (
     "No sessions yet.\n\n"
-    "A session is what a coding agent did for one prompt: the task, the files it read\n"
-    "and changed, and how it ended. Plans learn from them what matters for a task.\n\n"
-    "i    look for transcripts of Claude Code and Codex here, and import them\n"
-    "m    show the commits of version control, which plans learn from as well\n\n"
-    "A running agent is recorded with `workbench episode start`; it shows up here."
+    "A session is what a coding agent did for one prompt: the task, the files it read and changed, and how "
+    "it ended. Plans learn from them what matters for a task.\n\n"
+    "i    import transcripts of Claude Code and Codex\n"
+    "I    import them from elsewhere\n"
+    "m    show commits, which plans learn from as well\n\n"
+    "What `workbench episode start` records shows up here."
 )
 
 
@@ -277,8 +278,9 @@ class SessionsScreen(SessionActions):
         message.stop()
         self.query_one(Timeline).select(self._moment())
         row, known = self.row, self.known
-        if row is not None and known is not None and state(row, known.clock) == OPEN:
-            self.say(f"open, last word {span(known.clock.now - row.last_at)} ago")
+        if row is not None and known is not None:
+            open_ = state(row, known.clock) == OPEN
+            self.say(f"open, last word {span(known.clock.now - row.last_at)} ago" if open_ else "")
         self.bench.jobs.later("sessions/rest", _REST, self._tell)
 
     @on(VirtualTable.Opened, "#sessions-table")
@@ -287,11 +289,11 @@ class SessionsScreen(SessionActions):
         self.query_one(StoryPanel).focus()
 
     @on(VirtualTable.Opened, "#sessions-story")
-    def _opened(self, message: VirtualTable.Opened) -> None:
+    async def _opened(self, message: VirtualTable.Opened) -> None:
         message.stop()
         line = self.query_one(StoryPanel).line
         if line is not None:
-            self.open_line(line)
+            await self.open_line(line)
 
     @on(VirtualTable.SortRequested, "#sessions-table")
     def _sorted(self, message: VirtualTable.SortRequested) -> None:

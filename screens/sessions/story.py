@@ -16,6 +16,7 @@ from screens.safe_text import shown
 from screens.sessions.rows import OPEN, Clock, exact, head, local, outcome, source_of, span
 from screens.sessions.rows import state as row_state
 from workbench.records.episodes import ChangeKind, Episode, Event, EventType
+from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import COMMITS
 from workbench.text.sanitize import visible, visible_line
 
@@ -28,6 +29,7 @@ TASK, FILE, EVENT, END, SESSION, HEADING, FACT = "task file event end session he
 
 NO_NOTE: Final = Content("")
 _TASK_LINES: Final = 12
+_LABEL: Final = 13  # cells before what a fact says
 _TASK_TEXT: Final = 4_000
 _CHANGES: Final = {
     ChangeKind.ADDED: ("+", "bold $text-success"),
@@ -57,7 +59,7 @@ def lines(told: Told, clock: Clock, folded: Collection[str], width: int) -> list
         *_branch("reads", _reads(told), folded, _counted(len(episode.reads), "file")),
         *_branch("edits", _edits(told), folded, _counted(len(episode.changes), "file")),
         *_events(told, folded),
-        *_outcome(told, clock),
+        *_outcome(told, clock, width),
         *_family(episode, told.family, clock, folded),
     ]
 
@@ -76,8 +78,9 @@ def _task(episode: Episode, width: int) -> Iterator[Line]:
     told = _wrapped(episode.task_text, max(width - 3, 20))
     for number, text in enumerate(told):
         yield Line(f"task/{number}", TASK, Content.assemble("  ", shown(text)), at=episode.started_at)
-    facts = [episode.query_type, *episode.issue_refs]
-    yield Line("task/kind", FACT, Content.assemble("  ", shown(" · ".join(facts), "$text-muted")))
+    kind = [] if episode.query_type == QueryType.UNKNOWN else [episode.query_type]
+    if facts := [*kind, *episode.issue_refs]:
+        yield Line("task/kind", FACT, Content.assemble("  ", shown(" · ".join(facts), "$text-muted")))
 
 
 def _wrapped(task: str, width: int) -> list[str]:
@@ -183,7 +186,7 @@ def _event(number: int, event: Event) -> Line:
     return Line(f"event:{number}", EVENT, text, note, event.file_path, event.timestamp)
 
 
-def _outcome(told: Told, clock: Clock) -> Iterator[Line]:
+def _outcome(told: Told, clock: Clock, width: int) -> Iterator[Line]:
     episode = told.trace.episode
     open_ = told.state == OPEN
     ended = episode.ended_at
@@ -199,12 +202,16 @@ def _outcome(told: Told, clock: Clock) -> Iterator[Line]:
         Content.assemble("  ", ("outcome ", "bold $text-accent"), word, note),
         at=episode.last_at,
     )
-    for number, (name, text) in enumerate(_facts(told)):
-        yield Line(
-            f"outcome/{number}",
-            FACT if name != "because" else END,
-            Content.assemble(("  │ ", "$text-muted"), (f"{name:<9}", "$text-muted"), shown(text)),
-        )
+    for name, text in _facts(told):
+        parts = wrap(visible_line(text), max(width - _LABEL, 12), break_on_hyphens=False)[:_TASK_LINES]
+        for number, part in enumerate(parts):
+            yield Line(
+                f"outcome/{name}/{number}",
+                END if name == "because" else FACT,
+                Content.assemble(
+                    ("  │ ", "$text-muted"), (f"{'' if number else name:<8}", "$text-muted"), shown(part)
+                ),
+            )
 
 
 def _facts(told: Told) -> Iterator[tuple[str, str]]:

@@ -90,7 +90,7 @@ class TranscriptScreen(ModalScreen[None]):
         """Open the transcript once it is known how wide it is."""
         self.view.focus()
         self.view.say("Looking for the transcript …")
-        self.call_after_refresh(self._open)
+        self.bench.jobs.later("transcript/open", 0.01, self._open)
 
     def on_unmount(self) -> None:
         """Close the file; a job that still opens one closes it itself."""

@@ -102,5 +102,6 @@ def test_a_session_that_was_recorded_live_may_have_a_transcript(
     found = session_file(opened, first(opened, "live-1"), environment=home)
     assert found.open is None
     assert "No transcript of 5f0c is known" in found.why
+    write(claude(home, opened.root, "another-5f0c1"), opened.root)
     path = write(claude(home, opened.root, "5f0c"), opened.root, "5f0c")
     assert session_file(opened, first(opened, "live-1"), environment=home).path == str(path)

@@ -253,7 +253,7 @@ def session_file(
     session = episode.parent_session or episode.session_id
     seen = load_seen(opened.workspace.adapters.latest)
     names = [path for path, one in seen.items() if one.tasks and one.session == session]
-    names += [path for path in seen if session in Path(path).name and path not in names]
+    names += [path for path in seen if _is_of(Path(path), session) and path not in names]
     copies = {copy.path: copy for copy in Archive(opened.location.root, 0).copies()}
     for name in names:
         path = Path(name)
@@ -265,9 +265,15 @@ def session_file(
     home = Path(environment.get("HOME") or Path.home())
     roots = project_places(opened.root, opened.repository).roots
     for path in project_transcripts(roots, home, environment):
-        if session in path.name:
+        if _is_of(path, session):
             return SessionFile(str(path), open=partial(open_transcript, path))
     return SessionFile(why=_why_missing(names, session))
+
+
+def _is_of(path: Path, session: str) -> bool:
+    """Whether a transcript is a session's by its name: `ID.jsonl` or `rollout-TIME-ID.jsonl`."""
+    name = path.name.partition(".jsonl")[0]
+    return name == session or name.endswith(f"-{session}")
 
 
 def _why_missing(names: Sequence[str], session: str) -> str:

@@ -63,11 +63,15 @@ def _unpacked(packed: gzip.GzipFile, tell: Callable[[int], None]) -> IO[bytes]:
     """Return the content as a file that has no name, so that nobody else can open it."""
     plain: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
     read = 0
-    with packed:
-        while block := packed.read(BLOCK):
-            plain.write(block)
-            read += len(block)
-            tell(read)
+    try:
+        with packed:
+            while block := packed.read(BLOCK):
+                plain.write(block)
+                read += len(block)
+                tell(read)
+    except BaseException:  # also of a job that is cancelled, which is none of Exception
+        plain.close()
+        raise
     return plain
 
 

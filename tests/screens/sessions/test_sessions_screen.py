@@ -2,46 +2,608 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
 
 from screens.app import WorkbenchApp
+from screens.plan.screen import PlanScreen
+from screens.sessions.past_dialog import FilePastDialog
 from screens.sessions.screen import SessionsScreen
 from screens.sessions.story import StoryRows
+from screens.sessions.transcript import TranscriptScreen
+from screens.widgets.code import CodeView
+from screens.widgets.confirm import Ask, Confirm
+from screens.widgets.details import Details
+from screens.widgets.table import VirtualTable
 from tests.screens.conftest import press, settle
-from workbench.config import load
-from workbench.entry.places import episode_desk
-from workbench.sessions.episodes import EpisodeDesk
+from tests.screens.golden import SIZES, check_golden, screen_text
+from tests.screens.probe import probe
+from tests.screens.sessions.conftest import claude_transcript, desk_of
+from tests.screens.widgets.staging import FORBIDDEN, HOSTILE
+from workbench.records.episodes import Outcome
 
 
-def desk_of(root: Path) -> EpisodeDesk:
-    """Return the desk as another process would open it."""
-    return episode_desk(root, load(project=root).config, "hook")
+def app_on(root: Path) -> WorkbenchApp:
+    """Return the app on a project, at its sessions."""
+    return WorkbenchApp(root, watch=False, section="sessions")
+
+
+def screen_of(app: WorkbenchApp) -> SessionsScreen:
+    """Return the screen."""
+    assert isinstance(app.section, SessionsScreen)
+    return app.section
+
+
+def listed(screen: SessionsScreen) -> list[str]:
+    """Return the ids of the sessions that are listed."""
+    return [screen.table.rows.key(index) for index in range(screen.table.count)]
 
 
 def told_by(screen: SessionsScreen) -> list[str]:
     """Return the lines of the story that is shown."""
     rows = screen.story.rows
     assert isinstance(rows, StoryRows)
-    return [line.text.plain for line in rows.lines]
+    return [line.text.plain.strip() for line in rows.lines]
 
 
-async def test_a_session_is_listed_with_its_story(roastery: Path) -> None:
-    """What another process recorded is in the list, its task, reads, edits and outcome beside it."""
-    desk = desk_of(roastery)
-    desk.start("fix the login [/] (#7)", session_id="fix-login", source="claude_code")
-    desk.event("fix-login", "read", files=["roastery/app.py"])
-    desk.event("fix-login", "edit", files=["roastery/gone.py"])
-    desk.end("fix-login", "success", evidence="tests passed")
-    app = WorkbenchApp(roastery, watch=False, section="sessions")
+def on_top(app: WorkbenchApp) -> object:
+    """Return the screen that is shown, a dialog where there is one."""
+    return app.screen
+
+
+def commands(app: WorkbenchApp) -> list[str]:
+    """Return the command lines of the log."""
+    return [action.command for action in app.log_of_actions.actions]
+
+
+async def go(pilot: Pilot[Any], key: str) -> SessionsScreen:
+    """Put the cursor on a session and wait for its story."""
+    app = pilot.app
+    assert isinstance(app, WorkbenchApp)
+    await settle(pilot)
+    screen = screen_of(app)
+    assert screen.table.select_key(key)
+    await settle(pilot)
+    return screen
+
+
+async def answer(pilot: Pilot[Any], text: str) -> None:
+    """Type an answer into the dialog that is open, and wait for what it leads to."""
+    pilot.app.screen.query_one(Input).value = text
+    await press(pilot, "enter")
+    await settle(pilot)
+
+
+async def on_line(pilot: Pilot[Any], screen: SessionsScreen, key: str) -> None:
+    """Put the cursor on a line of the story."""
+    screen.story.focus()
+    assert screen.story.select_key(key)
+    await settle(pilot)
+
+
+async def test_sessions_are_listed_newest_first(past: Path) -> None:
+    """The open one first; the headline counts, commits are hidden until they are asked for."""
+    app = app_on(past)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        screen = app.section
-        assert isinstance(screen, SessionsScreen)
-        assert screen.table.cursor_key == "fix-login"
+        screen = screen_of(app)
+        ids = listed(screen)
+        assert ids[0] == "notes"
+        assert ids[1].startswith("codex:")
+        assert ids[2:] == ["claude_code:u3", "claude_code:u2", "claude_code:u1"]
+        line = str(screen.query_one("#sessions-headline", Static).content)
+        assert line == "5 sessions · ▶ 1 open · 50% tell a whole story · ○ commits hidden (m)"
+
+
+async def test_a_story_goes_from_the_task_to_the_outcome(past: Path) -> None:
+    """Reads and edits with what became of the files, what the outcome rests on, and the other prompts."""
+    app = app_on(past)
+    async with app.run_test(size=(160, 50)) as pilot:
+        screen = await go(pilot, "claude_code:u2")
         told = told_by(screen)
-        assert any("fix the login [/] (#7)" in line for line in told)
-        assert any("roastery/app.py" in line for line in told)
-        assert any("roastery/gone.py gone" in line for line in told)
-        assert any("✓ success" in line for line in told)
-        await press(pilot, "tab")
-        assert screen.story.has_focus
+        place = {
+            name: n
+            for n, line in enumerate(told)
+            for name in ("task", "▾ reads", "▾ edits", "outcome")
+            if line.startswith(name)
+        }
+        assert list(place) == ["task", "▾ reads", "▾ edits", "outcome"]
+        assert sorted(place.values()) == list(place.values())
+        assert "├ ~ roastery/money.py" in told
+        assert "└ ~ roastery/vanished.py gone" in told
+        because = next(line for line in told if line.startswith("│ because"))
+        assert because.startswith("│ because commit 0123abc;")
+        assert "▾ session prompt 2 of s" in told
+        assert [line for line in told if line.startswith(("├ ·", "├ ✓", "├ ◐", "└"))][-1].endswith(
+            "that is still wrong"
+        )
+
+
+async def test_an_open_session_says_when_it_was_heard_of_last(past: Path) -> None:
+    """Its events have times and tools; what was decided is told as it is."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "notes")
+        told = told_by(screen)
+        assert "outcome ▶ open · last word 0s ago" in told
+        assert "└ decision the changelog has all [/] of it" in told
+        rows = screen.story.rows
+        assert [str(rows.cells(n)[1]) for n in range(len(rows)) if rows.key(n).startswith("read:")] == [
+            "Read 15:06"
+        ]
+
+
+async def test_what_other_processes_tell_appears(fresh: Path) -> None:
+    """A new session is listed, the cursor stays on its own; one that is forgotten goes."""
+    app = app_on(fresh)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u2")
+        assert "sessions" in screen.stores()
+        desk_of(fresh).start("another task altogether", session_id="other")
+        screen.mark_stale()
+        await settle(pilot)
+        assert listed(screen)[:2] == ["notes", "other"]
+        assert screen.table.cursor_key == "claude_code:u2"
+        desk_of(fresh).forget(["claude_code:u2"])
+        screen.mark_stale()
+        await settle(pilot)
+        assert "claude_code:u2" not in listed(screen)
+
+
+async def test_the_filter_finds_by_text_source_outcome_and_file(past: Path) -> None:
+    """Files are looked for in the tables; a time that is none is told."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        screen = screen_of(app)
+        for text, ids in (
+            ("logout", ["claude_code:u2"]),
+            ("open:yes", ["notes"]),
+            ("outcome:partial", ["claude_code:u2"]),
+            ("file:MONEY", ["claude_code:u2"]),
+            ("source:claude -file:money.py -open:yes", ["claude_code:u3", "claude_code:u1"]),
+        ):
+            screen.filter.set_text(text)
+            await settle(pilot)
+            assert listed(screen) == ids, text
+        await press(pilot, "slash")
+        assert screen.filter.field.has_focus
+        await press(pilot, "escape")
+        assert len(listed(screen)) == 5
+
+
+async def test_orders_and_commits(past: Path) -> None:
+    """`o` goes through the columns, `O` turns round; `m` asks for commits, which have a past of their own."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        screen = screen_of(app)
+        await press(pilot, "O")
+        assert listed(screen)[0] == "claude_code:u1"
+        assert screen.table.sort == ("when", False)
+        await press(pilot, "o")
+        assert screen.table.sort == ("outcome", False)
+        await press(pilot, "m")
+        assert screen.wanted.commits
+        assert commands(app) == ["workbench episode list --commits"]
+        line = str(screen.query_one("#sessions-headline", Static).content)
+        assert "no commits known yet" in line
+
+
+async def test_enter_on_a_file_opens_it(past: Path) -> None:
+    """A file that is gone says so and what to do."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u2")
+        await on_line(pilot, screen, "edit:roastery/money.py")
+        await press(pilot, "enter")
+        assert isinstance(app.screen, Details)
+        assert app.screen.query_one(CodeView).line_count > 3
+        await press(pilot, "escape")
+        await on_line(pilot, screen, "edit:roastery/vanished.py")
+        await press(pilot, "enter")
+        assert on_top(app) is screen
+        assert "roastery/vanished.py cannot be read" in app.log_of_actions.actions[-1].outcome
+
+
+async def test_headings_fold(past: Path) -> None:
+    """Enter on one hides what it holds, and shows it again."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u2")
+        await on_line(pilot, screen, "edits")
+        await press(pilot, "enter")
+        assert "▸ edits 2 files" in told_by(screen)
+        assert screen.story.cursor_key == "edits"
+        assert not any("money.py" in line and "~" in line for line in told_by(screen))
+        await press(pilot, "space")
+        assert "▾ edits 2 files" in told_by(screen)
+
+
+async def test_another_prompt_of_the_session_is_gone_to(past: Path) -> None:
+    """Enter on one moves the list's cursor there, also where a filter hides it."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u2")
+        screen.filter.set_text("logout")
+        await settle(pilot)
+        await on_line(pilot, screen, "session:claude_code:u1")
+        await press(pilot, "enter")
+        assert screen.table.cursor_key == "claude_code:u1"
+        assert screen.table.has_focus
+
+
+# The transcript.
+
+
+def turns(app: WorkbenchApp) -> list[str]:
+    """Return the lines of the transcript that is open."""
+    assert isinstance(app.screen, TranscriptScreen)
+    return list(app.screen.view.lines)
+
+
+def place(app: WorkbenchApp) -> str:
+    """Return where in the transcript the cursor is."""
+    return str(app.screen.query_one("#transcript-place", Static).content)
+
+
+async def test_a_transcript_opens_at_the_prompt(past: Path) -> None:
+    """What was said comes literally and harmless; n and p go to the other prompts."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u2")
+        await press(pilot, "t")
+        await settle(pilot)
+        shown = turns(app)
+        assert shown[1].startswith("❯ you")
+        assert shown[2] == "now the logout ␛[31mas well<U+202E>"
+        assert place(app).startswith("prompt 2 of 3 · line 8")
+        await press(pilot, "p")
+        assert turns(app)[2] == "the login [/] forgets list[int] = x[0] (#7)"
+        await press(pilot, "p")
+        await press(pilot, "n", "n")
+        assert turns(app)[2] == "no, that is still wrong"
+        assert not FORBIDDEN & set(screen_text(app))
+        await press(pilot, "escape")
+        assert on_top(app) is app.section
+
+
+async def test_a_transcript_opens_at_a_file_and_at_the_end(past: Path) -> None:
+    """From a file's line at the first call about it, from the outcome at the last turn of the prompt."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u2")
+        await on_line(pilot, screen, "edit:roastery/vanished.py")
+        await press(pilot, "t")
+        assert isinstance(app.screen, TranscriptScreen)
+        assert app.screen.view.turn is not None
+        assert app.screen.view.turn.head == "Edit roastery/vanished.py"
+        await press(pilot, "escape")
+        await on_line(pilot, screen, "outcome")
+        await press(pilot, "enter")
+        assert isinstance(app.screen, TranscriptScreen)
+        assert app.screen.view.turn is not None
+        assert app.screen.view.turn.text == "[main 0123abc] x"
+
+
+async def test_calls_unfold_and_are_copied(past: Path) -> None:
+    """Enter shows what a tool was given, `y` copies it."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u2")
+        await press(pilot, "t", "j", "j", "j")
+        before = len(turns(app))
+        await press(pilot, "enter")
+        assert f"    file_path: {past}/roastery/money.py" in turns(app)
+        await press(pilot, "y")
+        assert app.clipboard == f"Read roastery/money.py\nfile_path: {past}/roastery/money.py"
+        await press(pilot, "f")
+        assert len(turns(app)) == before
+
+
+async def test_pages_turn_at_the_ends(past: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moving beyond a page shows the next one, and back the one before; g and G go to the file's ends."""
+    monkeypatch.setattr(
+        "workbench.sessions.conversation_pages.read_page.__kwdefaults__",
+        {"turns": 3, "size": 1 << 20, "until": None},
+    )
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u1")
+        await press(pilot, "t", "ctrl+d")
+        first = turns(app)
+        await press(pilot, "j")
+        assert turns(app) != first
+        await press(pilot, "k")
+        assert turns(app) == first
+        await press(pilot, "G")
+        assert "100%" in place(app) or "9" in place(app)
+        last = turns(app)[-1]
+        await press(pilot, "j")
+        assert turns(app)[-1] == last
+        await press(pilot, "g")
+        assert turns(app) == first
+
+
+async def test_a_copy_is_read_where_the_original_is_gone(fresh: Path) -> None:
+    """The place says that it is a copy; without one the reason is told."""
+    claude_transcript(fresh).unlink()
+    app = app_on(fresh)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u1")
+        await press(pilot, "t")
+        assert "copy of" in place(app)
+        assert turns(app)[2] == "the login [/] forgets list[int] = x[0] (#7)"
+        await press(pilot, "escape")
+        for kept in (fresh / ".workbench" / "archive").iterdir():
+            kept.unlink()
+        await press(pilot, "t")
+        assert isinstance(app.screen, TranscriptScreen)
+        assert "is gone, and no copy of it was kept" in app.screen.missing
+        await press(pilot, "escape")
+        await go(pilot, "notes")
+        await press(pilot, "t")
+        assert isinstance(app.screen, TranscriptScreen)
+        assert "No transcript of notes is known" in app.screen.missing
+
+
+async def test_a_damaged_copy_is_told(fresh: Path) -> None:
+    """What cannot be unpacked is an error of the dialog, not of the app."""
+    claude_transcript(fresh).unlink()
+    for kept in (fresh / ".workbench" / "archive").glob("*.gz"):
+        kept.write_bytes(b"\x1f\x8b\x08nothing")
+    app = app_on(fresh)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u1")
+        await press(pilot, "t")
+        assert isinstance(app.screen, TranscriptScreen)
+        assert "cannot be read" in app.screen.missing
+
+
+# Judging.
+
+
+@pytest.mark.parametrize(
+    ("key", "outcome"), [("s", "success"), ("x", "failed"), ("p", "partial"), ("c", "unknown")]
+)
+async def test_a_session_is_judged_with_a_reason(fresh: Path, key: str, outcome: str) -> None:
+    """It is what `workbench feedback` does; `u` says again what was known, `U` the verdict."""
+    app = app_on(fresh)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u3")
+        before = desk_of(fresh).trace("claude_code:u3").episode.outcome
+        await press(pilot, key)
+        assert isinstance(app.screen, Ask)
+        await answer(pilot, "it [/] logs out")
+        judged = desk_of(fresh).trace("claude_code:u3").episode
+        assert (judged.judged, judged.rationale) == (Outcome(outcome), "it [/] logs out")
+        assert commands(app)[-1] == (
+            f"workbench feedback claude_code:u3 --outcome {outcome} --why 'it [/] logs out'"
+        )
+        await press(pilot, "u")
+        assert desk_of(fresh).trace("claude_code:u3").episode.outcome is before
+        assert commands(app)[-1] == f"workbench feedback claude_code:u3 --outcome {before.value}"
+        await press(pilot, "U")
+        assert desk_of(fresh).trace("claude_code:u3").episode.outcome is Outcome(outcome)
+
+
+async def test_marked_sessions_are_judged_together_and_undone_after_a_restart(fresh: Path) -> None:
+    """One step for all of them, which the next run still knows."""
+    app = app_on(fresh)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u3")
+        await press(pilot, "space", "space", "x")
+        await answer(pilot, "")
+        assert len(commands(app)) == 2
+        kept = json.loads(json.dumps(screen.remember()))
+    again = app_on(fresh)
+    again.place.sections["sessions"] = kept
+    async with again.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await press(pilot, "u")
+        assert desk_of(fresh).trace("claude_code:u2").episode.outcome is Outcome.PARTIAL
+        await press(pilot, "u")
+        assert len(commands(again)) == 2
+
+
+# Elsewhere.
+
+
+async def test_the_task_is_planned_again(past: Path) -> None:
+    """Plan opens with the task, whether it was open before or not."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u2")
+        await press(pilot, "r")
+        plan = app.section
+        assert isinstance(plan, PlanScreen)
+        assert plan.asked.task.startswith("now the logout")
+        await press(pilot, "alt+5")
+        screen = await go(pilot, "claude_code:u1")
+        assert on_top(app) is screen
+        await press(pilot, "r")
+        assert on_top(app) is plan
+        assert plan.editor.text.startswith("the login [/]")
+
+
+async def test_the_past_of_a_file_leads_on(past: Path) -> None:
+    """`f` on a file shows who touched it and what with it; enter goes there."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u2")
+        await on_line(pilot, screen, "edit:roastery/money.py")
+        await press(pilot, "f")
+        assert isinstance(app.screen, FilePastDialog)
+        files = app.screen.query_one("#past-files", VirtualTable)
+        assert files.rows.key(0) == "roastery/vanished.py"
+        files.focus()
+        await press(pilot, "enter")
+        assert isinstance(app.screen, FilePastDialog)
+        assert app.screen.past.path == "roastery/vanished.py"
+        await press(pilot, "enter")
+        assert on_top(app) is screen
+        assert screen.table.cursor_key == "claude_code:u2"
+
+
+async def test_sessions_are_imported_once_that_is_agreed(fresh: Path) -> None:
+    """What there is is counted first; the summary says what was understood, skipped and known before."""
+    claude_transcript(fresh).with_name("more.jsonl").write_bytes(claude_transcript(fresh).read_bytes())
+    app = app_on(fresh)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await press(pilot, "i")
+        assert isinstance(app.screen, Confirm)
+        assert "Claude Code: 2 transcripts" in screen_text(app)
+        await press(pilot, "n")
+        assert commands(app) == []
+        await press(pilot, "i", "y")
+        await settle(pilot)
+        assert isinstance(app.screen, Details)
+        told = app.screen._text
+        assert "duplicates" in told
+        assert "understood   100.00%" in told
+        assert "masked       no secrets in prompts" in told
+        assert commands(app) == ["workbench import sessions"]
+
+
+async def test_without_transcripts_a_place_is_asked_for(
+    roastery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path that is not there is refused; one that is is imported from."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "none"))
+    kept = claude_transcript(roastery)
+    app = app_on(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "No sessions yet." in screen_text(app)
+        await press(pilot, "i")
+        assert isinstance(app.screen, Ask)
+        await answer(pilot, "nowhere")
+        assert isinstance(app.screen, Ask)
+        await answer(pilot, str(kept))
+        assert isinstance(app.screen, Details)
+        await press(pilot, "escape")
+        assert len(listed(screen_of(app))) == 3
+
+
+async def test_the_place_is_remembered(past: Path) -> None:
+    """Filter, cursor, order, toggles and folding come back; foreign values do not."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await go(pilot, "claude_code:u1")
+        screen.filter.set_text("source:claude")
+        screen.fold("reads")
+        await press(pilot, "O", "m")
+        kept = json.loads(json.dumps(screen.remember()))
+    again = app_on(past)
+    again.place.sections["sessions"] = kept
+    async with again.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert screen_of(again).remember() == kept
+        assert "▸ reads 1 file" in told_by(screen_of(again))
+    foreign = app_on(past)
+    foreign.place.sections["sessions"] = {
+        "filter": 3,
+        "cursor": [],
+        "sort": "nothing",
+        "folded": {"a": 1},
+        "judged": {"done": [[{"session": 1}], 7]},
+    }
+    async with foreign.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert screen_of(foreign).remember()["sort"] == "when"
+        assert screen_of(foreign).judged.done == ()
+
+
+async def test_hostile_tasks_and_paths_are_literal(roastery: Path, frozen: None) -> None:
+    """Whatever is in a task or a path reaches the terminal neutralised."""
+    desk = desk_of(roastery)
+    for number, text in enumerate(HOSTILE):
+        desk.start(text.replace("\ud800", "").replace("\udcff", "") + ".", session_id=f"h{number}")
+        desk.event(f"h{number}", "edit", files=["a [/] \u202e\x1b[31m.py"])
+    app = app_on(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        for number in range(len(HOSTILE)):
+            screen = await go(pilot, f"h{number}")
+            assert not FORBIDDEN & set(screen_text(app))
+        await press(pilot, "s")
+        assert not FORBIDDEN & set(screen_text(app))
+        await press(pilot, "escape")
+        assert any("a [/] <U+202E>␛[31m.py" in line for line in told_by(screen))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_screen(past: Path, size: tuple[int, int]) -> None:
+    """List, timeline and story fit at every size."""
+    app = app_on(past)
+    async with app.run_test(size=size) as pilot:
+        await go(pilot, "claude_code:u2")
+        check_golden(app, "sessions")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_screen_without_sessions(tmp_path: Path, size: tuple[int, int]) -> None:
+    """An empty screen says what sessions are and what to press."""
+    app = app_on(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        check_golden(app, "sessions-empty")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_transcript_at_every_size(past: Path, size: tuple[int, int]) -> None:
+    """A conversation with folded calls; its place without the directory, which differs."""
+    app = app_on(past)
+    async with app.run_test(size=size) as pilot:
+        await go(pilot, "claude_code:u2")
+        await press(pilot, "t")
+        text = place(app).partition(str(past.parent))[0].partition("/")[0]
+        app.screen.query_one("#transcript-place", Static).update(text, layout=False)
+        await pilot.pause()
+        check_golden(app, "sessions-transcript")
+
+
+async def test_twenty_thousand_sessions_do_not_hold_up_the_loop(roastery: Path) -> None:
+    """Listing, filtering, sorting and moving among them leaves no gap of more than 50 ms."""
+    bodies = [
+        {
+            "session_id": f"claude_code:{number:05}",
+            "project_id": "p",
+            "task_fingerprint": "f",
+            "task_text": f"fix the number {number} of the catalog",
+            "query_type": "bugfix",
+            "started_at": 1_700_000_000 + number * 60,
+            "ended_at": 1_700_000_030 + number * 60,
+            "outcome": ("success", "failed", "unknown")[number % 3],
+            "changes": [["roastery/app.py", "modified", 1, 1, ""]],
+            "reads": [f"roastery/{number % 40}.py"],
+            "source": "claude_code",
+            "parent_session": f"s{number // 4}",
+            "prompt_index": number % 4,
+        }
+        for number in range(20_000)
+    ]
+    desk_of(roastery).store.journal.append("sessions", "episode.imported", bodies, by="import:sessions")
+    app = app_on(roastery)
+    async with app.run_test(size=(120, 40)) as pilot:
+        async with probe() as gaps:
+            await settle(pilot)
+            screen = screen_of(app)
+            assert screen.table.count == 20_000
+            assert len([line for line in told_by(screen) if "fix the number" in line]) == 5
+            await press(pilot, "G", "k", "ctrl+u", "g")
+            screen.filter.set_text("catalog outcome:failed file:app.py")
+            await settle(pilot)
+            assert screen.table.count == 6_667
+            await press(pilot, "o", "o", "O")
+        assert screen.table.count == 6_667
+        assert gaps.longest <= 0.05
+        assert gaps.p99 <= 0.02
