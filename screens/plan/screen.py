@@ -43,7 +43,7 @@ _TEACH: Final = (
     "What an agent should read for it appears here as you type:\n"
     "the rules that hold, the files that matter, and why.\n\n"
     "up    earlier tasks and what was done in this project\n"
-    "enter to the list; from there t comes back here\n"
+    "enter or escape to the list; t comes back here\n"
     "f1    all keys"
 )
 _FILE_NAMES: Final = {"markdown": "pack.md", "xml": "pack.xml"}
@@ -64,6 +64,7 @@ class PlanScreen(PlanActions):
         self._keep = ""
         self._anew = False
         self._packed = True
+        self._open_yet = False
         self.indexing = None
 
     def compose_body(self) -> ComposeResult:
@@ -109,6 +110,8 @@ class PlanScreen(PlanActions):
         self._packed = kept.get("packed") is not False
         self.editor.text = self.asked.task
         self.editor.recall(self._history)
+        if not self.asked.blank:  # keys that are pressed before the plan is there are for the list
+            self.table.focus()
         if isinstance(text, str) and text:
             self.filter.set_text(text)
         self._show_nothing()
@@ -134,6 +137,8 @@ class PlanScreen(PlanActions):
         """Plan as asked from now on; `log` notes the command line that does the same."""
         self.asked = asked
         self._show_how()
+        if not self._open_yet:  # planning indexes: nobody was told yet what would be read
+            return
         if asked.blank:
             self.bench.jobs.cancel(f"{self.section}/plan")
             self.plan = None
@@ -170,11 +175,13 @@ class PlanScreen(PlanActions):
             self.say("nothing was read yet")
             panel.focus()
             return
+        self._open_yet = True
         if self.asked.blank:
             self.editor.focus()
             self.ask("Bringing in step", partial(work.warm_up, self.engine), self._warm, quiet=False)
         else:
-            self.table.focus()
+            if not self.editor.has_focus:  # else somebody is writing
+                self.table.focus()
             self.replan(self.asked, log=False)
 
     def _warm(self, heads: tuple[str, ...]) -> None:
@@ -307,6 +314,11 @@ class PlanScreen(PlanActions):
         if message.text != self.asked.task or message.asked:
             self._keep = self._keep if message.text == self.asked.task else ""
             self.replan(replace(self.asked, task=message.text), log=message.asked)
+
+    @on(PromptEditor.Left)
+    def _left(self, message: PromptEditor.Left) -> None:
+        message.stop()
+        self.table.focus()
 
     @on(VirtualTable.Highlighted)
     def _moved(self, message: VirtualTable.Highlighted) -> None:

@@ -38,6 +38,7 @@ class PromptEditor(SafeArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         # A text area takes enter for itself unless the binding comes first.
         Binding("enter", "ask", "Ask", show=False, priority=True, id="prompt.ask", tooltip="Ask at once"),
+        Binding("escape", "leave", "Leave", show=False, id="prompt.leave", tooltip="Leave the task"),
         Binding("ctrl+n", "break_line", "New line", show=False, id="prompt.line", tooltip="Break the line"),
         Binding("up", "earlier", "Earlier", show=False, id="prompt.earlier", tooltip="Up or an earlier task"),
         Binding("down", "later", "Later", show=False, id="prompt.later", tooltip="Down or a later task"),
@@ -51,6 +52,18 @@ class PromptEditor(SafeArea):
             self.editor = editor
             self.text = text
             self.asked = asked
+
+        @property
+        def control(self) -> PromptEditor:
+            """The editor."""
+            return self.editor
+
+    class Left(Message):
+        """Escape was pressed: what is written stays, the keys are for something else."""
+
+        def __init__(self, editor: PromptEditor) -> None:
+            super().__init__()
+            self.editor = editor
 
         @property
         def control(self) -> PromptEditor:
@@ -99,6 +112,11 @@ class PromptEditor(SafeArea):
     def action_ask(self) -> None:
         """Tell the text now."""
         self._tell(asked=True)
+
+    def action_leave(self) -> None:
+        """Tell that the editor is left, after what was written."""
+        self.settle()
+        self.post_message(self.Left(self))
 
     def action_break_line(self) -> None:
         """Break the line at the cursor."""

@@ -443,6 +443,53 @@ async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(roastery: 
         assert here.plan.response["cache_status"] == "hit"
 
 
+async def test_what_is_typed_before_a_first_run_is_known_waits_for_the_index(roastery: Path) -> None:
+    """Nothing is read before enter agrees to it; the task is there afterwards and planned."""
+    app = WorkbenchApp(roastery, watch=False, section="plan")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await app.go_to("plan", "")
+        here = plan_of(app)
+        here.editor.text = "coupon"
+        here.editor.settle()
+        await settle(pilot)
+        assert here.query_one(FirstRun).has_focus
+        assert not planned(here)
+        with app.engine.workspace() as opened:
+            assert not opened.workspace.indexed
+        await press(pilot, "enter")
+        assert here.asked.task == "coupon"
+        assert planned(here)
+
+
+async def test_escape_leaves_the_task_for_the_list(app: WorkbenchApp) -> None:
+    """In the list the letters are keys again; what was written stays and is planned."""
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        here = plan_of(app)
+        await press(pilot, *"coupon", "escape")
+        assert here.table.has_focus
+        assert here.editor.text == "coupon"
+        assert planned(here)
+
+
+async def test_a_task_of_the_last_time_leaves_the_keys_to_the_list(roastery: Path, tmp_path: Path) -> None:
+    """Keys pressed while the app opens do not end up in the task that was planned last."""
+    open_workspace(roastery, Config()).workspace.sync(settle=True)
+    place = tmp_path / "place.json"
+    first = WorkbenchApp(roastery, watch=False, section="plan", place_file=place)
+    async with first.run_test(size=(80, 24)) as pilot:
+        await write(pilot)
+    again = WorkbenchApp(roastery, watch=False, section="plan", place_file=place)
+    async with again.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await again.go_to("plan", "")
+        await pilot.press("j")
+        await settle(pilot)
+        assert plan_of(again).editor.text == TASK
+        assert plan_of(again).table.has_focus
+
+
 async def test_a_cancelled_first_index_goes_back_to_the_counts(
     roastery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,3 +83,23 @@ async def test_texts_are_literal(text: str) -> None:
         editor.focus()
         await pilot.press("up")
         assert seen(app)
+
+
+async def test_escape_tells_what_was_written_and_leaves() -> None:
+    """Who leaves gets an answer to what was written, and the screen learns that its keys are wanted."""
+    left: list[str] = []
+
+    class Leaving(Told):
+        """Keeps that the editor was left."""
+
+        def on_prompt_editor_left(self, message: PromptEditor.Left) -> None:
+            """Keep it."""
+            left.append(message.editor.text)
+
+    app = Leaving()
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.screen.query_one(PromptEditor).focus()
+        await pilot.press("a", "escape")
+        await pilot.pause()
+        assert app.told == [("a", False)]
+        assert left == ["a"]
