@@ -77,3 +77,18 @@ def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     """Told with what to do."""
     assert run(tmp_path, "secrets", "nowhere")[0] == exits.USAGE
     assert run(tmp_path, "injection", "--texts", "nowhere")[0] == exits.USAGE
+
+
+def test_a_directory_is_looked_through(tmp_path: Path) -> None:
+    """Its files are, without binary ones and those that `.gitignore` names; `--redact` is for files."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text(f"KEY = '{SECRET}'\n", encoding="utf-8")
+    (tmp_path / "src" / "b.bin").write_bytes(b"\x00" * 50 + SECRET.encode())
+    (tmp_path / "ignored.txt").write_text(SECRET, encoding="utf-8")
+    (tmp_path / ".gitignore").write_text("ignored.txt\n", encoding="utf-8")
+    code, out, err = run(tmp_path, "secrets", ".")
+
+    assert code == exits.OK
+    assert out.splitlines() == ["github-token  src/a.py:1  ghp_…"]
+    assert "1 secret" in err
+    assert run(tmp_path, "secrets", ".", "--redact")[0] == exits.USAGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, Invocation, command, current
 from workbench.entry.cli.layout import counted
+from workbench.entry.cli.output import Progress
 from workbench.errors import UsageError
 from workbench.text.sanitize import visible_line
 
@@ -82,6 +83,7 @@ def injection(texts: str, form: str) -> int:
 @command(
     examples=(
         "workbench scan secrets .env notes.md",
+        "workbench scan secrets . --json",
         "git diff | workbench scan secrets - --json",
         "workbench scan secrets --redact transcript.jsonl > safe.jsonl",
     )
@@ -92,14 +94,39 @@ def secrets(files: tuple[str, ...], redacting: bool) -> int:
     """List the secrets in files (- for stdin) by kind, line and preview, or print the texts without them.
 
     No secret is printed: of each the first characters are shown. With `--redact` lines keep their numbers.
+    Of a directory the files are looked through that its `.gitignore` does not name, binary ones aside.
     """
     here = current()
-    texts = [(name, _whole(name)) for name in files]
-    (_redacted if redacting else _listed)(here, texts)
+    if redacting and (folder := next((name for name in files if Path(name).is_dir()), None)):
+        raise UsageError(f"{folder} is a directory", hint="--redact prints the text of files; name them.")
+    with here.out.progress("Scanning") as progress:
+        (_redacted if redacting else _listed)(here, _texts(files, progress))
     return exits.OK
 
 
-def _redacted(here: Invocation, texts: list[tuple[str, str]]) -> None:
+def _texts(names: Sequence[str], progress: Progress) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of files, and of the text files in directories."""
+    done = 0
+    for name in names:
+        if name == "-" or not Path(name).is_dir():
+            yield name, _whole(name)
+            continue
+        from workbench.project.admission import content_refusal
+        from workbench.project.walk import walk_lister
+
+        for path in walk_lister(Path(name))(None).paths:
+            done += 1
+            progress(done)
+            try:
+                data = (Path(name) / path).read_bytes()
+            except OSError as error:  # one of many: what cannot be read is told, the others are looked at
+                current().out.warn(f"{path} cannot be read: {error.strerror}")
+                continue
+            if content_refusal(path, data) is None:
+                yield path, data.decode("utf-8", "replace")
+
+
+def _redacted(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
     from workbench.text.redact import redact
 
     counts: Counter[str] = Counter()
@@ -115,7 +142,7 @@ def _redacted(here: Invocation, texts: list[tuple[str, str]]) -> None:
     here.out.say(_summary(counts))
 
 
-def _listed(here: Invocation, texts: list[tuple[str, str]]) -> None:
+def _listed(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
     from workbench.text.redact import find_secrets
 
     counts: Counter[str] = Counter()
