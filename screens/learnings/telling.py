@@ -34,7 +34,8 @@ EMPTY: Final = (
 NONE_WAITS: Final = "Nothing waits for you.\n\nt  shows all learnings    A  looks for junk    n  adds one"
 NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above takes the filter away."
 
-_BAR: Final = 16
+_BAR: Final = 10
+_NAME: Final = 24  # characters of a session that are told
 _TEXTS: Final = frozenset({"text", "reason"})
 _CHANGED: Final = (
     "text",
@@ -103,7 +104,7 @@ def _head(told: Story) -> Content:
     parts = [
         Content.styled(f"{glyph} {state}", style),
         Content(SOURCES[one.source]),
-        joined((bar(one.confidence, 1.0, 5), "$text-primary"), (f" {one.confidence:.2f} sure", "")),
+        Content(f"{one.confidence:.2f}"),
         Content(f"{one.hit_count:,} hit{'s' if one.hit_count != 1 else ''}"),
     ]
     if told.against:
@@ -138,12 +139,14 @@ def _waits(told: Story, width: int) -> Iterator[Content]:
         yield joined(("the other", "bold $text-muted"), (f"  {provenance(item.other)}", "$text-muted"))
         yield theirs
     for found in item.evidence:
+        if found.detail == told.learning.evidence:
+            continue  # it is among the facts
         yield labelled(found.test, found.detail, width=width)
 
 
 def facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
     """Return what is known of a learning by name, what is empty left out."""
-    reviewed = f"{one.reviewed_at[:16].replace('T', ' ')} by {one.reviewed_by or 'somebody'}"
+    reviewed = one.reviewed_at[:16].replace("T", " ") + (f" by {one.reviewed_by}" if one.reviewed_by else "")
     found = [
         ("from", provenance(one)),
         ("kind", one.kind.value),
@@ -174,11 +177,11 @@ def _notes(title: str, notes: Sequence[Note], style: str) -> Iterator[Content]:
     if not notes:
         return
     counts = Counter(note.session_id or "no session" for note in notes)
-    most = max(counts.values())
+    most, room = max(counts.values()), min(max(map(len, counts)), _NAME)
     yield Content("")
     yield Content.styled(title, "bold $text-muted")
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:10]:
-        yield joined((f"  {name[:24]:<24} ", ""), (bar(count, most, _BAR), style), (f" {count:>4,}", ""))
+        yield joined((f"  {name[:_NAME]:<{room}} ", ""), (bar(count, most, _BAR), style), (f" {count:,}", ""))
     for note in notes[-10:]:
         yield joined((f"  {note.at[:16].replace('T', ' ')}  ", "$text-muted"), (note.why, ""))
 
@@ -189,12 +192,16 @@ def _past(changes: Sequence[Change], width: int) -> Iterator[Content]:
     yield Content("")
     yield Content.styled("what was done to it", "bold $text-muted")
     for change in tuple(reversed(changes))[:_MOST]:
-        yield joined(
+        head = joined(
             (f"  {change.at[:16].replace('T', ' ')}  ", "$text-muted"),
             (f"{change.by}  ", "$text-secondary"),
             (change.reason, ""),
         )
-        yield from (Content("    ") + line for line in changed(change))
+        first, *more = head.wrap(max(width, 20))
+        yield first
+        yield from (Content("    ") + part for part in more)
+        for line in changed(change):
+            yield from (Content("    ") + part for part in line.wrap(max(width - 4, 20)))
     if len(changes) > _MOST:
         yield Content.styled(f"  and {len(changes) - _MOST:,} more", "$text-muted")
 

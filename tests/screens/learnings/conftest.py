@@ -90,11 +90,17 @@ def made(roastery: Path) -> Made:
         auto(
             "Never run `make migrate` before the integration tests",
             evidence="error: relation exists",
+            timestamp="2026-11-12T08:00:00+00:00",
             **project,
         ),
-        auto("`pytest` needs `PYTHONPATH=src` in folder `beans`", **project, session_id="s-2"),
+        auto(
+            "`pytest` needs `PYTHONPATH=src` in folder `beans`",
+            session_id="s-2",
+            timestamp="2026-11-13T08:00:00+00:00",
+            **project,
+        ),
         auto("The cache in `var/roast` is keyed by the lot number", "cache", **project, **old),
-        auto(HOSTILE, "hostile", **project),
+        auto(HOSTILE, "hostile", timestamp="2026-11-14T08:00:00+00:00", **project),
     )
     return Made(store, desk, plain, agent, human, conflicting, repeating, stale, hostile)
 

@@ -121,6 +121,7 @@ def restore(identifiers: Sequence[str], reason: str) -> None:
 @click.option("--whole-feature", is_flag=True, help="Limit it to no task.")
 @click.option("--kind", type=click.Choice(_KINDS), help="Another kind.")
 @click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit it to files.")
+@click.option("--everywhere", is_flag=True, help="Limit it to no files.")
 @_WHY
 def edit(
     identifier: str,
@@ -131,6 +132,7 @@ def edit(
     whole_feature: bool,
     kind: str | None,
     scopes: Sequence[str],
+    everywhere: bool,
     reason: str,
 ) -> None:
     """Change what a learning says, why it exists, or what it is limited to."""
@@ -138,7 +140,7 @@ def edit(
     changes = {name: value for name, value in given.items() if value is not None}
     if kind is not None:
         changes["kind"] = LearningKind(kind)
-    if scopes:
+    if scopes or everywhere:
         changes["scope"] = tuple(scopes)
     if whole_feature:
         changes["task_id"] = None

@@ -1,0 +1,316 @@
+"""Rows, filters, forms, command lines and texts of learnings, without an app."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.app import App
+from textual.content import Content
+from textual.widget import Widget
+
+from screens.filtering import parse
+from screens.jobs import Job
+from screens.learnings.audit import PRUNE, Finding, audit_of, prune_question
+from screens.learnings.commands import add_command, edit_command, promote_command, prompt_command
+from screens.learnings.form_fields import (
+    MINE,
+    OWNER,
+    edit_fields,
+    new_fields,
+    problems,
+    promote_fields,
+    promote_values,
+    record_values,
+    written,
+)
+from screens.learnings.listing import (
+    COLUMNS,
+    FIELDS,
+    SORT_KEYS,
+    LearningRecord,
+    LearningRows,
+    Wanted,
+    arranged,
+    learning_cells,
+)
+from screens.learnings.origins import Origin, origins
+from screens.learnings.reading import Known, Story, documents
+from screens.learnings.telling import Progress, changed, head_content, story_content
+from screens.learnings.words import STATES, days, state_of
+from screens.widgets.record_fields import parsed, raw_of
+from tests.screens.learnings.conftest import HOSTILE, auto
+from tests.screens.test_commands import check_command_line
+from workbench.entry.cli.output import to_json
+from workbench.errors import ProcessError
+from workbench.memory.learnings.ledger import Change, Note
+from workbench.memory.learnings.reviewing import ReviewItem, Why
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
+from workbench.records.rules import Authority
+
+NOW = 1_795_000_000.0  # 2026-11-18
+ONE = replace(
+    auto("`pytest` needs `PYTHONPATH=src`", kind=LearningKind.COMMAND, files=("src/a.py",), task_id="42"),
+    id="learning-1111111111",
+    scope=("src/**",),
+)
+TWO = replace(
+    auto(HOSTILE, "hostile", timestamp="2026-11-14T08:00:00+00:00"),
+    id="learning-2222222222",
+    source=LearningSource.HUMAN,
+    reviewed=True,
+    reviewed_at="2026-11-15T08:00:00+00:00",
+    confidence=0.9,
+)
+GONE = replace(ONE, id="learning-3333333333", state=LearningState.REJECTED, hit_count=4)
+AGAINST = Note("2026-11-16T08:00:00Z", "hook", ONE.id, "s-5", None, "`pytest` worked")
+
+
+def known(*learnings: FeatureLearning) -> Known:
+    """Return these learnings, of which those that are live and unreviewed wait."""
+    waiting = {
+        one.id: ReviewItem(one, Why.UNREVIEWED, "nobody")
+        for one in learnings
+        if state_of(one) == "unreviewed"
+    }
+    live = sum(one.live for one in learnings)
+    there = {one.id: one for one in learnings}
+    return Known(there, waiting, against={ONE.id: (AGAINST,)}, live=live, now=NOW, whole=True)
+
+
+ALL = known(ONE, TWO, GONE)
+
+
+def filtered(text: str) -> list[str]:
+    """Return the last digits of what a filter lets through, all views, by id."""
+    query = parse(text, FIELDS)
+    assert query.problems == ()
+    return sorted(one[-1] for one in arranged(ALL, Wanted("all", query)))
+
+
+@pytest.mark.parametrize(
+    ("text", "through"),
+    [
+        ("pytest", "13"),
+        ("!pytest", "2"),
+        ("feature:hostile", "2"),
+        ("state:rejected", "3"),
+        ("state:unreviewed,reviewed", "12"),
+        ("why:unreviewed", "1"),
+        ("source:human", "2"),
+        ("source:>=agent", "2"),
+        ("kind:command", "13"),
+        ("task:42", "13"),
+        ("file:src/a.py", "13"),
+        ("scope:src/*", "13"),
+        ("session:s-1", "123"),
+        ("hits:>=4", "3"),
+        ("against:>0", "1"),
+        ("confidence:>0.5", "2"),
+        ("age:>5", "13"),
+        ("heard:<4", "2"),
+        ("iteration:7", "123"),
+        ("live:no", "3"),
+        ("reviewed:yes", "2"),
+        ("stale:yes", ""),
+        ("mine:yes", "123"),
+        ("created:2026-11-14", "2"),
+        ("updated:>=2026-11-12", "2"),
+        ("id:22*", "2"),
+    ],
+)
+def test_every_field_filters(text: str, through: str) -> None:
+    """A filter over any field lets through what it says."""
+    assert filtered(text) == list(through)
+
+
+def test_every_field_has_values() -> None:
+    """The record answers to every field of the filter, and to no others."""
+    record = LearningRecord(ONE, ALL)
+    assert set(record) == {field.name for field in FIELDS}
+    assert len(dict(record)) == len(record)
+
+
+@pytest.mark.parametrize("column", SORT_KEYS)
+def test_every_order_turns_round(column: str) -> None:
+    """Each column sorts all learnings, up and down, and is one of the columns."""
+    up = arranged(ALL, Wanted("all", sort=(column, False)))
+    down = arranged(ALL, Wanted("all", sort=(column, True)))
+    assert column in {one.id for one in COLUMNS}
+    assert sorted(up) == sorted(down) == sorted(ALL.learnings)
+    keys = [SORT_KEYS[column](ALL.learnings[one], ALL) for one in up]
+    assert keys == sorted(keys)
+    assert [SORT_KEYS[column](ALL.learnings[one], ALL) for one in down] == keys[::-1]
+
+
+def test_the_queue_is_what_waits_and_all_begins_with_the_newest_live_one() -> None:
+    """The queue keeps its order; of all, what is gone comes last."""
+    assert arranged(ALL, Wanted()) == [ONE.id]
+    assert arranged(ALL, Wanted("all")) == [TWO.id, ONE.id, GONE.id]
+
+
+def test_rows_have_a_cell_for_each_column() -> None:
+    """Every state differs by its glyph; hostile text is neutral."""
+    for one in (ONE, TWO, GONE):
+        cells = learning_cells(one, ALL)
+        assert len(cells) == len(COLUMNS)
+        text = "".join(cell if isinstance(cell, str) else cell.plain for cell in cells)
+        assert not set("\x1b\x00\u202e\n") & set(text)
+    rows = LearningRows([TWO.id, ONE.id], ALL)
+    assert (len(rows), rows.key(1)) == (2, ONE.id)
+    assert len({glyph for glyph, _ in STATES.values()}) == len(STATES)
+
+
+@given(st.text())
+def test_any_text_is_told_on_its_lines(text: str) -> None:
+    """Whatever a learning says, its row is one line and its pane has no control characters."""
+    one = replace(ONE, text=text, reason=text, evidence=text, feature=text)
+    row = learning_cells(one, ALL)
+    assert all("\n" not in (cell if isinstance(cell, str) else cell.plain) for cell in row)
+    told = story_content(Story(one, None, (), (), (), (), NOW), width=40).plain
+    assert not {character for character in told if ord(character) < 32} - {"\n", "\t"}
+
+
+def test_a_story_tells_everything() -> None:
+    """State, warnings, why it waits and both texts, facts, sessions, and what was done to it are told."""
+    item = ReviewItem(ONE, Why.CONFLICT, "they contradict each other", other=TWO)
+    hits = (Note("2026-11-13T08:00:00Z", "hook", ONE.id, "s-8", None, "found out again"),)
+    before = replace(ONE, text="`pytest` needs nothing", feature="api")
+    changes = (
+        Change("2026-11-11T08:00:00Z", "ingest", ONE.id, None, before, "seen", "1"),
+        Change("2026-11-12T08:00:00Z", "cli", ONE.id, before, ONE, "it was wrong", "2"),
+    )
+    told = story_content(Story(ONE, item, ("override",), hits, (AGAINST,), changes, NOW), width=70).plain
+    for part in (
+        "? unreviewed",
+        "1 against",
+        "reads like an instruction (override)",
+        "≠ conflict: they contradict each other",
+        "list[int] = x[0]",
+        "task        42",
+        "s-8",
+        "found out again",
+        "`pytest` worked",
+        "it was wrong",
+        "feature: api → auth",
+        "+ learned",
+    ):
+        assert part in told, part
+
+
+def test_a_change_marks_the_words() -> None:
+    """Words that came and went are both there; a learning that was taken back says so."""
+    change = Change("", "cli", ONE.id, ONE, replace(ONE, text="`pytest` needs `uv run`"), "", "1")
+    (line,) = changed(change)
+    assert "PYTHONPATH" in line.plain
+    assert "uv run" in line.plain
+    assert [one.plain for one in changed(replace(change, after=None))] == ["- taken back"]
+
+
+def test_the_headline_counts() -> None:
+    """What waits by reason, what is gone, and how far the sitting is."""
+    told = head_content(ALL, "all", Progress(3, 1), comparing=True).plain
+    assert "2 live, 1 gone" in told
+    assert "? 1" in told
+    assert "3 of 4 done" in told
+    assert "comparing" in told
+
+
+def test_forms_give_back_what_they_were_given() -> None:
+    """Fields that nobody changed make the record's own values; lines become entries."""
+    values = record_values({field.name: parsed(field, raw_of(field)) for field in edit_fields(ONE)})
+    assert values == {name: getattr(ONE, name) for name in values}
+    assert written("scope", ONE.scope) == "src/**"
+    assert record_values({"scope": " a \n\nb\na", "task_id": " "}) == {"scope": ("a", "b"), "task_id": None}
+
+
+def test_what_is_wrong_is_told_by_field() -> None:
+    """Bounds of the record are those of the form."""
+    assert problems({"text": "x" * 501, "reason": " ", "feature": "auth"}).keys() == {"text", "reason"}
+    assert problems({"files": "\n".join(f"{number}.py" for number in range(21))}).keys() == {"files"}
+    assert problems({field.name: field.value for field in edit_fields(ONE)}) == {}
+
+
+def test_command_lines_exist() -> None:
+    """What the log says can be typed."""
+    values = {**record_values({field.name: field.value for field in new_fields("auth")}), OWNER: MINE}
+    values |= {"text": "a", "reason": "b", "task_id": "4", "files": ("x.py",)}
+    rule = promote_values({field.name: field.value for field in promote_fields(ONE)})
+    rule |= {"rule": "Run it.", "authority": Authority.ABSOLUTE, "reason": "why"}
+    lines = [
+        add_command(values),
+        edit_command(
+            ONE.id, {"text": "a", "reason": "b", "task_id": None, "scope": (), "kind": LearningKind.NOTE}
+        ),
+        edit_command(ONE.id, {"task_id": "7", "scope": ("a/**", "b"), "feature": "x"}),
+        promote_command(ONE.id, ONE.text, rule),
+        prompt_command("auth", "42", 800),
+    ]
+    for line in lines:
+        check_command_line(
+            " ".join(["workbench", *(word.replace("`", "").replace("'", "") for word in line)])
+        )
+    assert lines[0][-1] == "--personal"
+    assert {"--whole-feature", "--everywhere"} < set(lines[1])
+    assert lines[3][3:] == ["--text", "Run it.", "--absolute", "--scope", "src/**", "--reason", "why"]
+
+
+def test_origins_have_lines_where_they_are_told() -> None:
+    """A file's line stands in what was seen; a session comes last."""
+    one = replace(ONE, evidence="src/a.py:12: error", session_id="s-1")
+    assert origins(one) == (
+        Origin("src/a.py:12", file="src/a.py", line=12),
+        Origin("session s-1", session="s-1"),
+    )
+    assert origins(replace(ONE, files=(), session_id="")) == ()
+
+
+@given(
+    st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none(), max_size=3), max_size=5),
+    st.text(),
+)
+def test_entries_are_parsed_one_by_one(entries: list[Any], other: str) -> None:
+    """Whatever stands beside it, a list of a JSON object is read as the whole would be."""
+    text = json.dumps({"total_count": other, "conflicts": entries, "last": other}, indent=2)
+    assert list(documents(text, "conflicts")) == entries
+
+
+def test_the_answer_of_an_audit_is_read() -> None:
+    """Findings by kind with the learnings' texts, and what would be pruned; what is no answer is refused."""
+    document = {
+        "total_count": 2,
+        "counts": {"stale": 1},
+        "junk": [{"kind": "stale", "id": ONE.id, "why": "prunable", "other": ""}],
+        "prunable": [TWO.id],
+    }
+    audit = audit_of(to_json(document), ALL, _unhurried())
+    assert audit.findings["stale"] == (Finding("stale", ONE.id, "prunable", ONE.text),)
+    assert [one.id for one in audit.prunable] == [TWO.id]
+    assert audit.findings["echo"] == ()
+    for wrong in ("", "{}", '{"junk": [{}], "prunable": []}', '{"junk": ['):
+        with pytest.raises(ProcessError):
+            audit_of(wrong, ALL, _unhurried())
+
+
+def test_pruning_says_how_it_is_undone() -> None:
+    """The question names some of what goes, how many more, and the way back."""
+    told = prune_question([Finding(PRUNE, f"l-{number}", "", f"text {number}") for number in range(9)])
+    assert "text 5" in told
+    assert "and 3 more" in told
+    assert "u takes it back" in told
+
+
+def test_days_are_short() -> None:
+    """Days fit into their column."""
+    assert [days(0), days(12), days(5_000)] == ["today", "12d", "13y"]
+    assert Content(days(999)).cell_length <= 5
+
+
+def _unhurried() -> Job:
+    """Return a job that nobody stops."""
+    app: App[None] = App()
+    return Job("test", "test", Widget(), app)
