@@ -37,6 +37,7 @@ class Bands:
         self._places: list[Int32] = []
         self._tail: dict[tuple[int, int], list[int]] = {}
         self._rows: list[tuple[int, UInt64]] = []
+        self._known: dict[int, UInt64] = {}
 
     def add(self, positions: Sequence[int], sets: Sequence[frozenset[str]]) -> None:
         """Add sets of terms under their positions."""
@@ -45,6 +46,7 @@ class Bands:
             part = filled[start : start + _BATCH]
             for (at, _), row in zip(part, band_keys([terms for _, terms in part], BANDS, ROWS), strict=True):
                 self._rows.append((at, row))
+                self._known[at] = row
         if len(self._rows) > _TAIL:
             self._fold()
             return
@@ -56,8 +58,15 @@ class Bands:
         """Return the positions that share a band with a set of terms."""
         if not terms:
             return set()
+        return self._near(band_keys([terms], BANDS, ROWS)[0])
+
+    def beside(self, position: int) -> set[int]:
+        """Return the positions that share a band with the set under a position, that one included."""
+        row = self._known.get(position)
+        return set() if row is None else self._near(row)
+
+    def _near(self, row: UInt64) -> set[int]:
         found: set[int] = set()
-        row = band_keys([terms], BANDS, ROWS)[0]
         for band, key in enumerate(row.tolist()):
             found.update(self._tail.get((band, key), ())[:_MOST])
         for band, (keys, places) in enumerate(zip(self._keys, self._places, strict=True)):

@@ -108,15 +108,16 @@ class DuplicateIndex:
 
     def matches(self, text: str, vector: Float32 | None = None) -> list[Match]:
         """Return all texts that a new one repeats or contradicts: contradictions first, then by score."""
-        return self._matches(text, vector, len(self._texts))
+        return self._judged(text, vector, self.candidates(text, vector))
 
     def earlier(self, at: int) -> list[Match]:
         """Return what the text at a position repeats or contradicts among those before it, as `matches`."""
-        return self._matches(self._texts[at], self._rows[at], at)
+        text, vector = self._texts[at], self._rows[at]
+        return self._judged(text, vector, self._candidates(text, vector, at, self._bands.beside(at)))
 
-    def _matches(self, text: str, vector: Float32 | None, end: int) -> list[Match]:
+    def _judged(self, text: str, vector: Float32 | None, places: Iterable[int]) -> list[Match]:
         found = []
-        for at in self.candidates(text, vector, end):
+        for at in places:
             judgement = judge(text, self._texts[at], self._cosine(at, vector))
             if judgement.verdict is not Verdict.UNIQUE:
                 found.append(Match(at, judgement))
@@ -136,8 +137,11 @@ class DuplicateIndex:
     def candidates(self, text: str, vector: Float32 | None = None, end: int | None = None) -> list[int]:
         """Return the positions below `end` (default: all) worth judging, those with most in common first."""
         end = len(self._texts) if end is None else end
+        return self._candidates(text, vector, end, self._bands.near(terms_of(text)))
+
+    def _candidates(self, text: str, vector: Float32 | None, end: int, banded: set[int]) -> list[int]:
         terms = terms_of(text)
-        near = {at for at in self._bands.near(terms) | set(self._sharing(terms)) if at < end}
+        near = {at for at in banded.union(self._sharing(terms)) if at < end}
         shared = {at: _likeness(terms, self._terms[at]) for at in near}
         ranked = sorted(
             (at for at in near if shared[at] >= LEAST_CONTAINED), key=lambda at: (-shared[at], at)

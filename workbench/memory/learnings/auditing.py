@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from workbench.memory.deduplication.candidates import find_duplicates
 from workbench.memory.deduplication.verdicts import Verdict
+from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.framing import is_echo
 from workbench.memory.learnings.injected import Injections
 from workbench.memory.learnings.ledger import Ledger
@@ -57,10 +59,10 @@ class Audit:
         return {kind.value: sum(one.kind is kind for one in self.junk) for kind in JunkKind}
 
 
-def audit(ledger: Ledger, injections: Injections, now: float) -> Audit:
+def audit(ledger: Ledger, injections: Injections, now: float, find: Finder = find_duplicates) -> Audit:
     """Return the junk by kind, ties by id, and what pruning would take out."""
     live = ledger.live()
-    found = [*_collisions(ledger)]
+    found = [*_collisions(ledger, find)]
     for one in live:
         found += _faults(one, injections, now)
     order = tuple(JunkKind)
@@ -81,8 +83,8 @@ def prunable(ledger: Ledger, now: float, days: float | None = None) -> tuple[Fea
     )
 
 
-def _collisions(ledger: Ledger) -> Iterator[Junk]:
-    for pair in conflicts_of(ledger):
+def _collisions(ledger: Ledger, find: Finder) -> Iterator[Junk]:
+    for pair in conflicts_of(ledger, find):
         kind = JunkKind.CONTRADICTION if pair.verdict is Verdict.CONFLICT else JunkKind.DUPLICATE
         yield Junk(kind, pair.right, "; ".join(one.detail for one in pair.evidence[:2]), pair.left.id)
 

@@ -345,15 +345,22 @@ class LearningDesk:
 
     def review_queue(self) -> tuple[ReviewItem, ...]:
         """Return what waits for a person, most urgent first, with evidence. Raises: StoreError."""
-        return review_queue(self.store.ledger(), self.store.now())
+        found = review_queue(self.store.ledger(), self.store.now(), self.store.collisions.find)
+        self.store.collisions.keep()
+        return found
 
     def conflicts(self) -> tuple[ConflictFound, ...]:
         """Return pairs that contradict or repeat each other and wait to be settled. Raises: StoreError."""
-        return conflicts_of(self.store.ledger())
+        found = conflicts_of(self.store.ledger(), self.store.collisions.find)
+        self.store.collisions.keep()
+        return found
 
     def audit(self) -> Audit:
         """Return the junk by kind and what pruning would take out. Raises: StoreError."""
-        return audit(self.store.ledger(), read_injections(self.store.journal), self.store.now())
+        injections = read_injections(self.store.journal)
+        found = audit(self.store.ledger(), injections, self.store.now(), self.store.collisions.find)
+        self.store.collisions.keep()
+        return found
 
     def identifier(self, beginning: str) -> str:
         """Return the whole id of a learning from its beginning. Raises: UsageError for none or several."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from workbench.memory.journal import PREFIX, feature_stream
+from workbench.memory.learnings.colliding import Collisions
 from workbench.memory.learnings.ledger import Ledger, read_ledger, take
 from workbench.ports import Entry, Journal
 from workbench.records.ids import new_id
@@ -31,7 +32,8 @@ class Draft:
 class LearningStore:
     """Where learnings come from and go to. `lock` is held while journals are read and written.
 
-    `rules` opens the store of rules, into which learnings are promoted.
+    `rules` opens the store of rules, into which learnings are promoted. `collisions` finds the pairs of texts
+    that collide and remembers them.
     """
 
     project_id: str
@@ -41,6 +43,7 @@ class LearningStore:
     now: Callable[[], float]
     count_tokens: Callable[[str], int]
     rules: Callable[[], RuleStore]
+    collisions: Collisions = field(default_factory=Collisions, compare=False)
 
     def moment(self) -> str:
         """Return the time as learnings carry it."""
@@ -69,6 +72,7 @@ def store_of(rules: RuleStore) -> LearningStore:
         now=rules.now,
         count_tokens=rules.count_tokens,
         rules=lambda: rules,
+        collisions=Collisions(rules.latest, rules.publish),
     )
 
 

@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
+from workbench.memory.deduplication.candidates import find_duplicates
 from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge
+from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import LOST
 from workbench.memory.learnings.correcting import tellings
 from workbench.memory.learnings.ledger import Ledger, Note
@@ -76,9 +78,9 @@ class ReviewItem:
     provenance: str = ""
 
 
-def review_queue(ledger: Ledger, now: float) -> tuple[ReviewItem, ...]:
+def review_queue(ledger: Ledger, now: float, find: Finder = find_duplicates) -> tuple[ReviewItem, ...]:
     """Return what waits for a person: by urgency, then by hits, newest first, ties by id. One entry each."""
-    return queue_of(ledger, now, conflicts_of(ledger))
+    return queue_of(ledger, now, conflicts_of(ledger, find))
 
 
 def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) -> tuple[ReviewItem, ...]:
@@ -103,11 +105,11 @@ def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) ->
     return tuple(items)
 
 
-def conflicts_of(ledger: Ledger) -> tuple[ConflictFound, ...]:
+def conflicts_of(ledger: Ledger, find: Finder = find_duplicates) -> tuple[ConflictFound, ...]:
     """Return pairs of live learnings that nobody settled, contradictions first, surest first."""
     live = {one.id: one for one in ledger.live()}
     judged: dict[str, tuple[FeatureLearning, FeatureLearning, Judgement]] = {}
-    for pair in pairs(list(live.values())):
+    for pair in pairs(list(live.values()), find):
         judged[conflict_id(pair.left.id, pair.right.id)] = (pair.left, pair.right, pair.judgement)
     for one in live.values():
         for other in one.conflicts_with:

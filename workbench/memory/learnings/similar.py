@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from workbench.memory.deduplication.candidates import DuplicateIndex, find_duplicates
 from workbench.memory.deduplication.verdicts import Judgement, Verdict
+from workbench.memory.learnings.colliding import Finder
 from workbench.records.learnings import Conflict, DeduplicationResult, Duplicate, FeatureLearning, Unique
 
 
@@ -41,8 +42,11 @@ def comparable(learning: FeatureLearning, others: Iterable[FeatureLearning]) -> 
     return [other for other in others if other.id != learning.id and _may_collide(learning, other)]
 
 
-def pairs(learnings: Sequence[FeatureLearning]) -> list[PairFound]:
-    """Return the pairs of learnings that repeat or contradict each other, surest first, ties by ids."""
+def pairs(learnings: Sequence[FeatureLearning], find: Finder = find_duplicates) -> list[PairFound]:
+    """Return the pairs of learnings that repeat or contradict each other, surest first, ties by ids.
+
+    `find` finds those of a list of texts.
+    """
     by_feature: dict[str, list[FeatureLearning]] = {}
     own = [one for one in learnings if one.project_id is None]
     for one in learnings:
@@ -50,7 +54,7 @@ def pairs(learnings: Sequence[FeatureLearning]) -> list[PairFound]:
             by_feature.setdefault(one.feature, []).append(one)
     found: dict[tuple[str, str], PairFound] = {}
     for group in (own, *(by_feature[feature] + own for feature in sorted(by_feature))):
-        for pair in find_duplicates([one.text for one in group]):
+        for pair in find([one.text for one in group]):
             left, right = sorted((group[pair.left], group[pair.right]), key=lambda one: one.id)
             if _may_collide(left, right):
                 found.setdefault((left.id, right.id), PairFound(left, right, pair.judgement))

@@ -1,0 +1,99 @@
+"""Pairs that collide are found once: the same pairs as anew, from memory, from disk, and after damage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from workbench.memory.deduplication.candidates import find_duplicates
+from workbench.memory.learnings import colliding
+from workbench.memory.learnings.colliding import Collisions
+from workbench.memory.learnings.desk import LearningDesk
+from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.reviewing import review_queue
+
+TEXTS = [
+    *(f"The service `svc{number}` needs port {8000 + number} to be free." for number in range(60)),
+    "Always run `make lint` before a commit.",
+    "Run `make lint` before each commit, always.",
+    "Never run `make lint` before a commit.",
+]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the sizes of the collections that were looked through."""
+    sizes: list[int] = []
+
+    def counting(texts: Sequence[str]) -> list[object]:
+        sizes.append(len(texts))
+        return list(find_duplicates(texts))
+
+    monkeypatch.setattr(colliding, "find_duplicates", counting)
+    return sizes
+
+
+def publishing(root: Path) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Return what writes a generation into one directory."""
+
+    def publish(kind: str, write: Callable[[Path], None]) -> Path:
+        (root / kind).mkdir(exist_ok=True)
+        write(root / kind)
+        return root / kind
+
+    return publish
+
+
+def test_pairs_are_found_once_and_are_those_found_anew(tmp_path: Path, asked: list[int]) -> None:
+    """A second process reads them; a changed collection is looked through again."""
+    first = Collisions(lambda kind: None, publishing(tmp_path))
+    assert first.find(TEXTS) == find_duplicates(TEXTS)
+    first.keep()
+    second = Collisions(lambda kind: tmp_path / kind, publishing(tmp_path))
+    assert (second.find(TEXTS), second.find(TEXTS)) == (find_duplicates(TEXTS), find_duplicates(TEXTS))
+    assert asked == [len(TEXTS)]
+    second.find(TEXTS[1:])
+    assert asked == [len(TEXTS), len(TEXTS) - 1]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b'{"version": "0"}', b'{"version": 3, "groups": 4}', b"\xff"]
+)
+def test_damage_is_found_anew(tmp_path: Path, data: bytes) -> None:
+    """What is kept is disposable (F22): torn, of another version or form."""
+    one = Collisions(lambda kind: tmp_path / kind, publishing(tmp_path))
+    one.find(TEXTS)
+    one.keep()
+    (tmp_path / colliding.GENERATION / "pairs.json").write_bytes(data)
+    again = Collisions(lambda kind: tmp_path / kind, publishing(tmp_path))
+    assert again.find(TEXTS) == find_duplicates(TEXTS)
+
+
+def test_what_nobody_asked_for_since_is_forgotten(tmp_path: Path) -> None:
+    """What is kept does not grow with every change of a learning."""
+    one = Collisions(lambda kind: None, publishing(tmp_path))
+    path = tmp_path / colliding.GENERATION / "pairs.json"
+    one.find(TEXTS)
+    one.keep()
+    size = path.stat().st_size
+    for last in range(1, 4):
+        one.find(TEXTS[last:])
+        one.keep()
+    assert path.stat().st_size <= size
+
+
+def test_the_desk_sees_the_same_queue_after_changes(
+    store: LearningStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With pairs remembered or found anew, before and after decisions."""
+    monkeypatch.setattr(colliding, "_SMALL", 0)
+    desk = LearningDesk(store, "cli")
+    made = [desk.add(text, feature="auth", reason="seen") for text in (*TEXTS[:5], TEXTS[60], TEXTS[62])]
+    assert desk.review_queue() == review_queue(store.ledger(), store.now())
+    desk.reject([made[-1].id])
+    assert desk.review_queue() == review_queue(store.ledger(), store.now())
+    desk.undo()
+    assert desk.review_queue() == review_queue(store.ledger(), store.now())
+    assert len(desk.conflicts()) == 1
