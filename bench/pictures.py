@@ -1,4 +1,4 @@
-"""The pictures of the README and of the tour: `python -m bench.pictures docs/pictures` (also `make pictures`).
+"""The pictures of the README and of the tour: `python -m bench.pictures docs/pictures`, `make pictures`.
 
 Builds the sample project, opens the real app on it without a terminal, goes to each screen as a user would,
 and writes what is shown as SVG. Nothing is staged but the project; a picture is what the keys lead to.
@@ -24,17 +24,25 @@ from screens.app import WorkbenchApp
 SIZE: Final = (120, 34)
 TASK: Final = "a customer cancelled an order that was paid with a gift card and the balance is not back"
 SHOTS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
-    ("plan", "plan", ()),
-    ("rules", "rules", ()),
+    ("plan", "plan", (f"type {TASK}", "enter", *["j"] * 11)),
+    ("rules", "rules", ("j", "j", "j", "j", "j")),
     ("conflicts", "conflicts", ()),
-    ("learnings", "learnings", ()),
-    ("sessions", "sessions", ()),
-    ("replay", "replay", ()),
+    ("learnings", "learnings", ("j",)),
+    ("sessions", "sessions", ("j", "j")),
+    ("replay", "replay", ("enter",)),
+    ("replay-task", "replay", ("enter", "t", "j", "enter")),
     ("metrics", "metrics", ()),
-    ("log", "log", ()),
+    ("log", "plan", (f"type {TASK}", "enter", "i", "x", "plus", "0")),
     ("help", "rules", ("question_mark",)),
 )
-"""(name of the picture, section, keys pressed there)."""
+"""(name of the picture, section, keys pressed there; `type …` types a text)."""
+
+LEARNED: Final = (
+    ("giftcards", "Refunds of gift cards go through `giftcards.restore`; the provider is never called."),
+    ("giftcards", "Amounts are integers of cents; a float in a test made the totals of an invoice flaky."),
+    ("search", "The suggestions of the search are cached for a minute: tests have to clear the cache."),
+    ("search", "The suggestions of the search are not cached."),
+)
 
 _FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
@@ -49,6 +57,10 @@ def prepare(place: Path) -> Path:
         ("plan", TASK, "--budget", "1500"),
         ("plan", "prices in the invoice are off by a cent"),
         ("memory", "ingest", *sorted(map(str, sessions.rglob("*.jsonl")))),
+        *(
+            ("memory", "add", text, "--feature", feature, "--reason", "seen in two sessions", "--by-agent")
+            for feature, text in LEARNED
+        ),
         ("replay", "--tasks", "30"),
     ):
         subprocess.run(
@@ -67,13 +79,19 @@ async def settle(app: WorkbenchApp, pilot: Pilot[Any]) -> None:
     await pilot.pause()
 
 
+def key_of(character: str) -> str:
+    """Return the name of the key that types a character."""
+    return {" ": "space", "`": "grave_accent"}.get(character, character)
+
+
 async def shoot(root: Path, section: str, keys: Sequence[str]) -> str:
     """Return what a section shows after some keys, as SVG."""
     app = WorkbenchApp(root, watch=False, section=section)
     async with app.run_test(size=SIZE) as pilot:
         await settle(app, pilot)
         for key in keys:
-            await pilot.press(key)
+            typed = key.removeprefix("type ")
+            await pilot.press(*([key] if typed == key else map(key_of, typed)))
             await settle(app, pilot)
         picture = app.export_screenshot(title=f"workbench · {section}")
     return _FONT.sub("", picture)  # fonts from elsewhere: a reader's own will do
