@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from screens.conflicts.choosing import Asking
@@ -67,14 +68,20 @@ class Step:
 
 
 class Desk:
-    """Changes learnings for the screen. `settling` are those on their way to the journal."""
+    """Changes learnings for the screen.
+
+    `settling` are those on their way to the journal, `decided` those decided in this sitting. `idle` is set
+    while nothing is on its way.
+    """
 
     def __init__(self, screen: LearningsScreen) -> None:
         self._screen = screen
         self._steps: deque[Step] = deque()
         self._step: Step | None = None
         self.settling: set[str] = set()
-        self.done = 0
+        self.decided: set[str] = set()
+        self.idle = Event()
+        self.idle.set()
 
     # Decisions that need no more than a key.
 
@@ -91,8 +98,16 @@ class Desk:
             told = f"{DONE[verb]} {named}"
             if decided.skipped:
                 told += f"; {len(decided.skipped):,} left alone: {decided.skipped[0]}"
-            self.done += 0 if verb == "restore" else count
-            self._did(told, decide_command(verb, decided.done), aloud=len(ids) > 1 or bool(decided.skipped))
+            if verb != "restore":
+                self.decided |= set(decided.done)
+            clashing = verb == "accept" and any(self._screen.collides(one) for one in decided.done)
+            if clashing:
+                told += "; it still collides with another: c settles that, m merges them"
+            self._did(
+                told,
+                decide_command(verb, decided.done),
+                aloud=len(ids) > 1 or bool(decided.skipped) or clashing,
+            )
 
         work = partial(decide, self._engine, verb, tuple(learnings))
         self._ask(Step(verb.capitalize(), work, then, command, ids))
@@ -143,7 +158,7 @@ class Desk:
         def save(form: RecordForm, fields: Mapping[str, Any]) -> None:
             def then(made: Any) -> None:
                 form.done()
-                self.done += 1
+                self.decided.add(one.id)
                 whose = "your own rules" if made.rule.project_id is None else "the rules of this project"
                 told = f"{one.id[:SHORT]} is {made.rule.id[:13]} now, among {whose}; u takes back both"
                 self._did(told, command, aloud=True)
@@ -171,7 +186,7 @@ class Desk:
 
         def decided(choice: Choice) -> None:
             def then(outcome: Outcome) -> None:
-                self.done += 1
+                self.decided.add(item.learning.id)
                 self._screen.go_to(choice.pair.left.id)
                 self._did(f"merged into {choice.pair.left.id[:SHORT]}", command_of(choice), aloud=True)
 
@@ -242,6 +257,7 @@ class Desk:
     def _ask(self, step: Step) -> None:
         self.settling |= set(step.ids)
         self._steps.append(step)
+        self.idle.clear()
         self._screen.settling_changed()
         self._next()
 
@@ -285,6 +301,8 @@ class Desk:
     def _go_on(self) -> None:
         self._step = None
         self._next()
+        if self._step is None:
+            self.idle.set()
 
     def settled(self) -> None:
         """The journals were read after all steps: what they say holds."""

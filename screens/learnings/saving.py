@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from screens.engine import BY, Engine
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from workbench.memory.learnings.desk import LearningDesk
     from workbench.memory.learnings.promoting import Promotion
     from workbench.memory.learnings.prompting import MemoryPrompt
+
+_LOOK_EVERY: Final = 0.05  # seconds between two looks whether who waits was cancelled
 
 Verb: TypeAlias = Literal["accept", "reject", "retire", "restore"]
 DONE: Final[Mapping[Verb, str]] = {
@@ -115,8 +118,10 @@ def prune(engine: Engine, job: Job) -> tuple[FeatureLearning, ...]:
         return desk.prune()
 
 
-def walk(engine: Engine, back: bool, job: Job) -> str:
-    """Undo or redo the last step; return what it was called. Raises: WorkbenchError."""
+def walk(engine: Engine, back: bool, idle: Event, job: Job) -> str:
+    """Undo or redo the last step, after those on their way; return its title. Raises: WorkbenchError."""
+    while not idle.wait(_LOOK_EVERY):
+        job.check()
     with held(engine, job) as desk:
         return desk.undo() if back else desk.redo()
 

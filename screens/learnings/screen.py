@@ -196,8 +196,14 @@ class LearningsScreen(SectionScreen):
     @property
     def progress(self) -> Progress:
         """How far the sitting is."""
-        waiting = len(self.known.waiting) - len(self.desk.settling & self.known.waiting.keys())
-        return Progress(self.desk.done, waiting)
+        waits, desk = self.known.waiting.keys(), self.desk
+        open_ = waits - desk.settling if desk.settling else waits
+        return Progress(len((desk.decided | desk.settling) - open_), len(open_))
+
+    def collides(self, identifier: str) -> bool:
+        """Whether a learning waits because it contradicts or repeats another."""
+        item = self.known.waiting.get(identifier)
+        return item is not None and item.conflict is not None
 
     def _arrange(self) -> None:
         """Filter and sort, very many beside the loop."""
@@ -413,7 +419,8 @@ class LearningsScreen(SectionScreen):
 
     def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
         """Walk the steps of curating learnings."""
-        return partial(walk, self.engine, True), partial(walk, self.engine, False), "memory"
+        idle = self.desk.idle
+        return partial(walk, self.engine, True, idle), partial(walk, self.engine, False, idle), "memory"
 
     # Looking.
 

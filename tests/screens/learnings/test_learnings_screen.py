@@ -377,3 +377,27 @@ async def test_too_small_a_terminal_changes_nothing(opened: Open, made: Made) ->
         await desk.press("a", "x", "d")
         assert all(one.live for one in made.desk.learnings(gone=True))
         assert not made.desk.find(made.conflicting.id).reviewed
+
+
+async def test_undo_comes_after_what_is_on_its_way(opened: Open, made: Made) -> None:
+    """Keys pressed faster than the journal is written are carried out in their order."""
+    async with opened() as desk:
+        before = desk.shown
+        desk.go(made.agent)
+        await desk.settle()
+        await desk.pilot.press("x", "x", "u")
+        await desk.settle()
+        gone = [one for one in before if not made.desk.find(one).live]
+        assert gone == [made.agent.id]
+        assert desk.screen.progress.done == 1
+
+
+async def test_an_accepted_one_that_collides_still_waits(opened: Open, made: Made) -> None:
+    """A review settles no contradiction: it says which key does, and the learning stays in the queue."""
+    async with opened() as desk:
+        desk.go(made.conflicting)
+        await desk.press("a")
+        assert made.desk.find(made.conflicting.id).reviewed
+        assert desk.screen.known.waiting[made.conflicting.id].why == "conflict"
+        assert "c settles that" in desk.told
+        assert desk.screen.progress.done == 0
