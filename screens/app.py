@@ -311,7 +311,7 @@ class WorkbenchApp(App[int]):
         work: Callable[[Job], str] = undo if verb == "undo" else redo
 
         def then(title: str) -> None:
-            self.tell(f"{done}: {title}")
+            self.tell(f"{done}: {title.removeprefix(f'{verb}: ')}")
             for arguments in here.step_commands(verb):
                 self.log_action(arguments, title)
             here.mark_stale()

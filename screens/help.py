@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from textwrap import wrap
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,6 +17,9 @@ from textual.widgets.option_list import Option
 from screens.commands.model import GROUPS, Command
 from screens.commands.registry import commands_of
 from screens.keys import shown_keys
+
+_WIDEST: Final = 110
+_FRAME: Final = 9  # cells that border, padding and scrollbar take
 
 
 class HelpScreen(ModalScreen[str]):
@@ -83,12 +87,13 @@ class HelpScreen(ModalScreen[str]):
         options = self.query_one(OptionList)
         options.clear_options()
         found = [command for command in commands_of(self.section_id) if matches(command, query)]
-        width = max((len(shown_keys(command.keys)) for command in found), default=0)
+        column = max((len(shown_keys(command.keys)) for command in found), default=0)
+        width = min(_WIDEST, self.app.size.width * 9 // 10) - _FRAME
         for group in GROUPS:
             members = [command for command in found if command.group == group]
             if members:
                 options.add_option(Option(Content.styled(group, "bold"), disabled=True))
-                options.add_options(_options(members, width))
+                options.add_options(_options(members, column, width))
         options.highlighted = 1 if found else None
 
 
@@ -98,14 +103,18 @@ def matches(command: Command, query: str) -> bool:
     return all(word in text for word in query.lower().split())
 
 
-def _options(commands: Iterable[Command], width: int) -> list[Option]:
+def _options(commands: Iterable[Command], column: int, width: int) -> list[Option]:
+    """Return what each command is and does; lines go on below its title, at most `width` cells long."""
     made = []
+    gap = " " * (column + 3)
     for command in commands:
-        keys = shown_keys(command.keys).ljust(width)
-        text = Content.assemble(
-            (f" {keys}  ", "$text-accent bold"), (command.title, "bold"), f"  {command.help}"
-        )
+        first, *rest = wrap(f"{command.title}  {command.help}", max(20, width - len(gap)))
+        parts: list[Content | tuple[str, str]] = [
+            (f" {shown_keys(command.keys).ljust(column)}  ", "$text-accent bold"),
+            Content.assemble((command.title, "bold"), first[len(command.title) :]),
+            *(Content(f"\n{gap}{line}") for line in rest),
+        ]
         if command.cli:
-            text = Content.assemble(text, (f"\n {' ' * width}  $ {command.cli}", "$text-muted"))
-        made.append(Option(text, id=command.action if command.id else None))
+            parts.append((f"\n{gap}$ {command.cli}", "$text-muted"))
+        made.append(Option(Content.assemble(*parts), id=command.action))
     return made
