@@ -87,7 +87,8 @@ def _summary(turn: Turn, unfolded: bool) -> Content:
     told = "" if turn.role == CALL or unfolded else first
     size = f"{lines:,} lines" if turn.role == RESULT and lines > 1 else ""
     failed = Content.styled("✗ failed ", "bold $text-error") if turn.failed else Content("")
-    parts = [shown(part, style, limit=_HEAD) for part in (head, size, told) if part]
+    said = [part for part in (head, size, told) if part] or [turn.role]
+    parts = [shown(part, style, limit=_HEAD) for part in said]
     return Content.assemble(
         (f"  {sign} {glyph} ", style), failed, Content.styled(" · ", "$text-muted").join(parts)
     )

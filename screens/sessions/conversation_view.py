@@ -161,8 +161,7 @@ class ConversationView(ScrollView, can_focus=True):
             return
         number = self._rows[self._cursor].turn
         self._unfolded ^= {number}
-        start = self._first_row(number)
-        end = start
+        start = end = self._first_row(number)
         while end < len(self._rows) and self._rows[end].turn == number:
             end += 1
         lines = turn_lines(turn, number in self._unfolded, self.text_width)
@@ -182,7 +181,9 @@ class ConversationView(ScrollView, can_focus=True):
         self.scroll_to(y=self._cursor, animate=False, force=True)
 
     def _first_row(self, turn: int) -> int:
-        return next((place for place, row in enumerate(self._rows) if row.turn >= turn), 0)
+        """Return the first line of a turn that says something: the one above a speaker is empty."""
+        found = (place for place, row in enumerate(self._rows) if row.turn >= turn and row.text.plain)
+        return next(found, max(len(self._rows) - 1, 0))
 
     def _to(self, place: int) -> None:
         self._cursor = min(max(place, 0), max(len(self._rows) - 1, 0))

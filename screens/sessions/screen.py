@@ -62,10 +62,8 @@ class SessionsScreen(SessionActions):
         }
         & Timeline { height: 2; padding: 0 1; }
         & #sessions-panes { height: 1fr; layout: horizontal; }
-        & #sessions-list { width: 1fr; height: 1fr; }
-        & #sessions-story { width: 1fr; height: 1fr; border-left: vkey $panel; }
-        &.-wide #sessions-list { width: 6fr; }
-        &.-wide #sessions-story { width: 5fr; }
+        & #sessions-list { width: 6fr; height: 1fr; }
+        & #sessions-story { width: 5fr; height: 1fr; border-left: vkey $panel; }
         &.-narrow #sessions-panes { layout: vertical; }
         &.-narrow #sessions-list { width: 100%; }
         &.-narrow #sessions-story { width: 100%; border-left: none; border-top: solid $panel; }

@@ -36,7 +36,7 @@ _CHANGES: Final = {
     ChangeKind.MODIFIED: ("~", "bold $text-warning"),
     ChangeKind.REMOVED: ("-", "bold $text-error"),
 }
-_SIBLINGS: Final = 200
+_SIBLINGS: Final = 8  # prompts that are shown before and after the one that is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +244,24 @@ def _family(
     number = "" if episode.prompt_index is None else f"prompt {episode.prompt_index + 1}"
     of = f" of {visible_line(episode.parent_session)}" if episode.parent_session else ""
     about = f"{number}{of}".strip() or visible_line(episode.session_id)
-    inside = [_sibling(row, episode, clock) for row in siblings[:_SIBLINGS]]
-    if len(inside) < 2 and not any(row.session_id != episode.session_id for row in siblings):
-        inside = []
+    others = any(row.session_id != episode.session_id for row in siblings)
+    inside = list(_near(episode, siblings, clock)) if others else []
     yield from _branch("session", inside, folded, about)
     if episode.parent_session:
         yield Line("id", FACT, Content.assemble("  ", shown(episode.session_id, "$text-muted")))
+
+
+def _near(episode: Episode, siblings: Sequence[SessionRow], clock: Clock) -> Iterator[Line]:
+    """Yield the prompts around an episode's own, and how many there are before and after them."""
+    ids = [row.session_id for row in siblings]
+    own = ids.index(episode.session_id) if episode.session_id in ids else 0
+    start, end = max(own - _SIBLINGS, 0), own + _SIBLINGS + 1
+    if start:
+        yield Line("session/before", FACT, shown(f"… {start:,} before", "$text-muted"))
+    for row in siblings[start:end]:
+        yield _sibling(row, episode, clock)
+    if len(siblings) > end:
+        yield Line("session/after", FACT, shown(f"… {len(siblings) - end:,} after", "$text-muted"))
 
 
 def _sibling(row: SessionRow, episode: Episode, clock: Clock) -> Line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from workbench.sessions.conversation_pages import Page
 
 Result = TypeVar("Result")
+_PULSE: Final = 0.15  # seconds
 
 
 class TranscriptScreen(ModalScreen[None]):
@@ -107,14 +108,20 @@ class TranscriptScreen(ModalScreen[None]):
 
     def _ask(
         self, name: str, work: Callable[[Job], Result], then: Callable[[Result], None], *, group: str = "page"
-    ) -> None:
+    ) -> Job:
         failed = self._failed
-        self.bench.jobs.start(self, name, work, then, group=f"transcript/{group}", failed=failed)
+        return self.bench.jobs.start(self, name, work, then, group=f"transcript/{group}", failed=failed)
 
     def _open(self) -> None:
         self._width = self.view.text_width
         work = partial(reading.open_at, self.bench.engine, self.point, self._width, self._keep)
-        self._ask("Opening the transcript", work, self._opened)
+        job = self._ask("Opening the transcript", work, self._opened)
+        self.set_interval(_PULSE, lambda: self._tell_progress(job))
+
+    def _tell_progress(self, job: Job) -> None:
+        """Say how far the reading is until there is something to show."""
+        if not job.over and job.total:
+            self.view.say(f"{job.stage}: {job.done:,} of {job.total:,} …")
 
     def _keep(self, made: Transcript) -> None:
         """Take what was opened, in the job's thread."""

@@ -128,7 +128,7 @@ def family(episode: Episode, rows: Sequence[SessionRow]) -> tuple[SessionRow, ..
         for row in rows
         if (parent and row.parent_session == parent) or row.parent_session == episode.session_id
     ]
-    return tuple(sorted(found, key=lambda row: (row.started_at, row.prompt_index or 0, row.session_id)))
+    return tuple(sorted(found, key=lambda row: (row.prompt_index or 0, row.started_at, row.session_id)))
 
 
 def there(root: Path, paths: Iterable[str]) -> frozenset[str]:

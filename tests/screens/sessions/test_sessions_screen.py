@@ -296,7 +296,7 @@ async def test_calls_unfold_and_are_copied(past: Path) -> None:
     app = app_on(past)
     async with app.run_test(size=(120, 40)) as pilot:
         await go(pilot, "claude_code:u2")
-        await press(pilot, "t", "j", "j", "j")
+        await press(pilot, "t", "j", "j")
         before = len(turns(app))
         await press(pilot, "enter")
         assert f"    file_path: {past}/roastery/money.py" in turns(app)

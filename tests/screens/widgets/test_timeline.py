@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.widgets.timeline import Timeline, blocks, density
+from screens.widgets.timeline import Timeline, blocks, density, ends, gathered
 from tests.screens.widgets.staging import Stage, seen
 
 TIMES = st.lists(st.floats(-1e11, 1e11), max_size=30)
@@ -45,3 +45,23 @@ async def test_the_selected_time_is_marked(width: int) -> None:
         timeline.show([])
         await pilot.pause()
         assert seen(app).startswith("N")
+
+
+@given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=50), width=st.integers(1, 60))
+def test_counts_are_gathered_in_order(counts: list[int], width: int) -> None:
+    """None is lost, and the first stays the first."""
+    wide = gathered(counts, width)
+    assert (len(wide), sum(wide)) == (width, sum(counts))
+    assert not counts[0] or wide[0] > 0
+
+
+async def test_times_counted_elsewhere_are_shown_as_times_are() -> None:
+    """Many fine cells look as the times they were made of."""
+    times = [0.0, 100.0, 5_000.0, 10_000.0]
+    app = Stage(lambda: Timeline(times))
+    async with app.run_test(size=(40, 4)) as pilot:
+        await pilot.pause()
+        before = seen(app)
+        app.query_one(Timeline).show_counts(density(times, 4_000), ends(times))
+        await pilot.pause()
+        assert before == seen(app)
