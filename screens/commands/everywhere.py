@@ -83,6 +83,14 @@ EVERYWHERE: Final = (
     ),
     Command("app.theme", "Theme", "Choose another theme.", (), group=VIEW, does="change_theme"),
     Command(
+        "app.suspend",
+        "Suspend",
+        "Stop the program and go back to the shell; fg there brings it back.",
+        ("ctrl+z",),
+        group=MOVE,
+        does="suspend_process",
+    ),
+    Command(
         "app.quit", "Quit", "Leave; everything decided is kept.", ("q", "ctrl+q"), group=MOVE, does="quit"
     ),
     *GO,

@@ -123,7 +123,9 @@ class PlanScreen(PlanActions):
     # Asking.
 
     def load(self) -> None:
-        """Find out whether there is an index; plan if there is."""
+        """Find out whether there is an index; plan if there is. A first index loads when it is done."""
+        if self.indexing is not None:
+            return
         if self.plan is not None:
             self.replan(self.asked, log=False)
         else:

@@ -21,6 +21,14 @@ class Loaded:
     summary: str
     warnings: tuple[str, ...] = ()
 
+    @property
+    def odd(self) -> str:
+        """What is odd in one note: many at once would cover what they are about."""
+        if not self.warnings:
+            return ""
+        first, more = self.warnings[0], len(self.warnings) - 1
+        return f"{first}\n… and {more:,} more: `workbench rules list` tells them" if more else first
+
 
 class Library:
     """Reads rules; keeps the fold of the journals for as long as they stay the same."""

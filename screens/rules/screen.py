@@ -180,8 +180,8 @@ class RulesScreen(SectionScreen):
         self.loaded = loaded
         if before is None or before.book.rules is not loaded.book.rules:
             self._bases.clear()
-        for warning in loaded.warnings if before is None else ():
-            self.bench.tell(warning, severity="warning")
+        if before is None and loaded.warnings:
+            self.bench.tell(loaded.odd, severity="warning")
         self.say(loaded.summary)
         if self.query_one(SearchBar).text:
             self._search()

@@ -7,6 +7,7 @@ line.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
@@ -110,8 +111,8 @@ class PromptEditor(SafeArea):
         self._tell(asked=False)
 
     def action_ask(self) -> None:
-        """Tell the text now."""
-        self._tell(asked=True)
+        """Tell the text now, once the keys that were pressed before are written: this one overtakes them."""
+        self.call_later(partial(self._tell, asked=True))
 
     def action_leave(self) -> None:
         """Tell that the editor is left, after what was written."""

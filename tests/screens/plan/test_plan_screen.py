@@ -512,6 +512,8 @@ async def test_a_cancelled_first_index_goes_back_to_the_counts(
         here = plan_of(app)
         await pilot.press("enter")
         assert begun.wait(10)
+        here.mark_stale()  # as the watcher does when the index that is being written changes
+        assert [job.name for job in app.jobs.running] == ["Indexing"]
         await pilot.press("ctrl+x")
         await settle(pilot)
         here._pulse()

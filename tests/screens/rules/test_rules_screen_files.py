@@ -177,3 +177,16 @@ async def test_a_file_that_cannot_be_written_is_told(opened: Opened, roastery: P
         assert "Be kind to those who read this." in {
             rule.rule for rule in other().store.ledger().versions.values()
         }
+
+
+async def test_what_is_odd_about_files_is_one_note(opened: Opened, roastery: Path) -> None:
+    """Ten files with an open fence do not cover the list with ten notes."""
+    place = roastery / ".cursor" / "rules"
+    place.mkdir(parents=True, exist_ok=True)
+    for number in range(10):
+        (place / f"odd{number}.mdc").write_text(f"- Always run suite {number}.\n\n```\nopen\n")
+    async with opened() as desk:
+        assert desk.screen.loaded is not None
+        assert len(desk.screen.loaded.warnings) >= 10
+        (told,) = desk.told
+        assert "workbench rules list" in told

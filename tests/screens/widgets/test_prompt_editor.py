@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import Key
 
 from screens.widgets.prompt_editor import PromptEditor
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
@@ -83,6 +84,19 @@ async def test_texts_are_literal(text: str) -> None:
         editor.focus()
         await pilot.press("up")
         assert seen(app)
+
+
+async def test_enter_does_not_overtake_what_was_typed_before_it() -> None:
+    """Keys that arrive in one go, as from a fast hand in a slow terminal, are told whole."""
+    app = Told()
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.screen.query_one(PromptEditor).focus()
+        await pilot.pause()
+        for key in ("a", "b", "enter"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        for _ in range(20):
+            await pilot.pause()
+        assert app.told == [("ab", True)]
 
 
 async def test_escape_tells_what_was_written_and_leaves() -> None:
