@@ -17,7 +17,7 @@ from workbench.memory.learnings.guarding import LearningChanged
 from workbench.memory.learnings.injected import note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.ledger import Ledger, read_ledger
-from workbench.memory.learnings.reviewing import Why
+from workbench.memory.learnings.reviewing import Why, conflicts_of, queue_of
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningSource, LearningState
 from workbench.rules.curation.guarding import ConflictSettled
@@ -287,3 +287,36 @@ def test_an_agent_that_says_in_other_words_what_it_was_given_adds_no_hit(desk: L
     text = "On port 8080 the gateway listens"
     assert desk.add(text, session_id="s1", **said).hit_count == 1  # type: ignore[arg-type]
     assert desk.add(text, session_id="s2", **said).hit_count == 2  # type: ignore[arg-type]
+
+
+def test_what_others_changed_since_it_was_seen_is_not_decided(desk: LearningDesk) -> None:
+    """Reviews, edits and promotions of other words or another state are refused; hits alone are no change."""
+    one = desk.add(PORT, feature="auth", reason="r", source=LearningSource.AGENT)
+    two = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
+    desk.note_hit(one.id, session_id="s", why="again")
+    desk.edit(one.id, seen=one, task_id="42")
+    both = [one.id, two.id]
+    for decide in (desk.accept, desk.reject, desk.retire):
+        with pytest.raises(LearningChanged):
+            decide(both, seen=(one, two))
+    with pytest.raises(LearningChanged):
+        desk.edit(one.id, seen=one, text="Port 8081 is taken by `nginx`")
+    with pytest.raises(LearningChanged):
+        desk.promote(one.id, seen=one)
+    desk.retire([two.id], seen=[two])
+    with pytest.raises(LearningChanged) as caught:
+        desk.restore([two.id], seen=[two])
+    assert caught.value.now is None
+    assert [change.reason for change in desk.history(one.id)] == ["r", ""]
+    desk.accept([one.id], seen=[desk.find(one.id)])
+    assert desk.find(one.id).reviewed
+
+
+def test_the_queue_is_that_of_the_pairs_it_is_given(desk: LearningDesk) -> None:
+    """With all collisions it is the queue; without any nothing waits because of another."""
+    desk.add(NEEDS, feature="auth", reason="r")
+    desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)
+    ledger, now = desk.store.ledger(), desk.store.now()
+    assert queue_of(ledger, now, conflicts_of(ledger)) == desk.review_queue()
+    assert [item.why for item in desk.review_queue()] == [Why.CONFLICT]
+    assert [item.why for item in queue_of(ledger, now, ())] == [Why.UNREVIEWED]

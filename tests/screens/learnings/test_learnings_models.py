@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.app import App
 from textual.content import Content
@@ -165,6 +165,7 @@ def test_rows_have_a_cell_for_each_column() -> None:
     assert len({glyph for glyph, _ in STATES.values()}) == len(STATES)
 
 
+@settings(max_examples=40)
 @given(st.text())
 def test_any_text_is_told_on_its_lines(text: str) -> None:
     """Whatever a learning says, its row is one line and its pane has no control characters."""

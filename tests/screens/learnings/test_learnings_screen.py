@@ -285,7 +285,7 @@ async def test_filter_order_view_and_cursor_come_back(opened: Open, made: Made, 
 
 async def test_hostile_text_is_data(opened: Open, made: Made) -> None:
     """Markup, escapes, NUL and turned text are shown neutralised in cells, pane, form, toast and audit."""
-    async with opened((200, 60)) as desk:
+    async with opened((160, 40)) as desk:
         desk.go(made.hostile)
         await desk.settle()
         text = screen_text(desk.app)
