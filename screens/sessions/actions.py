@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _NEEDS_ROW: Final = frozenset(
     f"sessions.{name}" for name in "transcript success failed partial clear plan copy copy-id".split()
 )
-_NEEDS_FILE: Final = frozenset({"sessions.file"})
 _WHY: Final = {
     "success": "What is good about it?",
     "failed": "What went wrong?",

@@ -25,7 +25,7 @@ from screens.safe_text import shown, shown_lines
 from screens.sessions import judging, work
 from screens.sessions.actions import SessionActions
 from screens.sessions.listing import Listing, Wanted
-from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, OPEN, SORTS, SessionRows, span, state
+from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionRows
 from screens.sessions.story import Line, lines
 from screens.sessions.story_panel import StoryPanel
 from screens.sessions.work import Known, Told
@@ -275,10 +275,6 @@ class SessionsScreen(SessionActions):
     def _moved(self, message: VirtualTable.Highlighted) -> None:
         message.stop()
         self.query_one(Timeline).select(self._moment())
-        row, known = self.row, self.known
-        if row is not None and known is not None:
-            open_ = state(row, known.clock) == OPEN
-            self.say(f"open, last word {span(known.clock.now - row.last_at)} ago" if open_ else "")
         self.bench.jobs.later("sessions/rest", _REST, self._tell)
 
     @on(VirtualTable.Opened, "#sessions-table")

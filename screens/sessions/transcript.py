@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from workbench.sessions.conversation_pages import Page
 
 Result = TypeVar("Result")
+_GROUPS: Final = ("page", "prompts", "lines")  # of jobs
 _PULSE: Final = 0.15  # seconds
 
 
@@ -53,6 +54,14 @@ class TranscriptScreen(ModalScreen[None]):
         Binding("p,N", "prompt(-1)", "Previous", id="transcript.previous", tooltip="The prompt before"),
         Binding("g,home", "edge(-1)", "Start", id="transcript.start", tooltip="The file's beginning"),
         Binding("G,end", "edge(1)", "End", id="transcript.end", tooltip="The file's end"),
+        Binding(
+            "ctrl+x",
+            "stop",
+            "Cancel",
+            show=False,
+            id="transcript.cancel",
+            tooltip="Stop reading the transcript",
+        ),
         Binding("y,c", "copy", "Copy", id="transcript.copy", tooltip="Copy what is under the cursor"),
     ]
 
@@ -94,8 +103,9 @@ class TranscriptScreen(ModalScreen[None]):
         self.bench.jobs.later("transcript/open", 0.01, self._open)
 
     def on_unmount(self) -> None:
-        """Close the file; a job that still opens one closes it itself."""
+        """Stop reading and close the file; a job that still opens one closes it itself."""
         self._gone = True
+        self.action_stop()
         if self.made is not None:
             self.made.close()
 
@@ -109,8 +119,19 @@ class TranscriptScreen(ModalScreen[None]):
     def _ask(
         self, name: str, work: Callable[[Job], Result], then: Callable[[Result], None], *, group: str = "page"
     ) -> Job:
-        failed = self._failed
-        return self.bench.jobs.start(self, name, work, then, group=f"transcript/{group}", failed=failed)
+        return self.bench.jobs.start(
+            self,
+            name,
+            work,
+            then,
+            group=f"transcript/{group}",
+            failed=self._failed,
+            stopped=self._stopped,
+        )
+
+    def _stopped(self) -> None:
+        if self.page is None:
+            self.view.say("Cancelled. Escape closes, t opens it again.")
 
     def _open(self) -> None:
         self._width = self.view.text_width
@@ -253,6 +274,11 @@ class TranscriptScreen(ModalScreen[None]):
         turn = self.view.turn
         if turn is not None:
             self.post_message(CopyRequested("\n".join(filter(None, (turn.head, turn.text))), turn.role))
+
+    def action_stop(self) -> None:
+        """Stop what is being read."""
+        for group in _GROUPS:
+            self.bench.jobs.cancel(f"transcript/{group}")
 
     def action_close(self) -> None:
         """Go back to the sessions."""

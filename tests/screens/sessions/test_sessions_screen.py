@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -328,6 +329,46 @@ async def test_pages_turn_at_the_ends(past: Path, monkeypatch: pytest.MonkeyPatc
         assert turns(app)[-1] == last
         await press(pilot, "g")
         assert turns(app) == first
+
+
+async def test_a_transcript_fits_when_the_terminal_is_resized(past: Path) -> None:
+    """Lines are broken anew, and what was unfolded stays so."""
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u2")
+        await press(pilot, "t", "j", "j", "enter")
+        assert max(map(len, turns(app))) > 100
+        await pilot.resize_terminal(60, 20)
+        await settle(pilot)
+        await settle(pilot)
+        assert max(map(len, turns(app))) < 60
+        assert any(line.strip().startswith("file_path:") for line in turns(app))
+        await press(pilot, "escape")
+        assert on_top(app) is app.section
+
+
+async def test_reading_a_transcript_can_be_cancelled(past: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown then says how to go on; the app does."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*arguments: Any) -> None:
+        begun.set()
+        go_on.wait()
+        arguments[-1].check()
+
+    monkeypatch.setattr("screens.sessions.reading.open_at", slow)
+    app = app_on(past)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await go(pilot, "claude_code:u2")
+        await pilot.press("t")
+        while not begun.is_set():
+            await pilot.pause()
+        await pilot.press("ctrl+x")
+        go_on.set()
+        await settle(pilot)
+        assert "Cancelled. Escape closes" in screen_text(app)
+        await press(pilot, "escape")
+        assert on_top(app) is app.section
 
 
 async def test_a_copy_is_read_where_the_original_is_gone(fresh: Path) -> None:
