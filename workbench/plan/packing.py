@@ -225,11 +225,12 @@ def _hull_above(offers: Sequence[Offer], held: Offer, budget: int) -> list[tuple
     """Return the hull of what fits beside a held offer: (what it costs and gains more, the offer)."""
     if held is _NOTHING:
         return [(offer, offer) for offer in hull([offer for offer in offers if offer.tokens <= budget])]
-    by_name = {offer.name: offer for offer in offers if held.tokens < offer.tokens <= held.tokens + budget}
-    above = hull(
-        [Offer(name, one.tokens - held.tokens, one.utility - held.utility) for name, one in by_name.items()]
-    )
-    return [(more, by_name[more.name]) for more in above]
+    above = {
+        Offer(one.name, one.tokens - held.tokens, one.utility - held.utility): one
+        for one in offers
+        if held.tokens < one.tokens <= held.tokens + budget
+    }
+    return [(more, above[more]) for more in hull(list(above))]
 
 
 def _relaxed(steps: Sequence[_Step], budget: int) -> float:
