@@ -78,6 +78,7 @@ class Desk:
         self._screen = screen
         self._steps: deque[Step] = deque()
         self._step: Step | None = None
+        self._drafts: dict[str, str] = {}  # texts of merges that were refused, by pair
         self.settling: set[str] = set()
         self.decided: set[str] = set()
         self.idle = Event()
@@ -193,9 +194,15 @@ class Desk:
             def work(job: Job) -> Outcome:
                 return source.settle(self._engine, job, [choice])
 
-            self._ask(Step("Merging", work, then, command_of(choice), (item.learning.id,)))
+            def refused(message: str, hint: str) -> None:
+                self._drafts[choice.pair.id] = choice.text
+                told = f"{message}. Your text is kept: m goes on with it.\n{hint}"
+                self._bench.tell(told.strip(), severity="error")
 
-        Asking(self._screen.bench, pair_of(item.conflict), decided).merge()
+            self._ask(Step("Merging", work, then, command_of(choice), (item.learning.id,), refused))
+
+        pair = pair_of(item.conflict)
+        Asking(self._screen.bench, pair, decided).merge(self._drafts.pop(pair.id, None))
 
     def prune(self) -> None:
         """Take out what may go by itself; it was asked for."""

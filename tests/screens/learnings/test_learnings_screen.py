@@ -401,3 +401,21 @@ async def test_an_accepted_one_that_collides_still_waits(opened: Open, made: Mad
         assert desk.screen.known.waiting[made.conflicting.id].why == "conflict"
         assert "c settles that" in desk.told
         assert desk.screen.progress.done == 0
+
+
+async def test_a_merge_that_others_overtook_is_gone_on_with(opened: Open, made: Made) -> None:
+    """Nothing is merged over new words; the text that was written opens again."""
+    async with opened() as desk:
+        desk.go(made.repeating)
+        pair = desk.screen.known.waiting[made.repeating.id].conflict
+        assert pair is not None
+        await desk.press("m")
+        written = "`pytest` needs `PYTHONPATH=src` in `beans`, always"
+        desk.dialog(MergeEditor).query_one("#merge-result", SafeArea).load_text(written)
+        made.desk.edit(pair.right.id, text="`pytest` needs `PYTHONPATH=src` in the folder named `beans`")
+        await desk.press("f2")
+        assert made.desk.find(pair.right.id).live
+        assert "Your text is kept" in desk.told
+        assert desk.screen.table.select_key(pair.right.id)
+        await desk.press("m")
+        assert desk.dialog(MergeEditor).query_one("#merge-result", SafeArea).text == written
