@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from workbench.entry.memory_place import MemoryPlace
 from workbench.memory.iterations import Digested
 from workbench.memory.learnings.accumulating import accumulate
+from workbench.memory.learnings.injected import InjectionReader
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import LedgerReader
 from workbench.records.iterations import IterationRecord
 from workbench.records.learnings import FeatureLearning
-from workbench.rules.curation.ledger import read_ledger
-from workbench.rules.curation.rulestore import RuleStore
+
+if TYPE_CHECKING:
+    from workbench.rules.curation.rulestore import RuleStore
 
 
 def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequence[FeatureLearning]]:
@@ -23,11 +26,17 @@ def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequen
     """
     store = learning_store(place)
     reader = LedgerReader((store.journal, store.home_journal))
+    injected = InjectionReader(store.journal)
 
     @cache
-    def rules() -> tuple[str, ...]:
+    def known_rules() -> tuple[str, ...]:
+        from workbench.rules.curation.ledger import read_ledger
+
         ledger = read_ledger(((store.journal, False), (store.home_journal, True)))
         return tuple(rule.rule for rule in ledger.live.values())
+
+    def rules() -> Iterator[str]:
+        yield from known_rules()
 
     @cache
     def iterations(feature: str) -> dict[int, IterationRecord]:
@@ -38,7 +47,14 @@ def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequen
         before = [known[number] for number in sorted(known) if number < record.iteration_number]
         known[record.iteration_number] = record
         done = accumulate(
-            record, found.extraction, found.raw, store, before=before, rules=rules(), reader=reader
+            record,
+            found.extraction,
+            found.raw,
+            store,
+            before=before,
+            rules=rules(),
+            reader=reader,
+            injected=injected,
         )
         return (*done.added, *done.conflicts)
 

@@ -75,6 +75,7 @@ class Gathering:
         self.omitted = 0
         self._results: list[str] = []
         self._open = False
+        self._ended_at = ""
 
     @property
     def empty(self) -> bool:
@@ -83,12 +84,15 @@ class Gathering:
 
     def tell(self, **known: Any) -> None:
         """Note what is known of the run: its model, directory, prompt, result."""
-        self.raw = replace(self.raw, **known)
+        if any(getattr(self.raw, name) != value for name, value in known.items()):
+            self.raw = replace(self.raw, **known)
 
     def at(self, when: str) -> None:
         """Note that something happened at a time (ISO 8601)."""
         if when:
-            self.tell(started_at=self.raw.started_at or when, ended_at=when)
+            self._ended_at = when
+            if not self.raw.started_at:
+                self.tell(started_at=when)
 
     def say(self, words: str) -> None:
         """Take the agent's words."""
@@ -142,6 +146,7 @@ class Gathering:
             texts=tuple(self.texts),
             tool_uses=tuple(self.uses.values()),
             tokens=spent,
+            ended_at=self._ended_at,
             stopped=stopped or self.raw.stopped,
             omitted=self.omitted,
         )

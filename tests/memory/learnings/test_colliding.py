@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.memory.deduplication import candidates
 from workbench.memory.deduplication.candidates import find_duplicates
 from workbench.memory.learnings import colliding
 from workbench.memory.learnings.colliding import Collisions
@@ -31,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(len(texts))
         return list(find_duplicates(texts))
 
-    monkeypatch.setattr(colliding, "find_duplicates", counting)
+    monkeypatch.setattr(candidates, "find_duplicates", counting)
     return sizes
 
 

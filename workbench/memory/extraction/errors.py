@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from workbench.memory.extraction import compiled, elixir, javascript, located, python
 from workbench.memory.extraction.found import Found, plain
@@ -58,7 +59,7 @@ _REMOTE_READERS = frozenset("view list diff api logs log search describe get".sp
 
 def find_errors(text: str) -> list[Found]:
     """Return the errors that a text holds in a format some tool prints, in its order, none inside another."""
-    if not any(sign in text for sign in _SIGNS):
+    if _signs().search(text.encode("utf-8", "surrogatepass")) is None:
         return []
     text = plain(text)
     taken: list[Found] = []
@@ -72,6 +73,17 @@ def find_errors(text: str) -> list[Found]:
             if len(taken) >= MAX_SEEN:
                 return _ordered(taken)
     return _ordered(taken)
+
+
+@cache
+def _signs() -> Any:
+    """Return an automaton that finds the first sign in UTF-8, however many signs there are."""
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.never_capture = True
+    return re2.compile("|".join(map(re2.escape, _SIGNS)).encode(), options=options)
 
 
 def _ordered(found: Sequence[Found]) -> list[Found]:

@@ -57,7 +57,18 @@ def plain(text: str) -> str:
         text = _ESCAPES.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _LONG.sub(r"\1", text) if len(text) > _MAX_LINE else text
+    return _LONG.sub(r"\1", text) if _has_long_line(text) else text
+
+
+def _has_long_line(text: str) -> bool:
+    """Whether a line has more than `_MAX_LINE` characters, in steps of nearly that many."""
+    at = 0
+    while len(text) - at > _MAX_LINE:
+        end = text.rfind("\n", at, at + _MAX_LINE + 1)
+        if end < 0:
+            return True
+        at = end + 1
+    return False
 
 
 def foreign(path: str) -> bool:

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
-from workbench.memory.learnings.correcting import draft_of, standing_of
 from workbench.memory.learnings.framing import ECHO, echo_share
-from workbench.memory.learnings.injected import Injections, read_injections
+from workbench.memory.learnings.injected import InjectionReader, Injections, read_injections
 from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
 from workbench.memory.learnings.ledger import AUTOMATIC, Ledger, LedgerReader
 from workbench.memory.learnings.lessons.commands import command_lessons, is_not_callable, tried_commands
@@ -25,7 +24,6 @@ from workbench.memory.learnings.lessons.lesson import Lesson
 from workbench.memory.learnings.lessons.recurring import error_signature, recurring_lessons
 from workbench.memory.learnings.lessons.told import decision_lessons
 from workbench.memory.learnings.said import Said, template_of
-from workbench.memory.learnings.similar import check_deduplication, comparable
 from workbench.memory.learnings.steps import added, contradicted, hit
 from workbench.memory.learnings.texts import (
     instructs,
@@ -90,6 +88,8 @@ class _Work:
 
     def known(self, learning: FeatureLearning) -> Sequence[FeatureLearning]:
         """Return the live learnings that a new one is compared with."""
+        from workbench.memory.learnings.similar import comparable
+
         return comparable(learning, self.ledger.live())
 
     def given(self, learning_id: str) -> bool:
@@ -112,19 +112,21 @@ def accumulate(
     rules: Iterable[str] = (),
     by: str = "ingest",
     reader: LedgerReader | None = None,
+    injected: InjectionReader | None = None,
 ) -> Accumulated:
     """Take in what an iteration teaches, in one append; iterations taken in again add nothing.
 
     `before` are the feature's earlier iterations, oldest first, `rules` the texts of rules in force, which
-    agents are given in other ways, `reader` what read the journals before. Runs after the iteration's
-    fingerprint was taken (F28). Raises: StoreError.
+    agents are given in other ways; `reader` and `injected` are what read the journals before. Runs after the
+    iteration's fingerprint was taken (F28). Raises: StoreError.
     """
     lessons = list(lessons_of(record_, extraction, raw, before))
     with store.lock(LOCK):
         ledger = store.ledger() if reader is None else reader.ledger()
-        injections = read_injections(store.journal)
+        injections = read_injections(store.journal) if injected is None else injected.injections()
         face = AUTOMATIC + by
-        work = _Work(store, ledger, record_, raw, injections, tuple(rules), face, _Outcome())
+        texts = tuple(rules) if lessons else ()
+        work = _Work(store, ledger, record_, raw, injections, texts, face, _Outcome())
         for lesson in lessons[:MOST]:
             _take(work, lesson)
         work.out.left_out += [(one.text, "more than an iteration teaches") for one in lessons[MOST:]]
@@ -157,6 +159,8 @@ def _take(work: _Work, lesson: Lesson) -> None:
     if lesson.kind is LearningKind.CORRECTION:
         _hear(work, lesson, text)
         return
+    from workbench.memory.learnings.similar import check_deduplication
+
     reason = _no_lesson(work, lesson, text)
     if reason:
         work.out.left_out.append((text, reason))
@@ -181,6 +185,8 @@ def _take(work: _Work, lesson: Lesson) -> None:
 
 def _hear(work: _Work, lesson: Lesson, text: str) -> None:
     """Take what the user said of how things are done: learned where it holds for more than the moment."""
+    from workbench.memory.learnings.correcting import draft_of, standing_of
+
     reason = _no_telling(work, lesson, text)
     if reason:
         work.out.left_out.append((text, reason))
@@ -243,6 +249,10 @@ def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
     if any(" ".join(rule.split()).casefold() == folded for rule in work.rules):
         return "a rule says it"
     gone = [one for one in work.ledger.put.values() if one.state is LearningState.REJECTED]
+    if not gone:
+        return ""
+    from workbench.memory.learnings.similar import check_deduplication, comparable
+
     mine = _learning(work, lesson, text)
     if isinstance(check_deduplication(text, comparable(mine, gone)), Duplicate):
         return "it was rejected before"

@@ -11,13 +11,15 @@ import json
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from workbench import __version__
 from workbench.errors import StoreError
-from workbench.memory.deduplication.candidates import Pair, find_duplicates
+
+if TYPE_CHECKING:
+    from workbench.memory.deduplication.candidates import Pair
 
 GENERATION: Final = "learning-pairs"
 _FILE: Final = "pairs.json"
@@ -25,7 +27,7 @@ _FORMAT: Final = 1
 _SMALL: Final = 50
 """Collections of fewer texts are looked through anew faster than they are kept."""
 
-Finder = Callable[[Sequence[str]], list[Pair]]
+Finder = Callable[[Sequence[str]], "list[Pair]"]
 Latest = Callable[[str], Path | None]
 Publish = Callable[[str, Callable[[Path], None]], Path]
 
@@ -42,6 +44,8 @@ class Collisions:
 
     def find(self, texts: Sequence[str]) -> list[Pair]:
         """Return what `find_duplicates` does."""
+        from workbench.memory.deduplication.candidates import find_duplicates
+
         if len(texts) < _SMALL:
             return find_duplicates(texts)
         if self._known is None:
@@ -69,6 +73,8 @@ class Collisions:
             return  # where nothing can be kept, each process finds them anew
 
     def _load(self) -> dict[str, list[Pair]]:
+        from workbench.memory.deduplication.candidates import Pair
+
         directory = self._latest(GENERATION) if self._latest is not None else None
         if directory is None:
             return {}

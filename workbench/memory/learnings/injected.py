@@ -56,6 +56,23 @@ def read_injections(journal: Journal) -> Injections:
     return found
 
 
+class InjectionReader:
+    """Reads the journal of what was injected again and again, each line once."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._offset = 0
+        self._known = Injections()
+
+    def injections(self) -> Injections:
+        """Return what was injected until now; the same object, told further. Raises: StoreError."""
+        for after, entry in self._journal.read(STREAM, self._offset):
+            self._offset = after
+            if entry.kind == INJECTED:
+                _take(self._known, entry)
+        return self._known
+
+
 def note_injected(
     store: LearningStore,
     texts: Mapping[str, str],

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.memory.journal import PREFIX, feature_stream
 from workbench.memory.learnings.colliding import Collisions
 from workbench.memory.learnings.ledger import Ledger, read_ledger, take
 from workbench.ports import Entry, Journal
 from workbench.records.ids import new_id
-from workbench.rules.curation.rulestore import RuleStore
+
+if TYPE_CHECKING:
+    from workbench.rules.curation.rulestore import RuleStore
 
 LOCK: Final = "learnings"
 

@@ -11,8 +11,6 @@ from typing import Final
 
 from workbench.memory.learnings.framing import unframed
 from workbench.records.learnings import MAX_TEXT, bounded
-from workbench.text.injection import framing
-from workbench.text.injection.detect import scan
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible
 
@@ -35,6 +33,8 @@ def sanitize_learning_text(text: str) -> str:
 
     What would instruct its reader is framed and not dropped (F20); what the workbench itself injected goes.
     """
+    from workbench.text.injection import framing
+
     return framing.sanitize_learning_text(unframed(text))
 
 
@@ -45,6 +45,8 @@ def plain_line(text: str) -> str:
 
 def instructs(text: str) -> bool:
     """Whether a text would instruct whoever reads it."""
+    from workbench.text.injection.detect import scan
+
     return scan(text).flagged
 
 

@@ -19,6 +19,7 @@ from workbench.rules.enforcement.wrappers import inner_commands, inner_scripts, 
 MAX_CHARS = 200_000
 MAX_COMMANDS = 2_000
 _MAX_VALUE = 4_096
+_SHORT = 1_000  # characters of a line that is remembered for long
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]\n]*\])?\+?=")
 _REDIRECTION = re.compile(r"(?:\d*|\{\w+\})(<<<|<<-|<<|<>|<&|>>|>\||>&|<(?!\()|>(?!\())|(&>>?)")
@@ -35,17 +36,25 @@ class ShellLine:
     fault: str = ""
 
 
-@lru_cache(maxsize=64)
 def read_shell(text: str) -> ShellLine:
     """Return the simple commands that a shell line runs, those inside of others included.
 
-    The last lines are remembered: what a call touches, breaks and teaches is asked one after another.
+    The last lines are remembered, of short ones those of a whole session: what its calls touch, break and
+    teach is asked one after another.
     """
+    return _read_short(text) if len(text) <= _SHORT else _read_long(text)
+
+
+def _read(text: str) -> ShellLine:
     state = State()
     if len(text) > MAX_CHARS:
         return ShellLine(text, (), f"it is longer than {MAX_CHARS:,} characters")
     _Reader(_cleaned(text), state, 0).script("", "")
     return ShellLine(text, tuple(state.commands), state.fault)
+
+
+_read_short = lru_cache(maxsize=1_024)(_read)
+_read_long = lru_cache(maxsize=64)(_read)
 
 
 def run_words(words: Sequence[str]) -> ShellLine:

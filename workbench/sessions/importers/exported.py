@@ -12,10 +12,10 @@ from typing import Any
 from workbench.ports import Entry
 from workbench.records.episodes import ChangeKind, Outcome
 from workbench.records.plan import QueryType
+from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED
 from workbench.sessions.importers.git import session_commit
 from workbench.sessions.importers.places import relative
 from workbench.sessions.importers.transcripts import Record, Unreadable, mapping, text
-from workbench.sessions.remember import FORGOTTEN, IMPORTED
 from workbench.text.redact import redact
 from workbench.text.tasks import clean_task
 

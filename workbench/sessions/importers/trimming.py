@@ -19,6 +19,7 @@ MAX_TEXT = 1 << 17  # bytes of a text that are held
 WHOLE = 1 << 19  # bytes of a line that is read as it is
 MAX_LENGTH = 1 << 31  # bytes of a line; a longer one is passed over, cut or not
 _CHUNK = 1 << 20
+_BUFFER = 1 << 18  # bytes read at once: a line is often longer than the default
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _ESCAPE = 6  # bytes of the longest escape
 _TORN = re.compile(rb"\\u[0-9a-fA-F]{0,3}\Z")
@@ -28,7 +29,7 @@ def open_transcript(path: Path) -> IO[bytes]:
     """Open a transcript, also one that gzip compressed. Raises: OSError."""
     if path.suffix == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb")
+    return path.open("rb", buffering=_BUFFER)
 
 
 def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[Record | Unreadable]:
