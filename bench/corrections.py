@@ -28,7 +28,7 @@ from workbench.memory.learnings.said import Said, tally, template_of
 from workbench.memory.transcripts import Reading, read_iterations
 from workbench.records.iterations import RawIterationOutput
 
-FIT = frozenset({"entireio+cli", "dayhaysoos+nimbus"})
+FIT = frozenset({"entireio+cli"})
 _TELLING = re.compile(
     r"\b(?:always|never|from now on|going forward|remember|i told you|i said|stop \w+ing|instead of|"
     r"rather than|every time|prefer|make sure)\b",
