@@ -23,7 +23,9 @@ _FRAME = 6  # cells of the box around its lines, at the sides as well as above a
 _LABEL = 12
 _COUNT = 7
 _WIDTH = 70
+_BARS = 3  # the sections above, the status and the footer below
 _BAR = 40
+_STATE = "This project cannot hold its state, which goes to "
 
 
 class FirstRun(VerticalScroll, can_focus=True):
@@ -69,9 +71,10 @@ class FirstRun(VerticalScroll, can_focus=True):
         if self._found is not None:
             self._told = None
             project, found = self._found
-            width = min(self.size.width - _FRAME, _WIDTH) if self.size.width else _WIDTH
+            room = self.size or self.screen.size - (0, _BARS)  # it has no size before it is shown
+            width = min(room.width - _FRAME, _WIDTH)
             told = counts(project, found, width)
-            if told.plain.count("\n") + _FRAME > self.size.height:
+            if told.plain.count("\n") + _FRAME > room.height:
                 told = counts(project, found, width, brief=True)
             self._box.update(told)
 
@@ -126,7 +129,11 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool =
         Content.assemble(
             ("● ", "$text-success"),
             shown("Nothing leaves this machine."),
-            shown(" State: .workbench/", "$text-muted"),
+            shown("" if found.state else " State: .workbench/", "$text-muted"),
+        ),
+        *(
+            shown(line, "$text-muted")
+            for line in wrap(visible_line(_STATE + found.state if found.state else ""), max(width, 12))
         ),
         *gap,
         _key("enter", "index this project and go"),

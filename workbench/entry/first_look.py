@@ -28,6 +28,7 @@ class FirstLook:
 
     `transcripts` are (agent, files, whether all of them are this project's): Codex keeps those of all
     projects together, and which are this one's stands inside. `notes` say what could not be counted.
+    `state` is where what is read will be kept if it cannot be in the project.
     """
 
     files: int
@@ -36,6 +37,7 @@ class FirstLook:
     commits: int | None
     transcripts: tuple[tuple[str, int, bool], ...]
     notes: tuple[str, ...] = ()
+    state: str = ""
 
 
 def first_look(
@@ -69,6 +71,7 @@ def first_look(
         commits=commits,
         transcripts=_transcripts(opened, environment, notes),
         notes=tuple(notes),
+        state=str(opened.location.root) if opened.location.fallback_reason else "",
     )
 
 

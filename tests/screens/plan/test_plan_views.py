@@ -195,7 +195,12 @@ def test_the_counts_of_a_first_run_fit_and_say_what_is_read() -> None:
     assert "Nothing leaves this machine." in text
     assert "shop [/]" in text
     assert ("Codex", "7", "sessions of all projects") in facts(look)
-    bare = FirstLook(0, 0, (), None, ())
+    assert "State: .workbench/" in text
+    bare = FirstLook(0, 0, (), None, (), state="/home/ann/.local/share/workbench/projects/0123456789abcdef")
+    told = counts("shop", bare, 50).plain
+    assert ".workbench/" not in told
+    assert bare.state in told.replace("\n", "")
+    assert max(map(len, told.split("\n"))) <= 50
     assert ("rule files", "0", "none yet") in facts(bare)
     assert ("commits", "–", "not a git repository") in facts(bare)
 
