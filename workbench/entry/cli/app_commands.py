@@ -13,6 +13,8 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.terminal import can_show_app
 from workbench.errors import UsageError
 
+_SWITCH = 0.001  # seconds: a key waits no longer than that for a thread that computes
+
 
 @command(
     examples=(
@@ -48,6 +50,7 @@ def open_app(section: str) -> NoReturn:
         raise UsageError(f"there is no screen {section!r}", hint=f"One of {known}.")
     here = current()
     application = WorkbenchApp(here.project, place_file=place_file(here.project), section=section)
+    sys.setswitchinterval(_SWITCH)
     application.run(mouse=here.settings().config.app.mouse)
     code = application.return_code or exits.OK
     # Threads of work that was cancelled may still compute, and libraries that were loaded take their time to
