@@ -2,8 +2,8 @@
 
 Recall is over every format of `bench.secret_formats` in every context, with random values; the generic part
 (places and names) also answers alone, for the third of the formats it was not designed on. Each FOLDER
-of ordinary files is read for over-redaction: the share of lines with anything taken out, dummy passwords of tests
-included. The baseline is a short list of prefixes, as scanners of commits have one.
+of ordinary files is read for over-redaction: the share of lines with anything taken out, dummy passwords of
+tests included. The baseline is a short list of prefixes, as scanners of commits have one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from workbench.text.redact import find_secrets, redact, replaced
 from workbench.text.secrets.find import of_names
 
 BASELINE: Final = re.compile(
-    r"(?:AKIA|ASIA)[0-9A-Z]{16}|gh[opsur]_\w{20,}|xox[bp]-[\w-]{10,}|AIza[\w-]{35}|sk_live_\w+|-----BEGIN [A-Z ]*KEY"
+    r"(?:AKIA|ASIA)[0-9A-Z]{16}|gh[opsur]_\w{20,}|xox[bp]-[\w-]{10,}|AIza[\w-]{35}|sk_live_\w+"
+    r"|-----BEGIN [A-Z ]*KEY"
     r"|(?i:password|secret|token)\s*[=:]\s*[\"'][^\"']{8,}"
 )
 SEED: Final = 6
