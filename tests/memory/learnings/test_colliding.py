@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from store import generations
+from store.memory import ManualClock
 from workbench.memory.deduplication import candidates
 from workbench.memory.deduplication.candidates import find_duplicates
 from workbench.memory.learnings import colliding
@@ -37,14 +39,30 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def publishing(root: Path) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Return what writes a generation into one directory."""
+    """Return what publishes generations below a directory, as the program does."""
+    return lambda kind, write: generations.publish(root, kind, write, clock=ManualClock()).path
 
-    def publish(kind: str, write: Callable[[Path], None]) -> Path:
-        (root / kind).mkdir(exist_ok=True)
-        write(root / kind)
-        return root / kind
 
-    return publish
+def latest(root: Path) -> Callable[[str], Path | None]:
+    """Return what finds the current generation of a kind."""
+
+    def find(kind: str) -> Path | None:
+        found = generations.latest(root, kind)
+        return found.path if isinstance(found, generations.Generation) else None
+
+    return find
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file."""
+    path.write_bytes(data)
+
+
+def kept_size(root: Path) -> int:
+    """Return the bytes that are kept."""
+    found = latest(root)(colliding.GENERATION)
+    assert found is not None
+    return (found / "pairs.json").stat().st_size
 
 
 def test_pairs_are_found_once_and_are_those_found_anew(tmp_path: Path, asked: list[int]) -> None:
@@ -52,7 +70,7 @@ def test_pairs_are_found_once_and_are_those_found_anew(tmp_path: Path, asked: li
     first = Collisions(lambda kind: None, publishing(tmp_path))
     assert first.find(TEXTS) == find_duplicates(TEXTS)
     first.keep()
-    second = Collisions(lambda kind: tmp_path / kind, publishing(tmp_path))
+    second = Collisions(latest(tmp_path), publishing(tmp_path))
     assert (second.find(TEXTS), second.find(TEXTS)) == (find_duplicates(TEXTS), find_duplicates(TEXTS))
     assert asked == [len(TEXTS)]
     second.find(TEXTS[1:])
@@ -64,25 +82,24 @@ def test_pairs_are_found_once_and_are_those_found_anew(tmp_path: Path, asked: li
 )
 def test_damage_is_found_anew(tmp_path: Path, data: bytes) -> None:
     """What is kept is disposable (F22): torn, of another version or form."""
-    one = Collisions(lambda kind: tmp_path / kind, publishing(tmp_path))
+    one = Collisions(latest(tmp_path), publishing(tmp_path))
     one.find(TEXTS)
     one.keep()
-    (tmp_path / colliding.GENERATION / "pairs.json").write_bytes(data)
-    again = Collisions(lambda kind: tmp_path / kind, publishing(tmp_path))
+    publishing(tmp_path)(colliding.GENERATION, lambda path: write(path / "pairs.json", data))
+    again = Collisions(latest(tmp_path), publishing(tmp_path))
     assert again.find(TEXTS) == find_duplicates(TEXTS)
 
 
 def test_what_nobody_asked_for_since_is_forgotten(tmp_path: Path) -> None:
     """What is kept does not grow with every change of a learning."""
     one = Collisions(lambda kind: None, publishing(tmp_path))
-    path = tmp_path / colliding.GENERATION / "pairs.json"
     one.find(TEXTS)
     one.keep()
-    size = path.stat().st_size
+    size = kept_size(tmp_path)
     for last in range(1, 4):
         one.find(TEXTS[last:])
         one.keep()
-    assert path.stat().st_size <= size
+    assert kept_size(tmp_path) <= size
 
 
 def test_the_desk_sees_the_same_queue_after_changes(

@@ -21,7 +21,7 @@ from workbench.errors import StoreError
 if TYPE_CHECKING:
     from workbench.memory.deduplication.candidates import Pair
 
-GENERATION: Final = "learning-pairs"
+GENERATION: Final = "learning_pairs"
 _FILE: Final = "pairs.json"
 _FORMAT: Final = 1
 _SMALL: Final = 50
