@@ -253,7 +253,8 @@ class LearningsScreen(SectionScreen):
         comparing = not self.known.whole or any(
             job.group == f"{self.section}/compare" and not job.quiet for job in self.bench.jobs.running
         )
-        told = head_content(self.known, self.wanted.view, progress, comparing=self._read and comparing)
+        comparing = comparing and self._read and bool(self.known.learnings)
+        told = head_content(self.known, self.wanted.view, progress, comparing=comparing)
         self.query_one("#learnings-head", Static).update(told)
         self.bench.badges[self.section] = f"{progress.waiting:,}" if progress.waiting else ""
         self.query_one(TopBar).refresh()

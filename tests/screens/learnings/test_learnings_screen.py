@@ -12,6 +12,7 @@ from textual.widgets import Static
 from screens.conflicts.screen import ConflictsScreen
 from screens.learnings.audit import PRUNE, AuditView
 from screens.learnings.preview import PromptPreview
+from screens.learnings.reading import Known
 from screens.widgets.choose import Choose
 from screens.widgets.confirm import Confirm
 from screens.widgets.details import Details
@@ -358,6 +359,14 @@ async def test_without_learnings_it_teaches(opened: Open) -> None:
         assert desk.commands == []
         await desk.press("A")
         assert desk.dialog(AuditView).audit.total == 0
+
+
+async def test_nothing_to_compare_is_not_compared(opened: Open) -> None:
+    """Where iterations were recorded but nothing was learned, no comparison is said to go on."""
+    async with opened() as desk:
+        desk.screen._arrived(Known(whole=False))
+        await desk.settle()
+        assert "comparing" not in screen_text(desk.app)
 
 
 async def test_what_another_process_learns_comes_in(opened: Open, made: Made) -> None:
