@@ -101,6 +101,17 @@ class FileJournal:
         """
         return self.append_all(stream, [(kind, body) for body in bodies], by=by, sync=sync)
 
+    def sync(self, stream: str) -> None:
+        """Bring what was appended without `sync` to disk. Raises: JournalError."""
+        path = stream_path(self._root, stream)
+        with translated(f"writing the journal {stream}", JournalError):
+            descriptor = os.open(path, os.O_RDWR | _PLAIN)
+            try:
+                sync_data(descriptor)
+            finally:
+                os.close(descriptor)
+            sync_dir(path.parent)
+
     def append_all(
         self, stream: str, drafts: Sequence[tuple[str, Mapping[str, Any]]], *, by: str, sync: bool = True
     ) -> list[Entry]:

@@ -245,6 +245,30 @@ def test_a_full_disk_is_rolled_back(
     assert bodies(journal, "rules") == [{"n": 1}, {"n": 3}]
 
 
+def test_what_was_appended_without_waiting_is_brought_to_disk_later(
+    journal: FileJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many appends wait for the disk once; a disk that fails then is told, as is a stream that is none."""
+    waited: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("store.journal.sync_data", waited.append)
+        for number in range(3):
+            journal.append("rules", "rule.put", [{"n": number}], by="cli", sync=False)
+        assert waited == []
+        journal.sync("rules")
+        assert len(waited) == 1
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("store.journal.sync_data", fail)
+        with pytest.raises(JournalError):
+            journal.sync("rules")
+    with pytest.raises(JournalError):
+        journal.sync("nothing")
+
+
 FILE_LIMIT = """
 import resource, sys
 from pathlib import Path

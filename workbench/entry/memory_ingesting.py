@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import IO, Final
 
 from workbench.entry.memory_place import MemoryPlace
-from workbench.entry.memory_recording import Learn, Summary, digest_of, feature_of, record
+from workbench.entry.memory_recording import Learn, Novelty, Summary, digest_of, feature_of, record
 from workbench.errors import UsageError
 from workbench.memory.iterations import Digested
+from workbench.memory.journal import feature_stream
 from workbench.memory.transcripts import Reading, read_iterations
 from workbench.records.iterations import Task
 from workbench.sessions.importers.transcripts import find_transcripts
@@ -50,13 +51,32 @@ def ingest(
     """Record the iterations of files, yielding a report of each. Raises: UsageError, StoreError.
 
     Of directories the JSONL files below them are read. Without a feature each iteration belongs to the branch
-    that its transcript names.
+    that its transcript names. Journals are synced once, in the end: what a failing machine loses is in the
+    files still.
     """
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path} does not exist", hint="Give output of stream-json or a transcript.")
     paths = [path for path in find_transcripts(paths) if path.is_file()]
     learn = learning(place)
+    written: set[str] = set()
+    try:
+        yield from _each(place, paths, task, summary, learn, progress, written)
+    finally:
+        for feature in sorted(written):
+            place.journal.sync(feature_stream(feature))
+
+
+def _each(
+    place: MemoryPlace,
+    paths: Sequence[Path],
+    task: Task,
+    summary: Summary,
+    learn: Learn | None,
+    progress: Progress | None,
+    written: set[str],
+) -> Iterator[FileReport]:
+    """Record the iterations of each file; `written` gets the features whose journals have to be synced."""
     total = sum(path.stat().st_size for path in paths)
     before = 0
     for path in paths:
@@ -69,7 +89,7 @@ def ingest(
                 found = _digests(place, handle, reading, progress, before, total)
                 for group in _groups(found):
                     count += len(group)
-                    _record(place, group, task, summary, learn)
+                    _record(place, group, task, summary, learn, written)
         except (OSError, EOFError, zlib.error) as error:
             fault = getattr(error, "strerror", None) or str(error) or type(error).__name__
         seen = reading.seen
@@ -107,10 +127,18 @@ def _groups(found: Iterator[Digested]) -> Iterator[list[Digested]]:
 
 
 def _record(
-    place: MemoryPlace, group: Sequence[Digested], task: Task, summary: Summary, learn: Learn | None
+    place: MemoryPlace,
+    group: Sequence[Digested],
+    task: Task,
+    summary: Summary,
+    learn: Learn | None,
+    written: set[str],
 ) -> None:
     features: dict[str, list[Digested]] = {}
     for one in group:
         features.setdefault(feature_of(task.feature, one.raw.branch, place.branch), []).append(one)
     for feature, found in features.items():
-        summary.add(record(place, found, replace(task, feature=feature), by=INGEST, learn=learn))
+        kept = record(place, found, replace(task, feature=feature), by=INGEST, learn=learn, sync=False)
+        if any(one.novelty is not Novelty.UNCHANGED for one in kept):
+            written.add(feature)
+        summary.add(kept)

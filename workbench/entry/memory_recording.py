@@ -113,11 +113,18 @@ def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
 
 
 def record(
-    place: MemoryPlace, found: Sequence[Digested], task: Task, *, by: str, learn: Learn | None = None
+    place: MemoryPlace,
+    found: Sequence[Digested],
+    task: Task,
+    *,
+    by: str,
+    learn: Learn | None = None,
+    sync: bool = True,
 ) -> list[Kept]:
     """Append the iterations of a feature that are new or told further. Raises: StoreError, StoreBusy.
 
-    What is learned from them is the business of `learn`, called once each entry is in the journal.
+    What is learned from them is the business of `learn`, called once each entry is in the journal. Without
+    `sync` a failing machine can lose them; the caller then has the journal synced in the end.
     """
     stream = feature_stream(task.feature)
     now = datetime.fromtimestamp(place.clock.now(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -144,7 +151,7 @@ def record(
             kept.append(Kept(entry, novelty, one.extraction, is_stagnant(prints)))
             bodies.append(body_of(entry))
         if bodies:
-            place.journal.append(stream, KIND, bodies, by=by)
+            place.journal.append(stream, KIND, bodies, by=by, sync=sync)
     if learn is None:
         return kept
     return [

@@ -84,8 +84,10 @@ class Gathering:
 
     def tell(self, **known: Any) -> None:
         """Note what is known of the run: its model, directory, prompt, result."""
-        if any(getattr(self.raw, name) != value for name, value in known.items()):
-            self.raw = replace(self.raw, **known)
+        for name, value in known.items():
+            if getattr(self.raw, name) != value:
+                self.raw = replace(self.raw, **known)
+                return
 
     def at(self, when: str) -> None:
         """Note that something happened at a time (ISO 8601)."""

@@ -51,6 +51,8 @@ def redact_bytes(data: bytes) -> tuple[bytes, Mapping[str, int]]:
 
     Lines of JSON stay JSON: no secret ends in the middle of an escape.
     """
+    if not data:
+        return data, {}
     counts: Counter[str] = Counter()
     for _ in range(_ROUNDS):
         found = spans(data)

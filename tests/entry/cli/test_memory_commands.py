@@ -151,6 +151,22 @@ def ingested(run: Any, *arguments: str) -> Any:
     return run("memory", "ingest", *arguments, "--json").json()
 
 
+def test_ingesting_waits_for_the_disk_once_a_feature(
+    empty: Any, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each journal that was written to is synced in the end, and none that was not."""
+    synced: list[str] = []
+    monkeypatch.setattr("store.journal.FileJournal.sync", lambda _, stream: synced.append(stream))
+    files = [tmp_path / f"{place}.jsonl" for place in range(3)]
+    for place, file in enumerate(files):
+        file.write_bytes(lines_of(run_of(f"{SESSION}-{place}", f"msg_{place}")))
+    for feature in ("auth", "cache"):
+        ingested(run, *map(str, files), "--feature", feature)
+    assert synced == ["memory/auth", "memory/cache"]
+    ingested(run, *map(str, files), "--feature", "auth")
+    assert synced == ["memory/auth", "memory/cache"]
+
+
 def test_ingesting_twice_adds_nothing(empty: Any, run: Any, tmp_path: Path) -> None:
     """Nor does what was collected before; a file that goes on adds what is new."""
     file = tmp_path / "run.jsonl"

@@ -24,7 +24,7 @@ from workbench.memory.learnings.lessons.lesson import Lesson
 from workbench.memory.learnings.lessons.recurring import error_signature, recurring_lessons
 from workbench.memory.learnings.lessons.told import decision_lessons
 from workbench.memory.learnings.said import Said, template_of
-from workbench.memory.learnings.steps import added, contradicted, hit
+from workbench.memory.learnings.similar import check_deduplication, comparable
 from workbench.memory.learnings.texts import (
     instructs,
     plain_line,
@@ -88,8 +88,6 @@ class _Work:
 
     def known(self, learning: FeatureLearning) -> Sequence[FeatureLearning]:
         """Return the live learnings that a new one is compared with."""
-        from workbench.memory.learnings.similar import comparable
-
         return comparable(learning, self.ledger.live())
 
     def given(self, learning_id: str) -> bool:
@@ -159,8 +157,6 @@ def _take(work: _Work, lesson: Lesson) -> None:
     if lesson.kind is LearningKind.CORRECTION:
         _hear(work, lesson, text)
         return
-    from workbench.memory.learnings.similar import check_deduplication
-
     reason = _no_lesson(work, lesson, text)
     if reason:
         work.out.left_out.append((text, reason))
@@ -249,10 +245,6 @@ def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
     if any(" ".join(rule.split()).casefold() == folded for rule in work.rules):
         return "a rule says it"
     gone = [one for one in work.ledger.put.values() if one.state is LearningState.REJECTED]
-    if not gone:
-        return ""
-    from workbench.memory.learnings.similar import check_deduplication, comparable
-
     mine = _learning(work, lesson, text)
     if isinstance(check_deduplication(text, comparable(mine, gone)), Duplicate):
         return "it was rejected before"
@@ -296,6 +288,8 @@ def _again(
     work: _Work, known: FeatureLearning, learning: FeatureLearning, *, given: bool | None = None
 ) -> None:
     """A learning was found out again: it counts unless the iteration was given it."""
+    from workbench.memory.learnings.steps import hit
+
     if work.given(known.id) if given is None else given:
         work.out.left_out.append((learning.text, f"{known.id[:17]} had been given to it"))
         return
@@ -308,6 +302,8 @@ def _again(
 
 
 def _add(work: _Work, learning: FeatureLearning, lesson: Lesson) -> None:
+    from workbench.memory.learnings.steps import added
+
     drafts = added(work.ledger, learning, reason=lesson.reason, now=work.store.moment())
     work.write(*drafts.entries)
     made = drafts.learnings[0]
@@ -338,6 +334,8 @@ def _judge_outcomes(work: _Work) -> None:
 
 
 def _against(work: _Work, learning: FeatureLearning, why: str) -> None:
+    from workbench.memory.learnings.steps import contradicted
+
     if learning.id not in work.out.contradicted:
         note = contradicted(
             learning,

@@ -21,7 +21,7 @@ from workbench.memory.learnings.kinds import CONTRADICTED, HIT, KINDS, PUT, REMO
 from workbench.memory.learnings.said import Said, said_of
 from workbench.ports import Entry, Journal
 from workbench.records.learnings import FeatureLearning
-from workbench.rules.curation.ledger import CURATION
+from workbench.rules.curation import CURATION
 
 AUTOMATIC: Final = "auto:"
 """How the name of a face begins that takes learnings in by itself: nobody's step, so nobody's to undo."""

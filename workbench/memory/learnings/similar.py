@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from workbench.memory.deduplication.candidates import DuplicateIndex, find_duplicates
-from workbench.memory.deduplication.verdicts import Judgement, Verdict
-from workbench.memory.learnings.colliding import Finder
 from workbench.records.learnings import Conflict, DeduplicationResult, Duplicate, FeatureLearning, Unique
+
+if TYPE_CHECKING:
+    from workbench.memory.deduplication.verdicts import Judgement
+    from workbench.memory.learnings.colliding import Finder
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ def check_deduplication(new_text: str, existing: Sequence[FeatureLearning]) -> D
 
     A contradiction is never merged: it is for a person to decide.
     """
+    if not existing:
+        return Unique()
+    from workbench.memory.deduplication.candidates import DuplicateIndex
+    from workbench.memory.deduplication.verdicts import Verdict
+
     found = DuplicateIndex(one.text for one in existing).check(new_text)
     if found is None:
         return Unique()
@@ -42,11 +49,14 @@ def comparable(learning: FeatureLearning, others: Iterable[FeatureLearning]) -> 
     return [other for other in others if other.id != learning.id and _may_collide(learning, other)]
 
 
-def pairs(learnings: Sequence[FeatureLearning], find: Finder = find_duplicates) -> list[PairFound]:
+def pairs(learnings: Sequence[FeatureLearning], find: Finder | None = None) -> list[PairFound]:
     """Return the pairs of learnings that repeat or contradict each other, surest first, ties by ids.
 
-    `find` finds those of a list of texts.
+    `find` finds those of a list of texts, by default anew.
     """
+    from workbench.memory.deduplication.candidates import find_duplicates
+
+    find = find or find_duplicates
     by_feature: dict[str, list[FeatureLearning]] = {}
     own = [one for one in learnings if one.project_id is None]
     for one in learnings:

@@ -18,7 +18,7 @@ from workbench.memory.learnings.kinds import CONTRADICTED, HIT, PUT, REMOVED, RE
 from workbench.memory.learnings.learningstore import Draft
 from workbench.memory.learnings.ledger import Change, Ledger, Settled, Step
 from workbench.records.learnings import FeatureLearning, LearningSource
-from workbench.rules.curation.ledger import CURATION
+from workbench.rules.curation import CURATION
 from workbench.rules.curation.steps import Marks, marks
 
 SHORT: Final = 17

@@ -15,6 +15,7 @@ from typing import Any, Final
 from workbench.errors import ParseError
 from workbench.ports import Entry, Journal
 from workbench.records.rules import Rule
+from workbench.rules.curation import CURATION
 from workbench.rules.curation.bodies import from_body
 from workbench.rules.curation.versions import past_ids
 
@@ -25,7 +26,6 @@ SYNCED: Final = "file.synced"
 FORGOTTEN: Final = "file.forgotten"
 RESOLVED: Final = "conflict.resolved"
 REOPENED: Final = "conflict.reopened"
-CURATION: Final = "curation"
 AUTOMATIC: Final = "import:rule-files"
 EXPORT: Final = "export:rule-files"
 UNSTACKED: Final = frozenset({AUTOMATIC, EXPORT})

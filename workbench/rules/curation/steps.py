@@ -14,9 +14,9 @@ from typing import Any, Final
 from workbench.errors import UsageError
 from workbench.records.ids import new_id
 from workbench.records.rules import Rule
+from workbench.rules.curation import CURATION
 from workbench.rules.curation.bodies import problems, to_body
 from workbench.rules.curation.ledger import (
-    CURATION,
     FORGOTTEN,
     PUT,
     REMOVED,

@@ -7,17 +7,18 @@ checks it again, as anybody may have written it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.ports import Entry
 from workbench.records.episodes import ChangeKind, Outcome
-from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED
-from workbench.sessions.importers.git import session_commit
 from workbench.sessions.importers.places import relative
 from workbench.sessions.importers.transcripts import Record, Unreadable, mapping, text
 from workbench.text.redact import redact
 from workbench.text.tasks import clean_task
+
+if TYPE_CHECKING:
+    from workbench.records.plan import QueryType
 
 HEAD = "workbench.sessions"
 EPISODE = "workbench.episode"
@@ -41,6 +42,8 @@ def exported_lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
 
     Episodes of commits are left out: every clone makes them anew.
     """
+    from workbench.sessions.importers.git import session_commit
+
     kept: dict[str, Mapping[str, Any]] = {}
     for entry in entries:
         if entry.kind == IMPORTED and isinstance(entry.body.get("session_id"), str):
@@ -56,6 +59,9 @@ def exported_lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
 
 def episode(record: Mapping[str, Any], project_id: str) -> dict[str, Any] | str:
     """Return the journal body of an exported episode, or why it is none."""
+    from workbench.records.plan import QueryType
+    from workbench.sessions.importers.git import session_commit
+
     session, task = text(record.get("session_id")), redact(clean_task(text(record.get("task_text")))).text
     started = record.get("started_at")
     if not session or len(session) > _MAX_ID or session_commit(session) or not task:

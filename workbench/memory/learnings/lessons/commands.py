@@ -43,6 +43,11 @@ _NOT_CALLABLE: Final = re.compile(
     r"|externally-managed-environment"
     r"|(?:is not installed|not installed globally)\b.{0,40}"
 )
+# One of these is in whatever the expression finds, which is slow to say that it finds nothing.
+_SIGNS: Final = (
+    "not found", "No module named", "Cannot find module", " option", " argument", " flag", "command",
+    " script", "externally-managed-environment", "not installed",
+)  # fmt: skip
 _RUNNERS: Final = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
     "rye": ("run",), "bundle": ("exec",), "npx": (), "bunx": (), "pnpx": (), "uvx": (), "sudo": (),
@@ -88,7 +93,7 @@ class Tried:
 
 def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
     """Yield what was learned of how to call things, in the order of the failures."""
-    if not any(use.failed or _NOT_CALLABLE.search((use.result or "")[:_HEAD]) for use in raw.tool_uses):
+    if not any(use.failed or _not_callable((use.result or "")[:_HEAD]) for use in raw.tool_uses):
         return
     runs: list[Tried | None] = []
     for use in raw.tool_uses:
@@ -130,7 +135,12 @@ def _prepared(runs: Sequence[Tried | None]) -> Tried | None:
 
 def is_not_callable(one: Tried) -> bool:
     """Whether a command failed for how it was called, and not for what it did."""
-    return one.failed and _NOT_CALLABLE.search(one.said) is not None
+    return one.failed and _not_callable(one.said) is not None
+
+
+def _not_callable(said: str) -> re.Match[str] | None:
+    """Return where an answer says that something was called wrongly, if it does."""
+    return _NOT_CALLABLE.search(said) if any(sign in said for sign in _SIGNS) else None
 
 
 def tried_commands(raw: RawIterationOutput) -> Iterator[Tried]:
@@ -162,7 +172,7 @@ def _tried(use: ToolUseEvent, cwd: str) -> Tried | None:
         return None
     said = plain(use.result[:_READ])
     piped = "|" in given
-    failed = use.failed or (piped and _NOT_CALLABLE.search(said[:_HEAD]) is not None)
+    failed = use.failed or (piped and _not_callable(said[:_HEAD]) is not None)
     return Tried(line, core, runner, directory, variables, failed, said, piped)
 
 
@@ -195,7 +205,7 @@ def _difference(failed: Tried, works: Tried) -> str:
     """Return what a failure said where another command is the way to do the same, else ''."""
     if failed.line == works.line:
         return ""
-    why = _NOT_CALLABLE.search(failed.said)
+    why = _not_callable(failed.said)
     same = failed.core == works.core
     elsewhere = (failed.runner, failed.directory, failed.variables) != (
         works.runner,
