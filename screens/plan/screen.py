@@ -133,7 +133,8 @@ class PlanScreen(PlanActions):
             self.call_after_refresh(self._open)
 
     def _open(self) -> None:
-        self.ask("Opening", partial(work.opening, self.engine), self._opened, quiet=True)
+        self.say("looking at what is here …")
+        self.ask("Opening", partial(work.opening, self.engine), self._opened)
 
     def replan(self, asked: Asked, *, log: bool = True) -> None:
         """Plan as asked from now on; `log` notes the command line that does the same."""
