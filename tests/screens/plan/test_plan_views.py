@@ -196,7 +196,7 @@ def test_the_counts_of_a_first_run_fit_and_say_what_is_read() -> None:
     assert "shop [/]" in text
     assert ("Codex", "7", "sessions of all projects") in facts(look)
     assert "State: .workbench/" in text
-    bare = FirstLook(0, 0, (), None, (), state="/home/ann/.local/share/workbench/projects/0123456789abcdef")
+    bare = FirstLook(0, 0, (), None, (), state="/srv/ann/.local/share/workbench/projects/0123456789abcdef")
     told = counts("shop", bare, 50).plain
     assert ".workbench/" not in told
     assert bare.state in told.replace("\n", "")
