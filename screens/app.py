@@ -311,7 +311,9 @@ class WorkbenchApp(App[int]):
         work: Callable[[Job], str] = undo if verb == "undo" else redo
 
         def then(title: str) -> None:
-            self.tell(f"{done}: {title.removeprefix(f'{verb}: ')}")
+            told = f"{done}: {title.removeprefix(f'{verb}: ')}"
+            self.tell(told)
+            here.say(told)  # the line may name what was just undone, as if it held
             for arguments in here.step_commands(verb):
                 self.log_action(arguments, title)
             here.mark_stale()

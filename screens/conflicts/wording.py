@@ -163,5 +163,8 @@ def empty_desk(count: int, settled: int) -> Content:
 def unsearched(busy: str) -> Content:
     """Return what a desk says before its first search is over: what is going on, or which key searches."""
     told = f"⟳ {busy}" if busy else "Nothing was compared yet."
-    teach = "S searches the rules for pairs that repeat or contradict each other. In a large store this takes"
-    return shown_lines(f"{told}\n\n{teach}\na while, beside the app; ctrl+x cancels it.")
+    teach = (
+        "S searches the rules for pairs that repeat or contradict each other. "
+        "In a large store this takes a while, beside the app; ctrl+x cancels it."
+    )
+    return shown_lines(f"{told}\n\n{teach}")

@@ -99,6 +99,7 @@ async def test_a_key_settles_a_pair_and_the_next_one_shows(roastery: Path) -> No
         await press(pilot, "j", "u")
         assert (shown_id(desk), desk.desk.progress) == (first.id, (0, 9))
         assert logged(app) == "workbench rules undo"
+        assert desk.query_one(StatusLine).left.startswith("undone: ")
         await press(pilot, "U")
         assert first.id not in desk.desk.items
         assert (desk.query_one(VirtualTable).count, desk.desk.progress) == (8, (1, 9))
