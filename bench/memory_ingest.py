@@ -1,9 +1,10 @@
 """How fast iterations are ingested, and what collecting costs a line: `python -m bench.memory_ingest`.
 
 A stream-json file is made of runs as agents leave them (words, files read, edits, output of tests and
-compilers) and ingested by the program itself in a process of its own; with `--sessions DIR` the transcripts
-of a directory as well. Collecting is timed from writing a line into the pipe to reading it at its other end,
-beside `cat`. Times are wall clock on whatever else the machine does; processor time is printed besides.
+compilers) and ingested by the program itself in a process of its own; with `--sessions DIR...` the
+transcripts of directories as well. The program has its bytecode, as one that is installed does. Collecting is
+timed from writing a line into the pipe to reading it at its other end, beside `cat`. Times are wall clock on
+whatever else the machine does, its load is printed; the processor's time counts where others want it, too.
 """
 
 from __future__ import annotations
@@ -87,14 +88,17 @@ def write_stream(path: Path, megabytes: int) -> None:
                 file.write(json.dumps(record) + "\n")
 
 
-def ingest(files: Sequence[Path], repeats: int) -> tuple[float, float, int, float]:
-    """Return (wall s, processor s, iterations, peak MB) of ingesting files, the medians of some repeats."""
+def ingest(files: Sequence[Path], repeats: int, bytecode: Path) -> tuple[float, float, int, float]:
+    """Return (wall s, processor s, iterations, peak MB) of ingesting files, the medians of some repeats.
+
+    The peak is that of the largest process so far.
+    """
     walls, spent, peaks, count = [], [], [], 0
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as project:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             started = time.perf_counter()
-            told = _run(Path(project), "ingest", *map(str, files), "--json")
+            told = _run(Path(project), bytecode, "ingest", *map(str, files), "--json")
             walls.append(time.perf_counter() - started)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
@@ -103,23 +107,34 @@ def ingest(files: Sequence[Path], repeats: int) -> tuple[float, float, int, floa
     return statistics.median(walls), statistics.median(spent), count, statistics.median(peaks)
 
 
-def _run(project: Path, *arguments: str) -> Any:
+def _run(project: Path, bytecode: Path, *arguments: str) -> Any:
     done = subprocess.run(
-        [*_PROGRAM, *arguments], cwd=project, env=_environment(project), capture_output=True, check=False
+        [*_PROGRAM, *arguments],
+        cwd=project,
+        env=_environment(project, bytecode),
+        capture_output=True,
+        check=False,
     )
     return json.loads(done.stdout)
 
 
-def _environment(project: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(_ROOT), "WORKBENCH_HOME": str(project / "home")}
+def _environment(project: Path, bytecode: Path) -> dict[str, str]:
+    """Return the environment of the program; its bytecode is kept in a directory, whoever runs it."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {
+        **kept,
+        "PYTHONPATH": str(_ROOT),
+        "PYTHONPYCACHEPREFIX": str(bytecode),
+        "WORKBENCH_HOME": str(project / "home"),
+    }
 
 
-def latencies(command: Sequence[str], lines: Sequence[bytes], project: Path) -> list[float]:
+def latencies(command: Sequence[str], lines: Sequence[bytes], project: Path, bytecode: Path) -> list[float]:
     """Return milliseconds from writing each line into a program's stdin to reading it from its stdout."""
     found = []
     with subprocess.Popen(
-        command, cwd=project, env=_environment(project), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, bufsize=0,
+        command, cwd=project, env=_environment(project, bytecode), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
@@ -138,36 +153,41 @@ def latencies(command: Sequence[str], lines: Sequence[bytes], project: Path) -> 
 def main(arguments: list[str] | None = None) -> int:
     """Print the figures as tables in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m bench.memory_ingest", description=__doc__)
-    parser.add_argument("--sessions", type=Path, help="directory of transcripts to ingest besides")
+    parser.add_argument(
+        "--sessions", type=Path, nargs="+", default=[], help="directories of transcripts to ingest besides"
+    )
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "made.jsonl"
         write_stream(made, options.megabytes)
-        print("| ingest | MB | iterations | s | processor, s | processor, MB/s | peak, MB |")
-        print("|---|--:|--:|--:|--:|--:|--:|")
         tiny = Path(scratch) / "tiny.jsonl"
         write_stream(tiny, 0)
         sets = [("a single run: the start of the program", [tiny]), ("a made stream", [made])]
-        if options.sessions is not None:
-            found = sorted(path for path in options.sessions.rglob("*.jsonl") if ".outcome" not in path.name)
-            sets.append(("real transcripts", found))
+        for place, directory in enumerate(options.sessions, 1):
+            found = sorted(path for path in directory.rglob("*.jsonl") if ".outcome" not in path.name)
+            sets.append((f"real transcripts {place}, {len(found)} files", found))
+        bytecode = Path(scratch) / "bytecode"
+        ingest([tiny], 1, bytecode)
+        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+        print("| ingest | MB | iterations | s | MB/s | processor, s | processor, MB/s | peak, MB |")
+        print("|---|--:|--:|--:|--:|--:|--:|--:|")
         for name, files in sets:
             size = sum(path.stat().st_size for path in files) / 1e6
-            wall, spent, count, peak = ingest(files, options.repeats)
-            figures = f"{wall:.2f} | {spent:.2f} | {size / spent:.0f} | {peak:.0f}"
+            wall, spent, count, peak = ingest(files, options.repeats, bytecode)
+            figures = f"{wall:.2f} | {size / wall:.0f} | {spent:.2f} | {size / spent:.0f} | {peak:.0f}"
             print(f"| {name} | {size:.1f} | {count} | {figures} |")
-        _latency(made, Path(scratch))
+        _latency(made, Path(scratch), bytecode)
     return 0
 
 
-def _latency(made: Path, project: Path) -> None:
+def _latency(made: Path, project: Path, bytecode: Path) -> None:
     with made.open("rb") as file:
         lines = [file.readline() for _ in range(2_000)]
     print("\n| a line through | p50, ms | p99, ms | slowest, ms |\n|---|--:|--:|--:|")
     for name, command in (("cat", ["cat"]), ("collect", [*_PROGRAM, "collect", "--feature", "bench"])):
-        times = sorted(latencies(command, lines, project))
+        times = sorted(latencies(command, lines, project, bytecode))
         p99 = times[int(len(times) * 0.99)]
         print(f"| {name} | {statistics.median(times):.2f} | {p99:.2f} | {times[-1]:.2f} |")
 
