@@ -47,6 +47,9 @@ from workbench.memory.deduplication.verdicts import (
 Values = NDArray[np.float64]
 
 HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT, WILD_WEIGHT = 6.0, 3.5, 0.3, 0.5
+PENALTY = 5.0
+"""Of the squared weights for a contradiction, more than for a repetition: many features, few pairs."""
+
 UNALIKE = 4.2
 """Relatedness below which a neutral pair of SICK is surely no paraphrase."""
 
@@ -134,7 +137,7 @@ def conflicts(
                 rows.append({**conflict_features(found, instruct=both), "contrast": float(contrast)})
                 gold.append(pair.gold == CONFLICT)
                 weights.append(weight)
-    return fitted(rows, gold, weights)
+    return fitted(rows, gold, weights, PENALTY)
 
 
 def repetitions(
@@ -168,12 +171,12 @@ def repetitions(
 
 
 def fitted(
-    rows: Sequence[dict[str, float]], gold: Iterable[bool], weights: Iterable[float]
+    rows: Sequence[dict[str, float]], gold: Iterable[bool], weights: Iterable[float], strength: float = 1.0
 ) -> dict[str, float]:
     """Return the weights {feature: log-odds a unit} of an L2-penalised logistic regression, with the bias."""
     x = np.array([[*row.values(), 1.0] for row in rows])
     y, w = np.array(list(gold), float), np.array(list(weights))
-    penalty = np.eye(x.shape[1])
+    penalty = strength * np.eye(x.shape[1])
     penalty[-1, -1] = 1e-6
     beta = np.zeros(x.shape[1])
     for _ in range(60):

@@ -49,7 +49,8 @@ _REPLACED: Final = {"instead": "of", "rather": "than", "free": "of", "opposed": 
 _NAMED: Final = {"nobody": "person", "nothing": "thing", "none": "one"}
 _SKIPPED: Final = frozenset(
     """
-    not no never without there be go one thing time who which s t but notonly although though while because
+    not no never without there be go one thing something anything time who which s t but notonly
+    although though while because
     """.split()
 )
 
@@ -76,12 +77,16 @@ class Scoped:
     """A text as words with their denials. `limits` are the words that restrict what it says ("only", "may").
 
     `whole` is False for a text that is longer than what is compared. `small` are its function words, sorted.
+    `none` says that something is denied of all there is ("no man", "nobody", "there is not"); `opening` is
+    the text's first word if it is a determiner ("the", "a"), else "".
     """
 
     words: tuple[Word, ...]
     limits: frozenset[str]
     whole: bool
     small: tuple[str, ...]
+    none: bool
+    opening: str
 
 
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -109,11 +114,24 @@ def scoped(text: str) -> Scoped:
     small = tuple(
         sorted(word for word in _LETTERS.findall(spelled) if word in FUNCTION and word not in _ARTICLES)
     )
-    return Scoped(tuple(found[:MAX_TERMS]), limits, whole, small)
+    opening = _OPENING.match(spelled)
+    return Scoped(
+        tuple(found[:MAX_TERMS]),
+        limits,
+        whole,
+        small,
+        _NONE.match(spelled) is not None,
+        opening[1] if opening else "",
+    )
 
 
 _NO_ONE: Final = re.compile(r"\bno[ -]one\b")
 _LETTERS: Final = re.compile(r"[a-z]+")
+_NONE: Final = re.compile(r"\W*(?:there (?:(?:is|are|was|were) )?(?:no|not)|no|nobody|none|nothing)\b")
+_OPENING: Final = re.compile(
+    r"\W*(the|this|that|these|those|his|her|its|their|my|your|our|an?|some|one|any|another|two|three|four|five|"
+    r"several|many|few)\b"
+)
 _ARTICLES: Final = frozenset(("a", "an", "the", "its", "his", "her", "their"))
 
 

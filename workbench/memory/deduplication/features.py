@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.memory.deduplication.alignment import Aligned, Alignment, Link, align, weight
-from workbench.text.everyday import kinds_of, steps
+from workbench.memory.deduplication.reference import REFERENCE, TOLD, reference_features, scene
+from workbench.text.everyday import kinds_of
 from workbench.text.scope import Scoped, Word
 
 
@@ -26,6 +27,7 @@ class Overlay:
     matched: float
     denials: tuple[Aligned, ...]
     antonyms: tuple[Aligned, ...]
+    texts: tuple[Scoped, Scoped]
 
 
 def overlay(left: Scoped, right: Scoped) -> Overlay:
@@ -41,6 +43,7 @@ def overlay(left: Scoped, right: Scoped) -> Overlay:
         sum((weight(left.words[p.left]) + weight(right.words[p.right])) / 2 for p in found.pairs),
         tuple(pair for pair in opposed if pair.link is not Link.OPPOSITE),
         tuple(pair for pair in opposed if pair.link is Link.OPPOSITE),
+        (left, right),
     )
 
 
@@ -75,19 +78,19 @@ def conflict_features(found: Overlay, *, instruct: bool) -> dict[str, float]:
     denied_extra = mass(w for w in (*left_only, *right_only) if w.denied)
     # The side that denies claims more the less it says; what the other side adds takes nothing back.
     if denied_left and not denied_right:
-        strong, weak, size = left_only, right_only, found.left_mass
+        strong, weak, size, texts = left_only, right_only, found.left_mass, found.texts
     elif denied_right and not denied_left:
-        strong, weak, size = right_only, left_only, found.right_mass
+        strong, weak, size, texts = right_only, left_only, found.right_mass, found.texts[::-1]
     else:
         strong, weak = sorted((left_only, right_only), key=mass)
-        size = min(found.left_mass, found.right_mass)
+        size, texts = min(found.left_mass, found.right_mass), found.texts
     free = mass(w for w in strong if not w.denied)
     small, large = sorted((found.left_mass, found.right_mass))
     kept = found.matched - flipped - len(content)
     alone = any(w.head and w.denied for w in (*left_only, *right_only))
     order = float(instruct)
     narrower = any(_narrower(a, p, denied=True) for p in a.pairs)
-    return {
+    features = {
         "instruction": order,
         "instruction, head alone": order * alone,
         "instruction, head": order * bool(heads),
@@ -97,12 +100,14 @@ def conflict_features(found: Overlay, *, instruct: bool) -> dict[str, float]:
         "instruction, matched": order * min(found.matched, 5.0) / 5,
         "denied": min(flipped, 4.0) / 4 if found.denials else 0.0,
         "denied head": float(bool(heads)),
-        "denied deep": float(bool(found.denials) and min(_depth(a, p) for p in found.denials) > NEAR),
-        "denied near": sum(_depth(a, p) <= NEAR for p in found.denials) / (NEAR + 1),
+        "denied deep": float(bool(found.denials) and min(depth(a, p) for p in found.denials) > NEAR),
+        "denied near": sum(depth(a, p) <= NEAR for p in found.denials) / (NEAR + 1),
         "head alone": float(alone),
         "near alone": min(mass(w for w in (*left_only, *right_only) if w.denied and w.depth <= NEAR), 3.0),
         "antonym": float(bool(content)),
         "antonyms": float(len(content) > 1),
+        "attribute": float(bool(content) and all(_attributes(a, p) for p in content)),
+        "attribute, told": float(not instruct and bool(content) and all(_attributes(a, p) for p in content)),
         "opposite place": float(len(found.antonyms) > len(content)),
         "denied only": math.log1p(denied_extra),
         "denying side only": math.log1p(free),
@@ -133,32 +138,20 @@ def conflict_features(found: Overlay, *, instruct: bool) -> dict[str, float]:
         "denied narrower": float(narrower),
         "denied wider": float(any(_narrower(a, p, denied=False) for p in found.denials)),
         "subjects differ": float(bool(a.left and a.right) and not _starts(a)),
+        "settled": float(bool(heads) and free + denied_extra < PLAIN),
     }
-
-
-def enough_in_common(found: Overlay) -> bool:
-    """Whether two sentences share enough to be about the same: two words, or all that they say."""
-    a = found.alignment
-    rest = mass(a.left[i] for i in a.only_left) + mass(a.right[i] for i in a.only_right)
-    return found.matched >= LEAST or rest < PLAIN
+    if denied_left != denied_right:
+        features |= reference_features(*texts, denied_only=denied_extra, free=free, other_only=mass(weak))
+    else:
+        features |= dict.fromkeys(REFERENCE, 0.0)
+    told = float(not all(map(scene, found.texts)))
+    return {**features, "statement": told, **{f"statement, {name}": told * features[name] for name in TOLD}}
 
 
 def lone_denial(found: Overlay) -> bool:
     """Whether one text denies something that the other does not speak of."""
     a = found.alignment
     return any(a.left[i].head for i in a.only_left) or any(a.right[i].head for i in a.only_right)
-
-
-def taken_back(found: Overlay) -> bool:
-    """Whether a second contrast takes the first one back: "public ones need it", "private ones don't"."""
-    kinds = [found.alignment.left[pair.left].kind for pair in found.antonyms]
-    return bool(found.denials) and any(kind != "place" for kind in kinds)
-
-
-def only_steps(found: Overlay) -> bool:
-    """Whether all that is opposed are actions that undo each other ("create …", "delete …")."""
-    words = [found.alignment.left[pair.left].term for pair in found.antonyms]
-    return not found.denials and bool(words) and all(word in steps() for word in words)
 
 
 def duplicate_features(found: Overlay) -> dict[str, float]:
@@ -190,7 +183,14 @@ def duplicate_features(found: Overlay) -> dict[str, float]:
     }
 
 
-def _depth(a: Alignment, pair: Aligned) -> int:
+def _attributes(a: Alignment, pair: Aligned) -> bool:
+    """Whether two opposites describe the same thing, no verbs: "a big dog", "a small dog" may be two dogs."""
+    words = (a.left[pair.left], a.right[pair.right])
+    followed = any((p.left, p.right) == (pair.left + 1, pair.right + 1) for p in a.pairs)
+    return followed and not any(word.text.endswith(("ing", "ed")) for word in words)
+
+
+def depth(a: Alignment, pair: Aligned) -> int:
     """Return how many words after the head of its denial a denied word stands."""
     mine, theirs = a.left[pair.left], a.right[pair.right]
     return mine.depth if mine.denied else theirs.depth

@@ -22,13 +22,18 @@ from workbench.memory.deduplication.features import (
     conflict_features,
     duplicate_features,
     elsewhere,
-    enough_in_common,
     lone_denial,
     obstacle,
-    only_steps,
     overlay,
-    taken_back,
     turned_around,
+)
+from workbench.memory.deduplication.guards import (
+    both_denied,
+    enough_in_common,
+    only_steps,
+    other_numbers,
+    said_positively,
+    taken_back,
 )
 from workbench.memory.deduplication.weights import (
     ANTONYM,
@@ -49,8 +54,8 @@ from workbench.text.statements import Statement, statements
 from workbench.text.terms import count_terms
 from workbench.text.words import LIGHT
 
-CONFLICT_FROM: Final = 0.46
-CONFLICT_INSTRUCTIONS_FROM: Final = 0.52
+CONFLICT_FROM: Final = 0.48
+CONFLICT_INSTRUCTIONS_FROM: Final = 0.56
 """A contradiction among instructions is put before a person: few false alarms."""
 DUPLICATE_FROM: Final = 0.42
 
@@ -184,7 +189,11 @@ def opposed_sentences(left: str, right: str) -> list[Overlay]:
                 found.append(pair)
     if instructs(left) and instructs(right):
         return [pair for pair in found if not only_steps(pair)]
-    return found
+    return [pair for pair in found if not any(test(pair) for test in _COMPATIBLE)]
+
+
+_COMPATIBLE: Final = (both_denied, said_positively, other_numbers)
+"""What makes two statements go together in which something is opposed."""
 
 
 _SENTENCES: Final = 8
