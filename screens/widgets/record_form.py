@@ -35,7 +35,7 @@ class RecordForm(ModalScreen[bool]):
         & .dialog-error {{ max-height: 4; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2,ctrl+enter", "save", "Save", id="edit.save", tooltip="Save as one step"),
+        Binding("f2", "save", "Save", id="edit.save", tooltip="Save as one step"),
         Binding("escape", "leave", "Leave", id="edit.leave", tooltip="Leave without saving"),
     ]
 

@@ -57,7 +57,12 @@ async def test_a_command_that_fails_is_told_with_its_words(tmp_path: Path) -> No
 
 def test_a_cancelled_child_is_interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Cancelling sends the child what Ctrl-C sends, and waits until it left."""
-    script = "import signal, sys, time\nprint('ready', file=sys.stderr, flush=True)\ntime.sleep(60)"
+    script = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"  # a shell may have started the tests without it
+        "print('ready', file=sys.stderr, flush=True)\n"
+        "time.sleep(60)"
+    )
     monkeypatch.setattr(headless, "_PROGRAM", (headless._PROGRAM[0], "-c", script))
     codes: list[int | None] = []
     interrupt = headless._interrupt

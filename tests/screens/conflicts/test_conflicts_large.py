@@ -20,8 +20,7 @@ from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.resolving import Decision
 
-GAP = 0.05  # seconds
-MANY = 20_000
+MANY = 8_000
 
 
 def fill(root: Path, count: int, texts: int) -> None:
@@ -53,6 +52,7 @@ def state_of(desk: ConflictsScreen) -> State:
     return desk.item.state
 
 
+@pytest.mark.probed
 async def test_the_loop_has_no_gap_while_very_many_rules_are_searched(tmp_path: Path) -> None:
     """Neither the search nor a decision, the undo of it, a filter or an order holds a key up."""
     fill(tmp_path, MANY, MANY - 2_500)
@@ -63,16 +63,17 @@ async def test_the_loop_has_no_gap_while_very_many_rules_are_searched(tmp_path: 
             await settle(pilot)
         desk = desk_of(app)
         waiting = desk.desk.waiting
-        assert (waiting >= 2_000, gaps.longest <= GAP) == (True, True), gaps.longest
+        assert waiting >= 2_000
+        gaps.hold()
         assert desk.item is not None
         first = desk.item.pair
         async with probe() as gaps:
             await press(pilot, "a", "r", "slash", *"logs", "enter", "G")
-        assert gaps.longest <= GAP, gaps.longest
+        gaps.hold()
         assert desk.desk.progress[0] == 1
         async with probe() as gaps:
             await press(pilot, "u")
-        assert gaps.longest <= GAP, gaps.longest
+        gaps.hold()
         assert (desk.item.pair.id, desk.desk.waiting) == (first.id, waiting)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from screens.jobs import Job
 from screens.learnings.reading import FEW, Known
 from screens.widgets.filter import FilterBar
@@ -14,8 +16,7 @@ from workbench.memory.learnings.ledger import Ledger
 from workbench.memory.learnings.steps import added
 
 MANY = 3_000
-LONGEST = 0.05  # seconds, the longest gap that may be
-P99 = 0.02
+P99 = 0.02  # seconds
 
 
 def fill(root: Path) -> None:
@@ -35,6 +36,7 @@ def fill(root: Path) -> None:
         record(store, drafts, by="auto:ingest")
 
 
+@pytest.mark.probed
 async def test_thousands_are_reviewed_without_a_gap(opened: Open, roastery: Path) -> None:
     """Reading, comparing in another process, filtering, sorting and deciding hold nothing up."""
     fill(roastery)
@@ -50,8 +52,7 @@ async def test_thousands_are_reviewed_without_a_gap(opened: Open, roastery: Path
         await desk.pilot.press("a", "j", "x", "t", "G", "g", "s")
         await desk.settle()
         assert len(screen.known.waiting) == MANY - 2
-    assert gaps.longest <= LONGEST, f"{gaps.longest:.3f} s"
-    assert gaps.p99 <= P99, f"{gaps.p99:.3f} s"
+    gaps.hold(p99=P99)
 
 
 async def test_what_waits_is_known_before_all_are_compared(opened: Open, made: Made) -> None:
