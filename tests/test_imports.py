@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.memory.made import lines_of, run_of
 
 HEAVY = frozenset(
     {
@@ -58,6 +61,21 @@ def test_help_imports_no_command() -> None:
         "\nimport sys; found = [n for n in sys.modules if n.endswith('_commands')]; assert not found, found"
     )
     assert "click" in imported(code)
+
+
+def test_ingesting_what_teaches_nothing_imports_what_it_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most iterations teach nothing: what compares lessons and rules is loaded for those that do."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    (tmp_path / "run.jsonl").write_bytes(lines_of(run_of()))
+    code = RUN_CLI.format(arguments=["memory", "ingest", "run.jsonl", "--json"]) + (
+        "\nimport sys; found = [n for n in sys.modules if n.startswith(('workbench.memory.deduplication.',"
+        " 'workbench.text.injection.', 'workbench.rules.curation.'))]; assert not found, found"
+    )
+    assert imported(code) & HEAVY == set()
+    assert (tmp_path / ".workbench" / "journal" / "memory" / "general.jsonl").is_file()
 
 
 # What a plan has no use for once a project is indexed. numpy is what it computes with.
