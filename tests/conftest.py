@@ -35,6 +35,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 10, 20)
 
 
+def pytest_sessionfinish() -> None:
+    """Leave nothing frozen, by this or by what was tested: duckdb calls what is never collected leaks."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep a test from the user's files: HOME and WORKBENCH_HOME point to an empty directory."""

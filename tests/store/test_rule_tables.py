@@ -213,7 +213,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_the_tables_are_the_ledger(steps: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     """After any curation, caught up with now and then or at once, the tables hold what the engine holds."""
