@@ -83,6 +83,7 @@ class RulesScreen(SectionScreen):
         self.desk = Desk(self)
         self._finder = Finder()
         self._bases: dict[tuple[str, bool], array[int]] = {}
+        self._marked_among: tuple[Rule, ...] = ()
         self._wanted_key: str | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -223,9 +224,10 @@ class RulesScreen(SectionScreen):
         table.sort = self.wanted.sort or (("score", True) if scored else None)
         table.set_rows(RuleRows(self.rules, listing.order, listing.places, listing.found, least), keep=key)
         self.query_one(FilterBar).show_count(len(listing.order), len(self.rules))
-        if table.mark_count:
-            known = {rule.id for rule in self.rules if rule.id in table.marks}
-            table.keep_marks(known)
+        if table.mark_count and self._marked_among is not self.rules:
+            marks = table.marks  # a copy of them all: asked for once, not for each rule
+            table.keep_marks({rule.id for rule in self.rules if rule.id in marks})
+        self._marked_among = self.rules
         self.refresh_bindings()
         self._glance()
 

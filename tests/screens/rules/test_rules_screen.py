@@ -401,3 +401,20 @@ async def test_hostile_rules_are_shown_verbatim(opened: Opened, size: tuple[int,
         assert not desk.current.enabled
         assert isinstance(desk.screen.desk, RuleDesk)
         assert replace(desk.current, enabled=True).rule == hostile.strip()
+
+
+async def test_marks_are_not_copied_for_each_rule(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All marks are copied when they are asked for: asked for each rule, many marks would stop the app."""
+    asked: list[int] = []
+
+    def counted(table: VirtualTable) -> frozenset[str]:
+        asked.append(1)
+        return frozenset(table._marks.keys)
+
+    async with opened() as desk:
+        await desk.press("*")
+        assert desk.screen.table.mark_count == len(desk.screen.rules) > 3
+        monkeypatch.setattr(VirtualTable, "marks", property(counted))
+        await desk.filter("python")
+        assert len(asked) <= 3
+        assert desk.screen.table.mark_count == len(desk.screen.rules)
