@@ -70,7 +70,7 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	@echo "Now in your own repository:  $(CURDIR)/$(WORKBENCH) plan \"what you are about to do\"" >&2
 
 test: $(VENV)/.dev check ## lint, types, import contracts, tests
-	@$(PYTHON_) -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	@$(PYTHON_) -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m ruff format --check .
