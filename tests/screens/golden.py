@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from textual.app import App
 from textual.geometry import Size
+from textual.pilot import Pilot
 
 from screens.chrome.top_bar import TopBar
 
@@ -48,3 +49,11 @@ def check_golden(app: App[Any], name: str) -> None:
     wanted = path.read_text(encoding="utf-8")
     diff = difflib.unified_diff(wanted.splitlines(), text.splitlines(), path.name, "screen", lineterm="")
     assert wanted == text, "\n".join(diff)
+
+
+async def check_every_size(pilot: Pilot[Any], name: str) -> None:
+    """Compare what an app shows at every size with its golden, resizing the terminal as people do."""
+    for columns, rows in SIZES:
+        await pilot.resize_terminal(columns, rows)
+        await pilot.pause()
+        check_golden(pilot.app, name)

@@ -17,7 +17,7 @@ from store.clock import SystemClock
 from store.journal import FileJournal
 from store.metrics import record
 from tests.screens.conftest import press, settle
-from tests.screens.golden import SIZES, check_golden
+from tests.screens.golden import SIZES, check_every_size
 
 
 def journal_of(root: Path) -> FileJournal:
@@ -160,21 +160,17 @@ async def test_foreign_memories_are_ignored(roastery: Path) -> None:
         assert screen.remember() == {"span": "24h", "chart": "latency", "paused": False}
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_screen_without_measurements(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_screen_without_measurements(tmp_path: Path) -> None:
     """An empty screen says what to press."""
     app = WorkbenchApp(tmp_path, watch=False, section="metrics")
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=SIZES[0]) as pilot:
         await settle(pilot)
         app.screen.query_one("#metrics-parts", Static).update("")
         await pilot.pause()
-        check_golden(app, "metrics-empty")
+        await check_every_size(pilot, "metrics-empty")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_screen_with_measurements(
-    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_screen_with_measurements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables, chart and headline fit at every size."""
     now = 1_790_000_000.0
     monkeypatch.setenv("TZ", "UTC")
@@ -183,9 +179,9 @@ async def test_the_screen_with_measurements(
     monkeypatch.setattr(SystemClock, "now", lambda self: now - 600)
     measure(tmp_path)
     app = WorkbenchApp(tmp_path, watch=False, section="metrics")
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=SIZES[0]) as pilot:
         await settle(pilot)
         app.screen.query_one("#metrics-parts", Static).update("")
         await app.workers.wait_for_complete()
         await pilot.pause()
-        check_golden(app, "metrics")
+        await check_every_size(pilot, "metrics")

@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
 from screens.rules.reading import Library, Loaded
 from screens.rules.telling import summary
 from tests.screens.conftest import press, settle
-from tests.screens.golden import SIZES, check_golden
+from tests.screens.golden import SIZES, check_every_size
 from workbench.records.rules import Authority, Category, Level, Provenance, Rule
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.rulebook import Rulebook
@@ -67,37 +68,33 @@ def _fixed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def _shown(root: Path, size: tuple[int, int], *keys: str) -> AsyncIterator[WorkbenchApp]:
+async def _shown(root: Path, *keys: str) -> AsyncIterator[Pilot[int]]:
     app = WorkbenchApp(root, watch=False, section="rules")
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=SIZES[0]) as pilot:
         await settle(pilot)
         await press(pilot, *keys)
-        yield app
+        yield pilot
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_list_looks_as_it_should(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_list_looks_as_it_should(tmp_path: Path) -> None:
     """List and rule side by side or stacked; marks, states and the cursor show without colour."""
-    async with _shown(tmp_path, size, "j", "space", "k") as app:
-        check_golden(app, "rules")
+    async with _shown(tmp_path, "j", "space", "k") as pilot:
+        await check_every_size(pilot, "rules")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_form_looks_as_it_should(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_form_looks_as_it_should(tmp_path: Path) -> None:
     """The form fits every size and scrolls; what is wrong would show above the keys."""
-    async with _shown(tmp_path, size, "e") as app:
-        check_golden(app, "rules-edit")
+    async with _shown(tmp_path, "e") as pilot:
+        await check_every_size(pilot, "rules-edit")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_filter_and_its_values_look_as_they_should(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_a_filter_and_its_values_look_as_they_should(tmp_path: Path) -> None:
     """The counts of values over a filtered list."""
-    async with _shown(tmp_path, size, "f") as app:
-        check_golden(app, "rules-facets")
+    async with _shown(tmp_path, "f") as pilot:
+        await check_every_size(pilot, "rules-facets")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_removing_looks_as_it_should(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_removing_looks_as_it_should(tmp_path: Path) -> None:
     """The question names the rules, and no has the focus."""
-    async with _shown(tmp_path, size, "*", "d") as app:
-        check_golden(app, "rules-remove")
+    async with _shown(tmp_path, "*", "d") as pilot:
+        await check_every_size(pilot, "rules-remove")
