@@ -264,7 +264,8 @@ class PlanActions(SectionScreen):
         def formed(form: str | None) -> None:
             if form is None:
                 return
-            title, name = f"Export as {form}", f"context.{work.FORMATS[form]}"
+            # Beside the state, where no later plan takes the pack for a file of the project.
+            title, name = f"Export as {form}", f".workbench/context.{work.FORMATS[form]}"
             body = f"A path, from {self.engine.root} on unless it is absolute."
             named = partial(self._export_to, asked, plan, form)
             self.app.push_screen(Ask(title, body=body, value=name, validate=_wrong_path), named)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
 
 _HOME = "mine"
+_AT_ONCE = 50  # rules that are switched without a question
 _LISTED = 6  # rules that a question names
 _SHORT = 62
 
@@ -150,9 +151,22 @@ class Desk:
     # Several rules.
 
     def toggle(self, rules: Sequence[Rule]) -> None:
-        """Switch rules off, or on if all of them are off."""
+        """Switch rules off, or on if all of them are off; many only after a question."""
         if not rules:
             return
+        if len(rules) <= _AT_ONCE:
+            self._toggle(rules)
+            return
+        title = f"Switch {len(rules):,} rules off or on?"
+        body = "Marked rules that a filter hides are among them. u takes it back."
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._toggle(rules)
+
+        self._screen.app.push_screen(Confirm(title, body, yes="Switch"), answered)
+
+    def _toggle(self, rules: Sequence[Rule]) -> None:
         on = not any(rule.enabled for rule in rules)
         word = "enable" if on else "disable"
         changes = {rule.id: {"enabled": on} for rule in rules if rule.enabled is not on}

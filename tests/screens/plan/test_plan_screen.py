@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 from textual.widget import Widget
+from textual.widgets import Input
 
 from screens.app import WorkbenchApp
 from screens.engine import Engine
@@ -350,7 +351,9 @@ async def test_an_export_never_replaces_a_file_unasked(app: WorkbenchApp, tmp_pa
 
         async def export() -> None:
             await press(pilot, "e", *"json", "enter")
-            app.screen.query_one("Input").value = str(target)  # type: ignore[attr-defined]
+            asked = app.screen.query_one(Input)
+            assert asked.value == ".workbench/context.json"  # which no later plan reads
+            asked.value = str(target)
             await press(pilot, "enter")
 
         await export()

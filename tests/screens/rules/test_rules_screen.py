@@ -258,6 +258,20 @@ async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None
         assert len(desk.screen.rules) == RULES + 2
 
 
+async def test_many_marked_rules_are_switched_after_a_question(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A filter may hide some of them: how many there are is said before anything is done."""
+    monkeypatch.setattr("screens.rules.desk._AT_ONCE", 2)
+    async with opened() as desk:
+        await desk.press("space", "space", "space", "x")
+        assert "Switch 3 rules" in screen_text(desk.app)
+        await desk.press("n")
+        assert all(rule.enabled for rule in desk.screen.rules)
+        await desk.press("x", "y")
+        assert len([rule for rule in desk.screen.rules if not rule.enabled]) == 3
+
+
 async def test_marked_rules_are_switched_and_changed_in_one_step(opened: Opened) -> None:
     """Each keeps what is its own; one undo takes all of it back."""
     async with opened() as desk:

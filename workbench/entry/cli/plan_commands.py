@@ -72,9 +72,7 @@ _STRICT = click.option(
 @click.option(
     "--pin", "pins", multiple=True, metavar="NAME", help="Pack this file, rule or learning first. Repeatable."
 )
-@click.option(
-    "--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable."
-)
+@click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable.")
 @click.option("--feature", metavar="NAME", help="Of what was learned, only what is of this feature.")
 @click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
 def plan(
