@@ -6,7 +6,8 @@ VENV := .venv
 PYTHON_ := $(VENV)/bin/python
 WORKBENCH := $(VENV)/bin/workbench
 UV := $(shell command -v uv 2>/dev/null)
-JOBS ?= 2
+# One more than a small machine has cores: tests wait for programs they start.
+JOBS ?= 3
 TASK ?= workbench config show names the wrong source when an environment variable is set
 BUDGET ?= 3000
 SAMPLE := $(VENV)/sample

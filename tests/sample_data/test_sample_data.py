@@ -78,9 +78,10 @@ def test_ids_are_the_same_everywhere(
     assert head == built[1][commits[-1].label] == "d9b7c312994f5209daee7574903d67b5b0926402"
 
 
-def test_the_tests_of_the_project_pass(built: tuple[Path, dict[str, str]]) -> None:
+def test_the_tests_of_the_project_pass(built: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
     """The code is honest: its own tests pass at the newest commit."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["--basetemp", str(tmp_path / "inner")]  # else it would sweep up after earlier runs of ours
     done = subprocess.run(command, cwd=built[0], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
 
