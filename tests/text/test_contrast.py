@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workbench.text.contrast import Contrast, contrast
@@ -81,6 +81,7 @@ def test_the_mirrored_pair_has_the_mirrored_contrast(left: str, right: str) -> N
                 )
 
 
+@example("tabs not tabs")
 @given(CLAUSES)
 def test_nothing_contradicts_itself(text: str) -> None:
     """A statement agrees with itself."""

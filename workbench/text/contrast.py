@@ -50,6 +50,8 @@ class Contrast:
 
 def contrast(left: Statement, right: Statement) -> Contrast | None:
     """Return how two statements contradict each other, or None. Mirrored arguments mirror the answer."""
+    if left.text == right.text:
+        return None  # one that turns down what it asks for is odd, and no other statement's opposite
     if left.anaphoric or right.anaphoric or not _conditions_agree(left, right):
         return None
     found = [result for test in _TESTS if (result := test(left, right)) is not None]

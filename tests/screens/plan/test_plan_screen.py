@@ -549,7 +549,7 @@ async def test_typing_holds_the_loop_up_for_no_longer_than_allowed(app: Workbenc
                 here.editor.settle()
                 await settle(pilot)
                 await press(pilot, "tab")
-        gaps.hold(p99=0.02)
+        gaps.hold()  # among so few turns the 99th percentile is the longest one
 
 
 @pytest.mark.parametrize("size", SIZES)
