@@ -14,7 +14,7 @@ from workbench.rules.enforcement.commands import (
     like,
     parse_command,
 )
-from workbench.rules.enforcement.shell import MAX_CHARS, read_shell
+from workbench.shell.lines import MAX_CHARS, read_shell
 
 
 def found(pattern: str, line: str) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.rules.enforcement.shell import read_shell
 from workbench.sessions.importers.evidence import Committed, commit_of, says_wrong, suite_result
 from workbench.sessions.importers.transcripts import Outcome
+from workbench.shell.lines import read_shell
 
 MADE = "[main 0123abc] Refresh the token\n 1 file changed"
 

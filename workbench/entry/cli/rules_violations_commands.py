@@ -19,7 +19,7 @@ from workbench.rules.describing import origin
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.rules.enforcement.violations import Count, Violation
+    from workbench.sessions.violations import Count, Violation
 
 _SESSION = 8  # characters of a session's id that are shown
 _NAMED = 10  # files that are no transcripts
@@ -55,9 +55,9 @@ def _counted(
     here: Invocation, rules: Sequence[Rule], places: Iterable[Path], since: str
 ) -> tuple[Count, int, list[str]]:
     """Read the transcripts; return (count, how many there were, files that are none)."""
-    from workbench.rules.enforcement.violations import Count, count_breaches
     from workbench.sessions.importers.detect import read_events
     from workbench.sessions.importers.transcripts import find_transcripts
+    from workbench.sessions.violations import Count, count_breaches
 
     count, files, others = Count(), 0, list[str]()
     paths = find_transcripts(places)

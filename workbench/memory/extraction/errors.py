@@ -17,9 +17,9 @@ from workbench.memory.extraction import compiled, elixir, javascript, located, p
 from workbench.memory.extraction.found import Found, plain
 from workbench.memory.extraction.shell import failure, shell_errors
 from workbench.records.iterations import ErrorType, ToolUseEvent
-from workbench.rules.enforcement.wrappers import program_name
 from workbench.sessions.importers.touched import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse
+from workbench.shell.wrappers import program_name
 
 MAX_SEEN: Final = 400
 """Errors of one output that are looked at: a broken build tells thousands."""

@@ -15,7 +15,7 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.rules.enforcement.commands import Commands, index_commands
 from workbench.rules.enforcement.files import Form, Use, files_of, forms
-from workbench.rules.enforcement.shell import ShellLine, joined, read_shell, run_words
+from workbench.shell.lines import ShellLine, joined, read_shell, run_words
 
 MAX_TEXT = 2_000_000  # characters of all texts of an input together
 _MAX_DEPTH = 20

@@ -18,8 +18,8 @@ from workbench.rules.enforcement.calls import Facts, ToolCall
 from workbench.rules.enforcement.commands import find_commands, like, parse_commands
 from workbench.rules.enforcement.files import Use, files_of, find_use
 from workbench.rules.enforcement.patterns import compile_pattern, search
-from workbench.rules.enforcement.words import Simple
 from workbench.rules.matching.filters import failing_condition
+from workbench.shell.words import Simple
 from workbench.suggest import did_you_mean
 
 MAX_ITEMS = 200  # tools or globs of one check

@@ -23,16 +23,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from workbench.errors import UsageError
-from workbench.rules.enforcement.options import (
+from workbench.shell.lines import ShellLine, read_shell
+from workbench.shell.options import (
     ABBREVIATING,
     LONG_SINGLE_DASH,
     aliases,
     subcommand_name,
     value_options,
 )
-from workbench.rules.enforcement.shell import ShellLine, read_shell
-from workbench.rules.enforcement.words import UNKNOWN, Simple
-from workbench.rules.enforcement.wrappers import program_name
+from workbench.shell.words import UNKNOWN, Simple
+from workbench.shell.wrappers import program_name
 
 MAX_PATTERN = 1_000  # characters
 MAX_TRIES = 100

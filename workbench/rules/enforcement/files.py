@@ -14,10 +14,10 @@ from functools import lru_cache
 from glob import iglob
 from itertools import islice
 
-from workbench.rules.enforcement.shell import joined
-from workbench.rules.enforcement.words import UNKNOWN, Simple
-from workbench.rules.enforcement.wrappers import program_name
 from workbench.rules.globs import first_match
+from workbench.shell.lines import joined
+from workbench.shell.words import UNKNOWN, Simple
+from workbench.shell.wrappers import program_name
 
 Form = tuple[bool, str]
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.rules.enforcement.words import Simple
-from workbench.rules.enforcement.wrappers import program_name
 from workbench.sessions.importers.transcripts import Outcome
+from workbench.shell.words import Simple
+from workbench.shell.wrappers import program_name
 
 _SHOWN = 8_000  # characters at either end of a result
 _SHA = re.compile(r"^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] ", re.MULTILINE)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.records.episodes import ChangeKind
-from workbench.rules.enforcement.shell import joined, read_shell, run_words
-from workbench.rules.enforcement.words import UNKNOWN, Simple
-from workbench.rules.enforcement.wrappers import program_name
 from workbench.sessions.importers.transcripts import ToolUse, mapping, text
+from workbench.shell.lines import joined, read_shell, run_words
+from workbench.shell.words import UNKNOWN, Simple
+from workbench.shell.wrappers import program_name
 
 MAX_TOUCHES = 400  # files of one call
 

@@ -20,10 +20,10 @@ from workbench.memory.extraction.shell import failure
 from workbench.memory.learnings.lessons.lesson import Lesson
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
 from workbench.records.learnings import LearningKind
-from workbench.rules.enforcement.words import Simple
-from workbench.rules.enforcement.wrappers import program_name
 from workbench.sessions.importers.touched import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse
+from workbench.shell.words import Simple
+from workbench.shell.wrappers import program_name
 
 WITHIN: Final = 8
 """So many calls after a failure may the one that works come."""

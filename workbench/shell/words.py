@@ -1,6 +1,6 @@
 """Shell words: quoting, expansions and substitutions, and the words they give.
 
-The lower half of the reader of shell lines; `shell` adds commands. A value that cannot be known before the
+The lower half of the reader of shell lines; `lines` adds commands. A value that cannot be known before the
 line runs is the character UNKNOWN.
 """
 
@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from workbench.rules.enforcement.braces import CLOSE, COMMA, OPEN, SPLIT, fields
+from workbench.shell.braces import CLOSE, COMMA, OPEN, SPLIT, fields
 
 UNKNOWN = "\x00"
 MAX_READ = 1_000_000  # characters, scripts inside of scripts counted again

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.records.rules import Authority, Check, Decision, Rule
-from workbench.rules.enforcement.violations import Count, count_breaches
 from workbench.sessions.importers.transcripts import Event, Outcome, ToolResult, ToolUse, Unreadable
+from workbench.sessions.violations import Count, count_breaches
 
 FORCE = Rule(
     id="force", name="n", rule="r", authority=Authority.ABSOLUTE, check=Check(command="git push --force")

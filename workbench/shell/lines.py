@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.rules.enforcement.words import MAX_DEPTH, UNKNOWN, Simple, State, WordReader
-from workbench.rules.enforcement.wrappers import inner_commands, inner_scripts, program_name
+from workbench.shell.words import MAX_DEPTH, UNKNOWN, Simple, State, WordReader
+from workbench.shell.wrappers import inner_commands, inner_scripts, program_name
 
 MAX_CHARS = 200_000
 MAX_COMMANDS = 2_000

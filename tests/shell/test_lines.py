@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.rules.enforcement.shell import MAX_CHARS, read_shell, run_words
-from workbench.rules.enforcement.words import UNKNOWN
+from workbench.shell.lines import MAX_CHARS, read_shell, run_words
+from workbench.shell.words import UNKNOWN
 
 
 def words(line: str) -> list[tuple[str, ...]]:

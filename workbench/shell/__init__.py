@@ -1,0 +1,1 @@
+"""Shell lines as the commands they run: words, braces, the options of programs, wrappers such as `sudo`."""
