@@ -1,1 +1,1 @@
-"""The terminal user interface. Empty until its issue lands: nothing here is imported by the engine."""
+"""The terminal user interface over the engine. Nothing here is imported by the engine."""

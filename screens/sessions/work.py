@@ -202,8 +202,3 @@ def imported(engine: Engine, arguments: Sequence[str], job: Job) -> dict[str, An
     """Import sessions in a process of its own and return its report. Raises: WorkbenchError."""
     found: dict[str, Any] = run_command(job, engine.root, [*arguments, "--json"]).json()
     return found
-
-
-def episode_of(engine: Engine, session: str) -> Episode:
-    """Return a session. Raises: WorkbenchError."""
-    return desk(engine).trace(session).episode

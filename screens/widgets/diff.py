@@ -157,38 +157,6 @@ class WordDiff(Widget):
             pane.scroll_home(animate=False)
 
 
-class VersionDiff(ReadingPane):
-    """What changed between two versions, line by line; says so if nothing did."""
-
-    DEFAULT_CSS = """
-    VersionDiff {
-        height: 1fr;
-        & > Static { height: auto; }
-    }
-    """
-
-    def __init__(
-        self, before: str = "", after: str = "", *, id: str | None = None, classes: str | None = None
-    ) -> None:
-        super().__init__(id=id, classes=classes)
-        self._texts = before, after
-
-    def compose(self) -> ComposeResult:
-        """Lay out the lines."""
-        yield Static(self._content())
-
-    def show(self, before: str, after: str) -> None:
-        """Show another pair of versions, from the first change."""
-        self._texts = before, after
-        if self.is_mounted:
-            self.query_one(Static).update(self._content())
-            self.scroll_home(animate=False)
-
-    def _content(self) -> Content:
-        lines = unified(*self._texts)
-        return unified_content(lines) if lines else shown("No differences.", "$text-muted italic")
-
-
 def _marks(spans: Sequence[tuple[int, int]], style: str) -> list[Span]:
     """Return spans with a style; of very many the last ones as one: a line is drawn by way of them all."""
     if len(spans) > _MOST_MARKS:

@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from store import vectors
 from store.embedding_cache import CachedEmbedder, EmbeddingCache
 from tests.memory.made import lines_of, run_of
 from workbench.config import Config
@@ -32,7 +31,6 @@ from workbench.memory.extraction.extract import (
 from workbench.memory.iterations import digested, is_stagnant, iteration_fingerprint
 from workbench.memory.journal import KIND, body_of, entry_of, feature_stream, read_journal
 from workbench.memory.schema import (
-    CollectionConfig,
     MemoryPayload,
     collection_name,
     embedding_hash,
@@ -40,7 +38,6 @@ from workbench.memory.schema import (
     expected_collections,
     payload_of,
     point_id,
-    rag_config,
 )
 from workbench.memory.transcripts import Reading, read_iterations
 from workbench.records.iterations import (
@@ -60,7 +57,7 @@ from workbench.records.iterations import (
     ToolUseEvent,
 )
 
-CONFIG = rag_config(Config())
+SETTINGS = Config().memory
 
 
 class FakeEmbedder:
@@ -251,23 +248,23 @@ def test_f22_index_loss(place: MemoryPlace) -> None:
     """The index deleted, or any of its files damaged, gives the same answers again."""
     remember(place, "auth", "tokens are refreshed", "uploads are retried")
     fake = embedding(place, FakeEmbedder("one"))
-    before = search(place, CONFIG, "refresh the tokens", fake)
+    before = search(place, SETTINGS, "refresh the tokens", fake)
     assert [hit.payload.summary for hit in before][:1] == ["tokens are refreshed"]
     files = sorted(path for path in (place.state / "index").rglob("*") if path.is_file())
     assert files
     for path in files:
         path.write_bytes(path.read_bytes()[:-1] + b"?")
-        assert before == search(place, CONFIG, "refresh the tokens", fake)
+        assert before == search(place, SETTINGS, "refresh the tokens", fake)
     shutil.rmtree(place.state / "index")
-    assert before == search(place, CONFIG, "refresh the tokens", fake)
-    assert search(place, CONFIG, "refresh the tokens", None)
+    assert before == search(place, SETTINGS, "refresh the tokens", fake)
+    assert search(place, SETTINGS, "refresh the tokens", None)
 
 
 def test_f24_orphan_collections(place: MemoryPlace) -> None:
     """Collections of features that are no more are named and can be removed; the others stay."""
     remember(place, "auth", "first")
     remember(place, "payments", "second")
-    search(place, CONFIG, "first", None)
+    search(place, SETTINGS, "first", None)
     (place.state / "journal" / f"{feature_stream('payments')}.jsonl").unlink()
     project = str(place.root)
     gone = collection_name(project, "payments")
@@ -362,13 +359,6 @@ def test_the_table_names_tests_that_exist() -> None:
     assert sorted({int(name[6:8]) for name in named}) == classes
 
 
-def test_the_index_has_the_settings_it_says() -> None:
-    """What the schema says of graphs is what the store builds."""
-    config = CollectionConfig()
-    found = (vectors.M, vectors.EF_CONSTRUCTION, vectors.EF_SEARCH, vectors.CROSSOVER)
-    assert found == (config.m, config.ef_construction, config.ef_search, config.exact_below)
-
-
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
 
@@ -387,7 +377,7 @@ def test_no_secret_is_stored(place: MemoryPlace) -> None:
                              result=ResultEvent("success", text=long))  # fmt: skip
     found = digested(raw, ["/p"])
     record(place, [found], Task("auth", task_id=SECRET, discipline=SECRET), by="test")
-    search(place, CONFIG, "token", embedding(place, FakeEmbedder("one")))
+    search(place, SETTINGS, "token", embedding(place, FakeEmbedder("one")))
     kept = [path for root in (place.state, place.home) for path in root.rglob("*") if path.is_file()]
     assert len(kept) > 3
     assert [path for path in kept if SECRET[:12].encode() in path.read_bytes()] == []
@@ -414,5 +404,5 @@ def test_what_was_learned_is_found_with_its_feature(place: MemoryPlace) -> None:
     remember(place, "auth", "first")
     text = "Flaky uploads pass when the queue is drained first."
     LearningDesk(learning_store(place), "test").add(text, feature="auth", reason="seen in CI")
-    hits = search(place, CONFIG, "flaky uploads", None)
+    hits = search(place, SETTINGS, "flaky uploads", None)
     assert [hit.payload.record_type for hit in hits] == [RecordType.FEATURE_SNAPSHOT]

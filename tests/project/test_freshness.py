@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from store.git import find_repository, head_state, lister, listing_inputs
 from workbench.errors import ParseError, ProjectError
-from workbench.project.freshness import FreshnessLimits, FreshnessReport, changed_among, check
+from workbench.project.freshness import FreshnessLimits, FreshnessReport, check
 from workbench.project.scan import Lister, ScanLimits, read_bytes, scan, stat_file
 from workbench.project.snapshot import Snapshot, advance, content_hash, pack, take_snapshot, unpack
 from workbench.project.walk import walk_lister
@@ -389,20 +389,6 @@ def test_an_empty_project_and_a_missing_one(tmp_path: Path) -> None:
     root.rmdir()
     with pytest.raises(ProjectError, match="not a directory"):
         project.check(snapshot)
-
-
-def test_a_last_look_at_some_files(plain: Project) -> None:
-    """Only the named files are looked at; those that are gone, changed or unknown are returned."""
-    snapshot = plain.snapshot()
-    (plain.root / "a.py").write_text("changed\n")
-    (plain.root / "b.py").unlink()
-
-    assert changed_among(snapshot, plain.root, ["deep/er/c.py", "b.py", "a.py", "zzz"]) == (
-        "a.py",
-        "b.py",
-        "zzz",
-    )
-    assert changed_among(snapshot, plain.root, ["deep/er/c.py"]) == ()
 
 
 EDITS = st.lists(

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.project.imports import importers_to_resolve, resolve_imports
+from workbench.project.imports import resolve_imports
 from workbench.project.languages import language_of
 
 
@@ -273,51 +273,3 @@ def test_edges_are_well_formed_whatever_is_imported(paths: list[str], data: st.D
 def test_no_files_no_edges() -> None:
     """An empty project has an empty graph."""
     assert resolve_imports([], [], []).shape == (0, 2)
-
-
-def test_a_new_path_concerns_those_who_name_it() -> None:
-    """Files whose specifiers could mean the path, and importers of paths that went, are resolved anew."""
-    files: dict[str, list[str]] = {
-        "a.py": ["pkg.store.Journal"],
-        "b.py": ["pkg.other"],
-        "c.ts": ["./log-file"],
-        "d.go": ["example.org/m/net"],
-        "pkg/other.py": [],
-    }
-    paths = list(files)
-    imports = list(files.values())
-    graph = resolve_imports(paths, [language_of(path) for path in paths], imports)
-
-    def affected(appeared: Sequence[str], disappeared: Sequence[str] = ()) -> list[str]:
-        return [paths[p] for p in importers_to_resolve(paths, imports, graph, appeared, disappeared)]
-
-    assert affected(["pkg/store.py"]) == ["a.py"]
-    assert affected(["pkg/__init__.py"]) == ["a.py", "b.py"]
-    assert affected(["log-file.ts"]) == ["c.ts"]
-    assert affected(["net/anything.go"]) == ["d.go"]
-    assert affected([], ["pkg/other.py"]) == ["b.py"]
-    assert affected(["unrelated.py"], ["unknown.py"]) == []
-
-
-@given(PATHS, st.data())
-def test_importers_not_named_keep_their_edges(paths: list[str], data: st.DataObject) -> None:
-    """Resolving only the named importers gives the graph that resolving everything gives."""
-    paths = [path for path in paths if not path.endswith((".go", "Cargo.toml", "package.json", "go.mod"))]
-    if not paths:
-        return
-    imports = [data.draw(SPECIFIERS) for _ in paths]
-    languages = [language_of(path) for path in paths]
-    before = resolve_imports(paths, languages, imports)
-    gone = data.draw(st.sampled_from(paths))
-    kept = [position for position, path in enumerate(paths) if path != gone]
-    after = resolve_imports(
-        [paths[p] for p in kept], [languages[p] for p in kept], [imports[p] for p in kept]
-    )
-    named = set(importers_to_resolve(paths, imports, before, [], [gone]))
-    old = {
-        (paths[a], paths[b])
-        for a, b in before.tolist()
-        if a not in named and gone not in (paths[a], paths[b])
-    }
-    new = {(paths[kept[a]], paths[kept[b]]) for a, b in after.tolist() if kept[a] not in named}
-    assert old == new

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from store.git import find_repository, lister
 from workbench.errors import ProjectError
 from workbench.project.admission import content_refusal, preference, refusal
-from workbench.project.scan import ScanLimits, decode, read_text, scan, shown_path, stat_file
+from workbench.project.scan import ScanLimits, decode, read_text, scan, stat_file
 from workbench.project.walk import walk_lister
 from workbench.records.project import FileStat, Skipped
 from workbench.records.worktree import Listing
@@ -269,8 +269,8 @@ def test_deleted_files_are_missing(tmp_path: Path) -> None:
     assert stat_file(tmp_path, "gone.py") == "missing"
 
 
-def test_names_that_are_not_utf8_survive_and_print(tmp_path: Path) -> None:
-    """A name of any bytes can be scanned, read and shown on a terminal without harm."""
+def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
+    """A name of any bytes can be scanned and read."""
     raw = os.fsencode(tmp_path) + b"/caf\xe9\x1b[31m.py"
     with open(raw, "wb") as file:
         file.write(b"x = 1\n")
@@ -279,8 +279,6 @@ def test_names_that_are_not_utf8_survive_and_print(tmp_path: Path) -> None:
 
     assert entry.path == "caf\udce9\x1b[31m.py"
     assert read_text(tmp_path, entry.path) == b"x = 1\n"
-    assert shown_path(entry.path) == "caf\\xe9\\x1b[31m.py"
-    assert shown_path("größe.py") == "größe.py"
 
 
 def test_the_cap_keeps_code_before_prose_before_data_and_shallow_before_deep(tmp_path: Path) -> None:
@@ -368,12 +366,6 @@ def test_text_is_decoded_by_its_mark_or_as_utf8_or_latin1(encoding: str) -> None
 def test_any_bytes_decode(data: bytes) -> None:
     """Decoding never fails."""
     assert isinstance(decode(data), str)
-
-
-@given(st.text())
-def test_any_path_can_be_shown(path: str) -> None:
-    """What is shown of a path is printable whatever the path holds."""
-    assert shown_path(path).isprintable()
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1)))

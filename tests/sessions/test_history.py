@@ -19,7 +19,6 @@ from workbench.sessions.history import (
     load_history,
     path_numbers,
     save_history,
-    similar_commit_weights,
 )
 
 PATHS = ("a.py", "b.py", "c.py", "d\udcff.py")
@@ -146,11 +145,3 @@ def test_a_history_without_tasks_is_saved_too(tmp_path: Path) -> None:
     """A project without a past has a history of size zero, also on disk."""
     save_history(empty_history(), tmp_path)
     assert load_history(tmp_path).size == 0
-
-
-def test_the_best_task_weighs_one() -> None:
-    """The most similar tasks are kept, scaled by the best; earlier tasks win ties."""
-    history = build_history([task() for _ in range(4)])
-    scores = np.asarray([0.0, 2.0, 4.0, 2.0], dtype=np.float32)
-    assert similar_commit_weights(history, scores, 2).tolist() == [0.0, 0.5, 1.0, 0.0]
-    assert similar_commit_weights(history, np.zeros(4, np.float32), 2).tolist() == [0.0] * 4

@@ -16,13 +16,13 @@ import msgspec
 import numpy as np
 
 from store import generations, lexical, vectors
+from workbench.config import MemoryConfig
 from workbench.entry.memory_place import MemoryPlace
 from workbench.errors import StoreError
 from workbench.memory.journal import feature_stream
 from workbench.memory.learnings.ledger import read_ledger
 from workbench.memory.schema import (
     MemoryPayload,
-    RagConfig,
     RagStatus,
     collection_name,
     embedding_text,
@@ -82,7 +82,7 @@ class Hit:
 
 def search(
     place: MemoryPlace,
-    config: RagConfig,
+    settings: MemoryConfig,
     query: str,
     embedding: Embedding | None,
     features: Sequence[str] = (),
@@ -99,9 +99,9 @@ def search(
         collection = opened(place, stream, embedding)
         if collection is not None:
             hits += _search(collection, query, asked)
-    found = [hit for hit in hits if hit.score >= config.collection.threshold]
+    found = [hit for hit in hits if hit.score >= settings.search_threshold]
     found.sort(key=lambda hit: (-hit.score, -hit.payload.iteration_number, hit.payload.point_id))
-    return found[: limit or config.search_limit]
+    return found[: limit or settings.search_limit]
 
 
 def _search(collection: Collection, query: str, asked: Float32 | None) -> list[Hit]:

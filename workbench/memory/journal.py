@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -113,25 +112,10 @@ def feature_stream(feature: str) -> str:
     return f"{PREFIX}{readable}-{digest}"
 
 
-def journal_path(state: Path, feature: str) -> Path:
-    """Return the file of a feature's journal under a state directory such as `.workbench`."""
-    return state / "journal" / f"{feature_stream(feature)}.jsonl"
-
-
 def body_of(entry: JournalEntry) -> dict[str, Any]:
     """Return an entry as the body of a journal line."""
     body: dict[str, Any] = msgspec.to_builtins(entry)
     return body
-
-
-def to_json_line(entry: JournalEntry) -> str:
-    """Return an entry as one line of JSON, without the line's end."""
-    return msgspec.json.encode(entry).decode("utf-8")
-
-
-def from_json_line(line: str | bytes) -> JournalEntry:
-    """Return the entry of a line. Raises: ValueError for anything but an entry of this version."""
-    return msgspec.json.decode(line, type=JournalEntry, strict=True)
 
 
 def entry_of(body: object) -> JournalEntry:

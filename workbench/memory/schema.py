@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from workbench.config import Config
 from workbench.records.iterations import (
     MAX_EMBEDDING,
     MAX_SUMMARY,
@@ -25,40 +24,10 @@ from workbench.records.iterations import (
     RecordType,
     cut,
 )
-from workbench.records.learnings import MAX_TEXT, FeatureLearning
+from workbench.records.learnings import FeatureLearning
 
 _HASH: Final = 8
 _SHOWN: Final = 20  # errors, decisions and files of an iteration that its text names
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionConfig:
-    """How vectors are indexed and from which score on a point is found.
-
-    `m`, `ef_construction` and `ef_search` are those of the graph that large collections get; below
-    `exact_below` points every vector is compared.
-    """
-
-    m: int = 16
-    ef_construction: int = 100
-    ef_search: int = 64
-    exact_below: int = 30_000
-    distance: str = "cosine"
-    threshold: float = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class RagConfig:
-    """Every setting of the memory in one view; the values are those of the configuration and the records."""
-
-    embedding_model: str
-    llm_url: str
-    llm: str
-    search_limit: int
-    max_summary: int = MAX_SUMMARY
-    max_learning: int = MAX_TEXT
-    max_embedding: int = MAX_EMBEDDING
-    collection: CollectionConfig = field(default_factory=CollectionConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +79,6 @@ class MemoryPayload:
     files: tuple[str, ...] = ()
     embedding_hash: str = ""
     embedding_model: str = ""
-
-
-def rag_config(config: Config) -> RagConfig:
-    """Return the memory's view of the configuration."""
-    return RagConfig(
-        embedding_model=config.models.embedding_path or config.models.embedding,
-        llm_url=config.models.llm_url,
-        llm=config.models.llm,
-        search_limit=config.memory.search_limit,
-        collection=CollectionConfig(threshold=config.memory.search_threshold),
-    )
 
 
 def embedding_text(record: IterationRecord) -> str:

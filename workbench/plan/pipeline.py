@@ -434,10 +434,5 @@ def _unfit(pack: Pack, dropped: Sequence[tuple[str, str]], wishes: Wishes) -> li
     return out + refused
 
 
-def timing_of(plan_: Plan) -> Mapping[str, float]:
-    """Return the milliseconds of each stage of a plan."""
-    return plan_.stages
-
-
 def _ms(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 3)

@@ -129,21 +129,6 @@ def check(
     return _report(refreshed, now, changed, sorted(added), sorted(removed), head, limits)
 
 
-def changed_among(
-    snapshot: Snapshot, root: Path, paths: Iterable[str], limits: FreshnessLimits | None = None
-) -> tuple[str, ...]:
-    """Return which of some indexed paths differ from the disk now (or are gone or unknown), sorted.
-
-    For a plan's last look at the files it is about to show.
-    """
-    wanted = sorted(set(paths))
-    positions = {path: row for row, path in enumerate(snapshot.paths)}
-    rows = [positions[path] for path in wanted if path in positions]
-    compared = _compare(snapshot, os.fspath(root), rows, limits or FreshnessLimits())
-    unknown = [path for path in wanted if path not in positions]
-    return tuple(sorted([*unknown, *(snapshot.paths[row] for row in (*compared.changed, *compared.removed))]))
-
-
 def _compare(snapshot: Snapshot, root: str, rows: Sequence[int], limits: FreshnessLimits) -> _Compared:
     everything = len(rows) == len(snapshot.paths)
     at = slice(None) if everything else np.array(rows, np.intp)

@@ -1,12 +1,12 @@
 """The import graph: which file of the project each import specifier means.
 
 A change of one file's content asks for that file's edges alone; a path that appears or disappears can
-redirect other files' imports, and `importers_to_resolve` tells which.
+redirect other files' imports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,45 +92,3 @@ def _resolver(family: str, tree: PathTree, imports: Imports) -> Resolve:
     if family in _BUILDERS:
         return _BUILDERS[family](tree, imports)
     return others.by_suffix(tree, others.ENDINGS[family])
-
-
-def importers_to_resolve(
-    paths: Sequence[str],
-    imports: Imports,
-    edges: Int32,
-    appeared: Iterable[str],
-    disappeared: Iterable[str],
-) -> list[int]:
-    """Return the positions of files whose edges may change when paths appear or disappear, sorted.
-
-    paths, imports and edges describe the project before the change. A file is affected if it imports a path
-    that went, or if one of its specifiers contains the name of a path that came (of its folder, for
-    `__init__` and the like; for Go, where the folder is the package).
-    """
-    gone = set(disappeared)
-    affected: set[int] = set()
-    if gone:
-        lost = np.asarray([path in gone for path in paths], dtype=np.bool_)
-        affected.update(edges[lost[edges[:, 1]], 0].tolist() if len(edges) else [])
-    words = {word for path in appeared for word in _words(path)}
-    if words:
-        for position, specifiers in enumerate(imports):
-            if any(not words.isdisjoint(_parts(specifier)) for specifier in specifiers):
-                affected.add(position)
-    return sorted(position for position in affected if paths[position] not in gone)
-
-
-def _words(path: str) -> set[str]:
-    folder, _, name = path.rpartition("/")
-    stem = name.split(".", 1)[0]
-    words = {stem.replace("-", "_").lower().strip("_")}
-    if stem in _INDEX_STEMS or path.endswith(".go"):
-        words.add(folder.rpartition("/")[2].replace("-", "_").lower().strip("_"))
-    return words - {""}
-
-
-def _parts(specifier: str) -> set[str]:
-    text = specifier.lower()
-    for separator in ("::", "\\", ".", "-", "<", ">", '"'):
-        text = text.replace(separator, "/" if separator != "-" else "_")
-    return {part.strip("_") for part in text.split("/")}

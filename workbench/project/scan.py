@@ -214,18 +214,6 @@ def real_directory(root: Path | str, directory: str) -> bool:
     return True
 
 
-def shown_path(path: str) -> str:
-    """Return a path that is safe to print: bytes that are not UTF-8 and control characters are escaped."""
-    if path.isprintable():
-        return path
-    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in path)
-
-
-def _escaped(letter: str) -> str:
-    code = ord(letter)
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else repr(letter)[1:-1]
-
-
 def _stat_all(
     root: str, paths: Sequence[str], limits: ScanLimits, found: _Found, progress: Progress | None
 ) -> None:

@@ -93,19 +93,6 @@ class RankedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class PackedFile:
-    """A file as it stands in the pack; `spans` are the 1-based inclusive line ranges shown."""
-
-    path: str
-    representation: Representation
-    tokens: int
-    score: float
-    text: str
-    spans: tuple[tuple[int, int], ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Dropped:
     """A candidate that is not in the pack, and why. `id` is a passage's own where `file` is its origin."""
 

@@ -157,15 +157,3 @@ def path_numbers(history: History, positions: Mapping[str, int]) -> NDArray[np.i
 def empty_history() -> History:
     """Return a history without tasks, for projects without a past."""
     return build_history(())
-
-
-def similar_commit_weights(history: History, scores: NDArray[np.float32], limit: int) -> NDArray[np.float32]:
-    """Keep the `limit` best task scores, scaled so that the best is 1; the rest become 0."""
-    top: Sequence[int]
-    weights = np.zeros(history.size, dtype=np.float32)
-    positive = np.flatnonzero(scores > 0)
-    if not len(positive):
-        return weights
-    top = positive[np.lexsort((positive, -scores[positive]))][:limit]  # type: ignore[assignment]
-    weights[top] = scores[top] / scores[top].max()
-    return weights

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE, VersionDiff, WordDiff, marked, unified
+from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE, WordDiff, marked, unified
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 LINES = st.lists(st.sampled_from(["a", "b", "", "c d", "\t"]), max_size=12).map("\n".join)
@@ -70,38 +70,12 @@ async def test_sides_stand_below_each_other_where_it_is_narrow() -> None:
         assert "tabs" not in seen(app)
 
 
-async def test_versions_show_what_came_and_went() -> None:
-    """Lines have their glyph; versions that are the same say so."""
-    app = Stage(lambda: VersionDiff("a\nb\n", "a\nc\n"))
-    async with app.run_test(size=(60, 20)) as pilot:
-        lines = [line.rstrip() for line in seen(app).splitlines()]
-        assert lines[:3] == ["1 1   a", "2   - b", "  2 + c"]
-        app.screen.query_one(VersionDiff).show("a", "a\n")
-        await pilot.pause()
-        assert "No differences." in seen(app)
-
-
-async def test_both_kinds_of_keys_scroll() -> None:
-    """Letters and arrows move by a line, capital letters to the ends."""
-    app = Stage(lambda: VersionDiff("", "\n".join(map(str, range(100)))))
-    async with app.run_test(size=(60, 20)) as pilot:
-        diff = app.screen.query_one(VersionDiff)
-        diff.focus()
-        for keys, top in ((["j", "down"], 2), (["k"], 1), (["G"], 80), (["g"], 0)):
-            await pilot.press(*keys)
-            await pilot.wait_for_animation()
-            assert diff.scroll_offset.y == top
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_texts_are_literal(text: str) -> None:
-    """Nothing in a text is obeyed on either side, nor in versions of it."""
+    """Nothing in a text is obeyed on either side."""
     app = Stage(lambda: WordDiff(text, f"{text} more", left_title=text))
     async with app.run_test(size=(80, 24)):
         assert seen(app)
-    versions = Stage(lambda: VersionDiff(text, f"more\n{text}"))
-    async with versions.run_test(size=(80, 24)):
-        assert "+ more" in seen(versions)
 
 
 def _lines(text: str) -> list[str]:

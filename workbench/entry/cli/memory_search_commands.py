@@ -37,7 +37,6 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
     from workbench.entry.memory_index import Embedding
     from workbench.entry.memory_index import search as run_search
     from workbench.entry.memory_place import memory_place
-    from workbench.memory.schema import rag_config
 
     if not text.strip():
         raise UsageError("there is nothing to search for", hint="Give a few words.")
@@ -50,7 +49,7 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
         if embedder is not None:
             wrapped = embedder
             embedding = Embedding(wrapped.model, lambda texts: wrapped.embed(texts, progress=line))
-        hits = run_search(place, rag_config(config), text, embedding, features, top)
+        hits = run_search(place, config.memory, text, embedding, features, top)
     degraded = [] if embedding is not None else ["embeddings"]
     if here.flags.json:
         here.out.json({"query": text, "hits": [_facts(hit) for hit in hits], "degraded": degraded})

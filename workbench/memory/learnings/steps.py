@@ -182,15 +182,6 @@ def in_use(ledger: Ledger, identifier: str) -> FeatureLearning:
     )
 
 
-def last_step(ledger: Ledger, *, undo: bool) -> Step:
-    """Return the step that `undone` or `redone` is about. Raises UsageError as those."""
-    if undo:
-        undone(ledger)
-    else:
-        redone(ledger)
-    return ledger.steps[(ledger.done if undo else ledger.undone)[-1]]
-
-
 def _note(kind: str, learning: FeatureLearning, session_id: str, iteration: int | None, why: str) -> Draft:
     body = {"id": learning.id, "session_id": session_id, "iteration": iteration, "why": why}
     return Draft(kind, body, learning.feature, is_home(learning))
