@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from workbench.records.conversion import decode_json
+
 
 @dataclass(slots=True)
 class Place:
@@ -30,7 +32,7 @@ def read_place(data: bytes | None) -> Place:
     if data is None:
         return Place()
     try:
-        return msgspec.json.decode(data, type=Place)
+        return decode_json(data, Place)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return Place()
 

@@ -23,6 +23,7 @@ from store import locks
 from store.files import private_dir, sync_data, sync_dir, translated, write_atomic
 from workbench.errors import StoreBusy, StoreError
 from workbench.ports import Clock
+from workbench.records.conversion import decode_json
 from workbench.records.ids import new_id
 
 FORMAT: Final = 1
@@ -168,7 +169,7 @@ def _pointer(root: Path, kind: str) -> Path:
 def _current(root: Path, kind: str) -> int | None:
     """Return the number the pointer names, None where there is no pointer, -1 where it cannot be read."""
     try:
-        return msgspec.json.decode(_pointer(root, kind).read_bytes(), type=_Pointer).generation
+        return decode_json(_pointer(root, kind).read_bytes(), _Pointer).generation
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
@@ -181,10 +182,10 @@ def _numbers(index: Path, kind: str) -> list[int]:
 
 
 def _read_manifest(path: Path) -> _Manifest:
-    sealed = msgspec.json.decode((path / MANIFEST).read_bytes(), type=_Sealed)
+    sealed = decode_json((path / MANIFEST).read_bytes(), _Sealed)
     if zlib.crc32(sealed.manifest) != sealed.crc32:
         raise ValueError("the manifest has changed since it was written")
-    manifest = msgspec.json.decode(sealed.manifest, type=_Manifest)
+    manifest = decode_json(sealed.manifest, _Manifest)
     if any(Path(name).is_absolute() or ".." in Path(name).parts for name in manifest.files):
         raise ValueError("the manifest names files outside its generation")
     return manifest

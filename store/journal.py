@@ -26,6 +26,7 @@ from store import locks
 from store.files import PRIVATE_FILE, disk_hint, private_dir, sync_data, sync_dir, translated
 from workbench.errors import JournalError
 from workbench.ports import Clock, Entry
+from workbench.records.conversion import convert, decode_json
 from workbench.records.ids import IdSource, new_id
 
 VERSION: Final = 1
@@ -79,7 +80,6 @@ class _Line(msgspec.Struct):
 
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(_Line)
 
 
 class FileJournal:
@@ -320,12 +320,12 @@ def decode_line(line: bytes | None) -> Entry | str:
 
 def _parse(line: bytes) -> _Line:
     try:
-        return _DECODER.decode(line)
+        return decode_json(line, _Line)
     except msgspec.DecodeError:
         if b"\\u" not in line:
             raise
         # Lone surrogates again: the standard library reads them back as they were.
-        return msgspec.convert(json.loads(line), _Line)
+        return convert(json.loads(line), _Line)
 
 
 def open_stream(path: Path) -> IO[bytes]:

@@ -112,6 +112,24 @@ def test_the_wheel_carries_everything_the_program_reads(
     assert others == []
 
 
+# What makes msgspec examine a type; see `workbench/records/conversion.py`.
+TYPED = re.compile(
+    r"\bmsgspec\.convert\b|\bDecoder\(|\bmsgspec\.(?:json|msgpack|toml|yaml)\.decode\((?s:[^()]|\([^()]*\))*?\btype="
+    r"|\bfrom msgspec(?:\.\w+)? import[^\n]*\b(?:convert|decode|json|msgpack|toml|yaml)\b"
+)
+
+
+def test_types_are_decoded_behind_one_guard() -> None:
+    """Only the module that guards the first use of a type calls msgspec's typed decoding."""
+    users = [
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if TYPED.search(path.read_text(encoding="utf-8"))
+    ]
+    assert users == ["workbench/records/conversion.py"]
+
+
 def test_what_is_imported_is_declared() -> None:
     """Every third-party module the packages import belongs to a declared dependency, not to one of theirs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -22,6 +22,7 @@ import msgspec
 
 from workbench.config_file import key_line
 from workbench.errors import ConfigError
+from workbench.records.conversion import convert
 from workbench.suggest import did_you_mean
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -373,7 +374,7 @@ def check(item: Given) -> Any:
     if expected is None:
         raise ConfigError(f"{place}unknown setting {item.key!r}", hint=_known_settings(item.key))
     try:
-        value = msgspec.convert(item.value, expected, strict=True)
+        value = convert(item.value, expected)
         if isinstance(value, float) and not isfinite(value):
             raise msgspec.ValidationError("Expected a finite number")
         return value

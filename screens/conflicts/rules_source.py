@@ -168,23 +168,25 @@ def _read(job: Job, output: str) -> tuple[tuple[Pair, ...], int, tuple[str, ...]
     """Read what the child listed, a conflict at a time: one large document would hold the interpreter."""
     import msgspec
 
-    document = msgspec.json.decode(output, type=dict[str, msgspec.Raw])
+    from workbench.records.conversion import decode_json
+
+    document = decode_json(output, dict[str, msgspec.Raw])
     rules: dict[str, Rule] = {}
-    for place, raw in enumerate(msgspec.json.decode(document["rules"], type=list[msgspec.Raw])):
+    for place, raw in enumerate(decode_json(document["rules"], list[msgspec.Raw])):
         if place % _SLICE == 0:
             job.check()
-        rule = msgspec.json.decode(raw, type=Rule)
+        rule = decode_json(raw, Rule)
         rules[rule.id] = rule
     pairs: list[Pair] = []
-    for place, raw in enumerate(msgspec.json.decode(document["conflicts"], type=list[msgspec.Raw])):
+    for place, raw in enumerate(decode_json(document["conflicts"], list[msgspec.Raw])):
         if place % _SLICE == 0:
             job.check()
-        pairs += _pairs([msgspec.json.decode(raw, type=Conflict)], rules)
-    total = msgspec.json.decode(document["total_count"], type=int)
-    notes = msgspec.json.decode(document["notes"], type=tuple[str, ...])
+        pairs += _pairs([decode_json(raw, Conflict)], rules)
+    total = decode_json(document["total_count"], int)
+    notes = decode_json(document["notes"], tuple[str, ...])
     if total > len(pairs):
         notes = (*notes, f"the surest {len(pairs):,} of {total:,} conflicts are shown")
-    return tuple(pairs), msgspec.json.decode(document["rule_count"], type=int), notes
+    return tuple(pairs), decode_json(document["rule_count"], int), notes
 
 
 def _compared(

@@ -215,8 +215,7 @@ def judge(root: Path, name: str, job: Job) -> tuple[Gate, ...]:
 
 def identity(printed: str) -> tuple[str, tuple[Gate, ...]]:
     """Return the id and the gates of a run as `--json` prints it, without reading what is between."""
-    import msgspec
-
+    from workbench.records.conversion import convert
     from workbench.replay.gates import Gate
 
     start = printed.find('"id": "') + len('"id": "')
@@ -225,7 +224,7 @@ def identity(printed: str) -> tuple[str, tuple[Gate, ...]]:
     if at < 0:
         return name, ()
     value, _ = json.JSONDecoder().raw_decode(printed, at + len('\n  "gates": '))
-    return name, msgspec.convert(tuple(value), tuple[Gate, ...])
+    return name, convert(tuple(value), tuple[Gate, ...])
 
 
 def compare_runs(

@@ -49,6 +49,7 @@ from store.projections.episode_sql import (
     UPDATE_SOURCES,
 )
 from workbench.ports import Entry
+from workbench.records.conversion import convert
 from workbench.records.episodes import ChangeKind, Outcome
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class EpisodeProjector:
         insert(self._connection, statement, staged)
 
     def _imported(self, offset: int, entry: Entry) -> None:
-        body = msgspec.convert(entry.body, EpisodeImported)
+        body = convert(entry.body, EpisodeImported)
         session = body.session_id
         at = body.started_at if body.ended_at is None else body.ended_at  # what is imported is over
         if session in self._touched:
@@ -174,7 +175,7 @@ class EpisodeProjector:
 
     def _started(self, offset: int, entry: Entry) -> None:
         del offset
-        body = msgspec.convert(entry.body, EpisodeStarted)
+        body = convert(entry.body, EpisodeStarted)
         session = body.session_id
         if session in self._episodes:
             return
@@ -197,7 +198,7 @@ class EpisodeProjector:
         self._sources[session] = _source_row(body, entry.by, None)
 
     def _event(self, offset: int, entry: Entry) -> None:
-        body = msgspec.convert(entry.body, EpisodeEvent)
+        body = convert(entry.body, EpisodeEvent)
         session = body.session_id
         told = {**(body.payload or {}), "late": True} if body.late else body.payload
         payload = None if told is None else json_text(told)
@@ -219,11 +220,11 @@ class EpisodeProjector:
 
     def _ended(self, offset: int, entry: Entry) -> None:
         del offset
-        body = msgspec.convert(entry.body, EpisodeEnded)
+        body = convert(entry.body, EpisodeEnded)
         self._patch(body.session_id, msgspec.structs.asdict(body))
 
     def _feedback(self, offset: int, entry: Entry) -> None:
-        body = msgspec.convert(entry.body, FeedbackGiven)
+        body = convert(entry.body, FeedbackGiven)
         said = {"outcome": body.outcome, "rationale": body.rationale}
         self._events.append(
             (offset, body.session_id, "feedback", None, None, json_text(said), body.timestamp)
@@ -240,7 +241,7 @@ class EpisodeProjector:
 
     def _forgotten(self, offset: int, entry: Entry) -> None:
         del offset
-        body = msgspec.convert(entry.body, EpisodeForgotten)
+        body = convert(entry.body, EpisodeForgotten)
         if not self._touched.isdisjoint(body.session_ids):
             self.flush()
         self._touched.update(body.session_ids)

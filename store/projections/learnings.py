@@ -13,6 +13,7 @@ import msgspec
 from store.duck import insert
 from store.projections.bodies import json_text
 from workbench.ports import Entry
+from workbench.records.conversion import convert
 from workbench.records.learnings import FeatureLearning
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class LearningProjector:
 
 
 def _put(entry: Entry) -> Row:
-    learning = msgspec.convert(dict(entry.body), FeatureLearning)
+    learning = convert(dict(entry.body), FeatureLearning)
     return {
         "learning_id": learning.id,
         "why": str(_curation(entry).get("reason") or ""),
@@ -123,7 +124,7 @@ def _put(entry: Entry) -> Row:
 
 
 def _said(entry: Entry) -> Row:
-    said = msgspec.convert(dict(entry.body), _Said)
+    said = convert(dict(entry.body), _Said)
     why = said.why or str(_curation(entry).get("reason") or "")
     return {
         "learning_id": said.id,

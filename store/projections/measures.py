@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from store.duck import insert
 from store.projections.bodies import Measured, json_text
 from workbench.ports import Entry
+from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -61,7 +60,7 @@ class MeasureProjector:
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form or a time that is none."""
         del offset
-        body = msgspec.convert(entry.body, Measured)
+        body = convert(entry.body, Measured)
         self._rows.append(
             (
                 entry.id,

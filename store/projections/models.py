@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from store.duck import storable
 from store.projections.bodies import ModelActivated, ModelRegistered, json_text
 from workbench.ports import Entry
+from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -48,10 +47,10 @@ class ModelProjector:
         """Take an entry. Raises ValueError for a body of another form."""
         del offset
         if entry.kind == "model.activated":
-            activated = msgspec.convert(entry.body, ModelActivated)
+            activated = convert(entry.body, ModelActivated)
             self._connection.execute(ACTIVATE, {"id": storable(activated.model_id)})
             return
-        model = msgspec.convert(entry.body, ModelRegistered)
+        model = convert(entry.body, ModelRegistered)
         texts = (model.model_id, model.model_kind, model.version, json_text(model.params))
         self._connection.execute(REGISTER, [*map(storable, texts), model.created_at])
 

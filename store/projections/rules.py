@@ -24,6 +24,7 @@ from store.projections.bodies import (
 )
 from store.projections.usage import UPDATE_USAGE
 from workbench.ports import Entry
+from workbench.records.conversion import convert
 from workbench.records.rule_values import past_ids, value_problems
 from workbench.records.rules import Rule
 
@@ -124,7 +125,7 @@ class RuleProjector:
 
     def put(self, offset: int, entry: Entry) -> None:
         """A rule holds from now on, and those it replaces do not."""
-        rule = msgspec.convert(entry.body, Rule)
+        rule = convert(entry.body, Rule)
         if any(abs(getattr(rule, name)) > _MOST for name in _NUMBERS):
             raise msgspec.ValidationError("a number is out of range")
         for problem in value_problems(rule):
@@ -136,7 +137,7 @@ class RuleProjector:
 
     def remove(self, offset: int, entry: Entry) -> None:
         """A rule holds no longer."""
-        body = msgspec.convert(entry.body, RuleRemoved)
+        body = convert(entry.body, RuleRemoved)
         self._say("rule", body.id, None)
         row = _version_row(entry, self._origin, offset, body.id, None, body.successor or "")
         self._versions.append(row)
@@ -144,7 +145,7 @@ class RuleProjector:
     def resolve(self, offset: int, entry: Entry) -> None:
         """A conflict is settled."""
         del offset
-        body = msgspec.convert(entry.body, ConflictResolved)
+        body = convert(entry.body, ConflictResolved)
         row: Row = {
             "id": body.id,
             "origin": self._origin,
@@ -160,12 +161,12 @@ class RuleProjector:
     def reopen(self, offset: int, entry: Entry) -> None:
         """A conflict is open again."""
         del offset
-        self._say("conflict", msgspec.convert(entry.body, ConflictReopened).id, None)
+        self._say("conflict", convert(entry.body, ConflictReopened).id, None)
 
     def sync(self, offset: int, entry: Entry) -> None:
         """A rule file was brought in step."""
         del offset
-        body = msgspec.convert(entry.body, FileSynced)
+        body = convert(entry.body, FileSynced)
         row: Row = {
             "id": body.file,
             "origin": self._origin,
@@ -180,7 +181,7 @@ class RuleProjector:
     def forget(self, offset: int, entry: Entry) -> None:
         """A rule file is gone."""
         del offset
-        self._say("file", msgspec.convert(entry.body, FileForgotten).file, None)
+        self._say("file", convert(entry.body, FileForgotten).file, None)
 
     def flush(self) -> None:
         """Write what is held back."""

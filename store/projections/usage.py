@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from store.duck import insert
 from store.projections.bodies import RuleUsed
 from workbench.ports import Entry
+from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -57,7 +56,7 @@ class UsageProjector:
 
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
-        body = msgspec.convert(entry.body, RuleUsed)
+        body = convert(entry.body, RuleUsed)
         self._rows += [
             {
                 "origin": self._origin,

@@ -31,6 +31,7 @@ from workbench.memory.schema import (
     snapshot_of,
     snapshot_text,
 )
+from workbench.records.conversion import decode_json
 from workbench.text.fusion import fuse, fuse_lexical
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def opened(place: MemoryPlace, stream: str, embedding: Embedding | None) -> Coll
 def _load(path: Path, name: str, revision: str, model: str) -> Collection | None:
     """Return a stored index, None if it is behind, of another model or cannot be read."""
     try:
-        told = msgspec.json.decode((path / _POINTS).read_bytes(), type=_Points, strict=True)
+        told = decode_json((path / _POINTS).read_bytes(), _Points)
         if (told.format, told.revision, told.model) != (_FORMAT, revision, model):
             return None
         words = lexical.load_index(path / "words")

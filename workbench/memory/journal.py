@@ -18,6 +18,7 @@ import msgspec
 
 from workbench.errors import UsageError
 from workbench.ports import Entry
+from workbench.records.conversion import convert
 from workbench.records.iterations import IterationRecord
 
 VERSION: Final = 1
@@ -120,7 +121,7 @@ def body_of(entry: JournalEntry) -> dict[str, Any]:
 
 def entry_of(body: object) -> JournalEntry:
     """Return the entry of a journal line's body. Raises: ValueError for another version, kind or value."""
-    return msgspec.convert(body, JournalEntry, strict=True)
+    return convert(body, JournalEntry)
 
 
 def read_journal(stream: str, lines: Iterable[Entry], passed: frozenset[str] = frozenset()) -> FeatureJournal:

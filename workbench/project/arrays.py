@@ -15,6 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.conversion import decode_msgpack
+
 Arrays = dict[str, NDArray[Any]]
 
 _MAGIC = b"workbench arrays 1\n"
@@ -63,7 +65,7 @@ def open_arrays(path: Path) -> Arrays:
     header = mapped[start : start + length].tobytes()
     if not lead.startswith(_MAGIC) or zlib.crc32(header) != int.from_bytes(lead[-8:], "little"):
         raise ValueError(f"{path.name} does not begin as it should")
-    entries = msgspec.msgpack.decode(header, type=list[_Entry])
+    entries = decode_msgpack(header, list[_Entry])
     base = start + length + -(start + length) % _ALIGN
     content = mapped[base:].view(np.ndarray)
     return {name: _column(path, content, kind, shape, offset) for name, kind, shape, offset in entries}

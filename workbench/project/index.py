@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.postings import Postings, inverse_document_frequency
+from workbench.records.conversion import decode_msgpack
 from workbench.records.project import Role, Symbol
 
 FIELDS = ("path", "name", "body")
@@ -21,8 +22,6 @@ FIELDS = ("path", "name", "body")
 Int32 = NDArray[np.int32]
 Float32 = NDArray[np.float32]
 Specifiers = Sequence[Sequence[str]]
-
-_Record = tuple[tuple[Symbol, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,6 @@ def encode_record(symbols: tuple[Symbol, ...], imports: tuple[str, ...]) -> byte
     return msgspec.msgpack.encode((symbols, imports))
 
 
-def decode_record(record: bytes) -> _Record:
+def decode_record(record: bytes) -> tuple[tuple[Symbol, ...], tuple[str, ...]]:
     """Undo `encode_record`."""
-    found: _Record = msgspec.msgpack.decode(record, type=_Record)
-    return found
+    return decode_msgpack(record, tuple[tuple[Symbol, ...], tuple[str, ...]])

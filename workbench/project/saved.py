@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.project.index import FIELDS, ProjectIndex, Segment
 from workbench.project.postings import pack_postings, unpack_postings
+from workbench.records.conversion import decode_msgpack
 from workbench.records.project import Role
 
 FORMAT = 3
@@ -77,7 +78,7 @@ class StoredImports(Sequence[tuple[str, ...]]):
 
     def _all(self) -> tuple[tuple[str, ...], ...]:
         if self._found is None:
-            self._found = msgspec.msgpack.decode(self._data.data, type=tuple[tuple[str, ...], ...])
+            self._found = decode_msgpack(self._data.data, tuple[tuple[str, ...], ...])
         return self._found
 
 

@@ -153,12 +153,12 @@ def run_to_json(run: ReplayRun) -> dict[str, Any]:
 
 def run_from_json(document: Mapping[str, Any]) -> ReplayRun:
     """Undo `run_to_json`. Raises: ValueError naming what is wrong."""
-    import msgspec
+    from workbench.records.conversion import convert
 
     if document.get("format") != FORMAT:
         raise ValueError(f"a replay run of format {document.get('format')!r}, expected {FORMAT}")
     renamed = {"rows" if name == "tasks" else name: value for name, value in document.items()}
-    return msgspec.convert(renamed, ReplayRun)
+    return convert(renamed, ReplayRun)
 
 
 def row_to_json(row: TaskRow) -> dict[str, Any]:
@@ -171,9 +171,9 @@ def row_to_json(row: TaskRow) -> dict[str, Any]:
 
 def row_from_json(document: Mapping[str, Any]) -> TaskRow:
     """Undo `row_to_json`. Raises: ValueError naming what is wrong."""
-    import msgspec
+    from workbench.records.conversion import convert
 
-    return msgspec.convert(document, TaskRow)
+    return convert(document, TaskRow)
 
 
 def only_systems(row: TaskRow, names: tuple[str, ...]) -> TaskRow:

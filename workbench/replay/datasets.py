@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from workbench.errors import ParseError, UsageError
+from workbench.records.conversion import convert, decode_json
 from workbench.records.rules import Rule
 from workbench.suggest import did_you_mean
 
@@ -167,7 +168,7 @@ def _records(place: Path, kind: type[Record]) -> Iterator[tuple[int, Record]]:
     for line, raw in enumerate(content.split(b"\n"), start=1):
         if raw.strip():
             try:
-                found = msgspec.json.decode(raw, type=dict[str, Any])
+                found = decode_json(raw, dict[str, Any])
                 unknown = sorted(found.keys() - names)
                 if unknown:
                     problem = f"a {kind.__name__.lower()} has no field {unknown[0]!r}"
@@ -177,7 +178,7 @@ def _records(place: Path, kind: type[Record]) -> Iterator[tuple[int, Record]]:
                         line=line,
                         hint=did_you_mean(unknown[0], sorted(names), f"It has {', '.join(sorted(names))}."),
                     )
-                yield line, msgspec.convert(found, kind)
+                yield line, convert(found, kind)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise ParseError(
                     str(error),

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from workbench.records.conversion import decode_msgpack
 from workbench.records.project import FileFacts
 from workbench.replay.timeline import FactsCache
 
@@ -44,7 +45,7 @@ class SegmentedFacts(FactsCache):
             mapped, start, length = place
             data = mapped[start : start + length]
         try:
-            return msgspec.msgpack.decode(data, type=FileFacts)
+            return decode_msgpack(data, FileFacts)
         except msgspec.MsgspecError:
             return None  # damaged: made anew
 
@@ -88,7 +89,7 @@ class SegmentedFacts(FactsCache):
             with path.open("rb") as handle:
                 mapped = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
             start = _HEAD + int.from_bytes(mapped[:_HEAD], "little")
-            index = msgspec.msgpack.decode(mapped[_HEAD:start], type=dict[str, tuple[int, int]])
+            index = decode_msgpack(mapped[_HEAD:start], dict[str, tuple[int, int]])
         except (OSError, ValueError, msgspec.MsgspecError):
             return  # removed by another process, or damaged
         self._places |= {key: (mapped, start + at, length) for key, (at, length) in index.items()}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from workbench.errors import ParseError, StoreError
+from workbench.records.conversion import convert, decode_json
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import AUTOMATIC, STREAM, USAGE_STREAM, Ledger, read_usage, used
@@ -103,8 +104,8 @@ def unchanged_rules(store: RuleStore) -> tuple[Rule, ...] | None:
         return None
     head, lines = kept
     try:
-        files = msgspec.convert(head["files"], tuple[str, ...])
-        named = msgspec.convert(head["named"], tuple[RuleSource, ...])
+        files = convert(head["files"], tuple[str, ...])
+        named = convert(head["named"], tuple[RuleSource, ...])
         sources = found_sources(store, [file for file in files if not file.startswith("~/")])
         if head["signature"] != _signature(store, [*sources, *named]):
             return None
@@ -216,7 +217,7 @@ def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | 
         return None
     head, lines = kept
     try:
-        named = msgspec.convert(head["named"], tuple[RuleSource, ...])
+        named = convert(head["named"], tuple[RuleSource, ...])
         if sources is not None and head["signature"] != _signature(store, [*sources, *named]):
             return None
         return replace(_from_kept(head, decode_rules(lines), _words(store)), named=named)
@@ -245,11 +246,11 @@ def _from_kept(head: Mapping[str, object], rules: tuple[Rule, ...], words: RuleW
         rules,
         words,
         str(head["signature"]),
-        msgspec.convert(head["warnings"], tuple[str, ...]),
-        msgspec.convert(head["files"], tuple[str, ...]),
-        pending=msgspec.convert(head["pending"], int),
-        conflicts=msgspec.convert(head["conflicts"], int),
-        used_until=msgspec.convert(head["used_until"], tuple[int, int]),
+        convert(head["warnings"], tuple[str, ...]),
+        convert(head["files"], tuple[str, ...]),
+        pending=convert(head["pending"], int),
+        conflicts=convert(head["conflicts"], int),
+        used_until=convert(head["used_until"], tuple[int, int]),
     )
 
 
@@ -285,9 +286,9 @@ def decode_rules(lines: Iterable[bytes]) -> tuple[Rule, ...]:
     for line in lines:
         if b"\\ud" in line or b"\\uD" in line:
             # Lone surrogates, which only the standard library reads back.
-            rules += msgspec.convert(json.loads(line), list[Rule])
+            rules += convert(json.loads(line), list[Rule])
         else:
-            rules += msgspec.json.decode(line, type=list[Rule])
+            rules += decode_json(line, list[Rule])
     return tuple(rules)
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from workbench.errors import GitError, JournalError, StoreError
 from workbench.ports import Damaged, Entry, Journal
+from workbench.records.conversion import decode_msgpack
 from workbench.records.episodes import Commit, Completeness
 from workbench.records.plan import Intent
 from workbench.sessions.closing import BY, HOUR, overdue, timed_out
@@ -306,7 +307,7 @@ class PastKeeper:
             if isinstance(directory, Damaged):
                 raise ValueError(directory.reason)
             history = load_history(directory)
-            meta = msgspec.msgpack.decode((directory / _META).read_bytes(), type=_Meta)
+            meta = decode_msgpack((directory / _META).read_bytes(), _Meta)
             if len(meta.heads) != history.size or meta.offset > self.store.journal.size(STREAM):
                 raise ValueError("it is of another journal")
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:

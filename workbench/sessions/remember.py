@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from workbench.ports import Entry
+from workbench.records.conversion import convert, decode_msgpack
 from workbench.records.episodes import ChangeKind, Completeness, Episode, FileChange, Outcome
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import (
@@ -249,7 +250,7 @@ def pack_ledger(ledger: Ledger) -> bytes:
 
 def unpack_ledger(data: bytes) -> Ledger:
     """Undo `pack_ledger`. Raises ValueError or msgspec.MsgspecError if the bytes are damaged."""
-    saved = msgspec.msgpack.decode(data, type=_Saved)
+    saved = decode_msgpack(data, _Saved)
     if saved.format != _FORMAT:
         raise ValueError(f"ledger format {saved.format}, expected {_FORMAT}")
     tasks = {session: _unrow(row) for session, row in saved.tasks.items()}
@@ -265,7 +266,7 @@ def _written(episode: Episode) -> str:
 
 
 def _read(text: str) -> Episode:
-    return msgspec.convert(json.loads(text), Episode)
+    return convert(json.loads(text), Episode)
 
 
 def _row(remembered: Remembered) -> _Row:

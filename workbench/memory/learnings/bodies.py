@@ -25,8 +25,10 @@ def from_body(body: Mapping[str, Any]) -> FeatureLearning:
     """
     import msgspec
 
+    from workbench.records.conversion import convert
+
     try:
-        learning = msgspec.convert(dict(body), FeatureLearning)
+        learning = convert(dict(body), FeatureLearning)
     except msgspec.ValidationError as error:
         raise ParseError(f"learning {_label(body)}: {error}", hint="Correct the field.") from error
     for problem in problems(learning):

@@ -17,6 +17,7 @@ import msgspec
 
 from workbench import __version__
 from workbench.errors import StoreError
+from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
     from workbench.memory.deduplication.candidates import Pair
@@ -82,7 +83,7 @@ class Collisions:
             document: Any = json.loads((directory / _FILE).read_bytes())
             if document["version"] != f"{__version__} {_FORMAT}":
                 return {}
-            return msgspec.convert(document["groups"], dict[str, list[Pair]])
+            return convert(document["groups"], dict[str, list[Pair]])
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
             return {}  # damaged: found anew instead
 

@@ -21,6 +21,7 @@ from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.promoting import as_rule
 from workbench.memory.learnings.selecting import Known, known_of
 from workbench.project.arrays import open_arrays, write_arrays
+from workbench.records.conversion import convert
 from workbench.records.rules import Rule
 from workbench.rules.matching.lexical import RuleWords, index_words, words_arrays, words_from
 
@@ -79,7 +80,7 @@ def _open(latest: Callable[[str], Path | None], revision: str) -> Kept | None:
         if document["revision"] != revision:
             return None
         live = tuple(from_body(body) for body in document["live"])
-        known = Known(live, frozenset(msgspec.convert(document["waiting"], tuple[str, ...])))
+        known = Known(live, frozenset(convert(document["waiting"], tuple[str, ...])))
         words = words_from(open_arrays(directory / _WORDS))
         return Kept(known, _rules(known), words, revision) if words.count == len(live) else None
     except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):

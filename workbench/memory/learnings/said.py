@@ -96,7 +96,9 @@ def said_of(body: Mapping[str, Any]) -> Said | None:
     """Return the telling of a journal body, None for what is none (F36: nothing is guessed)."""
     import msgspec
 
+    from workbench.records.conversion import convert
+
     try:
-        return msgspec.convert({name: body[name] for name in Said.__slots__ if name in body}, Said)
+        return convert({name: body[name] for name in Said.__slots__ if name in body}, Said)
     except msgspec.ValidationError:
         return None

@@ -17,6 +17,7 @@ import msgspec
 
 from workbench.errors import StoreError, UsageError
 from workbench.records.conflicts import Conflict
+from workbench.records.conversion import convert
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.find import find_conflicts
 from workbench.rules.curation.ledger import Ledger, Settled
@@ -164,8 +165,8 @@ def _open(store: RuleStore, model: str) -> _Kept | None:
         document = json.loads((directory / _FILE).read_bytes())
         if (document["method"], document["model"]) != (METHOD, model):
             return None
-        stamps = msgspec.convert(document["stamps"], dict[str, tuple[str, str]])
-        return _Kept(model, stamps, msgspec.convert(document["conflicts"], tuple[Conflict, ...]))
+        stamps = convert(document["stamps"], dict[str, tuple[str, str]])
+        return _Kept(model, stamps, convert(document["conflicts"], tuple[Conflict, ...]))
     except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
         return None  # damaged: found anew
 

@@ -40,8 +40,10 @@ def from_body(body: Mapping[str, Any]) -> Rule:
     """
     import msgspec
 
+    from workbench.records.conversion import convert
+
     try:
-        rule = msgspec.convert(dict(body), Rule)
+        rule = convert(dict(body), Rule)
     except msgspec.ValidationError as error:
         raise ParseError(
             f"rule {_label(body)}: {error}", hint="Correct the field or remove the rule."

@@ -329,8 +329,10 @@ def _reason(entry: Entry) -> str:
 def _file_state(body: Mapping[str, Any], home: bool) -> FileState | None:
     import msgspec
 
+    from workbench.records.conversion import convert
+
     try:
-        state = msgspec.convert(dict(body), FileState)
+        state = convert(dict(body), FileState)
     except msgspec.ValidationError:
         return None  # what a file said is read from the file again
     return replace(state, home=home)

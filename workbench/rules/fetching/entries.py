@@ -81,12 +81,14 @@ def decode_page(key: str, data: bytes) -> RulePage | None:
     """Return the page of bytes, None if they are not what was stored under that key."""
     import msgspec
 
+    from workbench.records.conversion import convert, decode_json
+
     try:
         if b"\\ud" in data or b"\\uD" in data:
             # Only the standard library reads lone surrogates back, and only they are worth its slowness.
-            stored = msgspec.convert(json.loads(data), StoredPage)
+            stored = convert(json.loads(data), StoredPage)
         else:
-            stored = msgspec.json.decode(data, type=StoredPage)
+            stored = decode_json(data, StoredPage)
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
     return stored.page if stored.key == key else None

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from workbench.ports import Damaged, Entry
+from workbench.records.conversion import decode_msgpack
 from workbench.sessions.importers.git import session_commit
 from workbench.sessions.importers.places import Group
 from workbench.sessions.remember import FORGOTTEN, IMPORTED
@@ -58,7 +59,7 @@ def load_seen(latest: Callable[[str], Path | Damaged | None]) -> dict[str, Seen]
     if directory is None or isinstance(directory, Damaged):
         return {}
     try:
-        saved = msgspec.msgpack.decode((directory / _FILE).read_bytes(), type=_Saved)
+        saved = decode_msgpack((directory / _FILE).read_bytes(), _Saved)
     except (OSError, msgspec.MsgspecError):
         return {}
     return saved.seen if saved.format == _FORMAT else {}

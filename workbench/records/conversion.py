@@ -1,0 +1,48 @@
+"""Typed decoding for every package: JSON, msgpack and plain values become records.
+
+msgspec examines a type when it is first used and publishes what it found before that is complete; a second
+thread that uses the type, or one that holds it, meanwhile ends the process with a segmentation fault. So a
+type is examined here, by one thread at a time, and used only afterwards. Nothing else calls msgspec's typed
+decoding.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+Value = TypeVar("Value")
+
+# Decoders hold nothing of what they decode, so all threads share one a type.
+_JSON: dict[Any, msgspec.json.Decoder[Any]] = {}
+_MSGPACK: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
+_EXAMINING = Lock()
+
+
+def convert(value: object, kind: type[Value]) -> Value:
+    """Return builtin values as `kind`, strictly. Raises: msgspec.ValidationError, a ValueError."""
+    if kind not in _MSGPACK:
+        _examine(kind)
+    return msgspec.convert(value, kind)
+
+
+def decode_json(data: bytes | bytearray | memoryview | str | msgspec.Raw, kind: type[Value]) -> Value:
+    """Return JSON as `kind`, strictly. Raises: msgspec.DecodeError, a ValueError; UnicodeDecodeError."""
+    if kind not in _JSON:
+        _examine(kind)
+    return cast("Value", _JSON[kind].decode(data))
+
+
+def decode_msgpack(data: bytes | bytearray | memoryview, kind: type[Value]) -> Value:
+    """Return msgpack as `kind`, strictly. Raises: msgspec.DecodeError, a ValueError."""
+    if kind not in _MSGPACK:
+        _examine(kind)
+    return cast("Value", _MSGPACK[kind].decode(data))
+
+
+def _examine(kind: type[Value]) -> None:
+    with _EXAMINING:
+        _JSON[kind] = msgspec.json.Decoder(kind)
+        _MSGPACK[kind] = msgspec.msgpack.Decoder(kind)
