@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -26,6 +27,12 @@ settings.register_profile(
 )
 settings.register_profile("deep", parent=settings.get_profile("house"), derandomize=False, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach tests and what they start, also where the runner was started without it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:

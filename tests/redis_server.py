@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.processes import end
+
 PROGRAM = shutil.which("redis-server")
 REASON = "there is no redis-server in the PATH"
 READY = "ready to accept connections"
@@ -44,12 +46,12 @@ class RedisServer:
             lines.append(line)
             if READY in line.lower() and str(self.socket) in line:
                 return
+        self.remove()
         raise AssertionError("the server did not start: " + "".join(lines))
 
     def kill(self) -> None:
         """End it at once, whatever it is doing."""
-        self.process.kill()
-        self.process.communicate()
+        end(self.process)
 
     def freeze(self) -> None:
         """Let it hang: connections are still accepted by the kernel and nothing is answered."""
@@ -67,6 +69,5 @@ class RedisServer:
 
     def remove(self) -> None:
         """End it and remove its directory."""
-        if self.process.poll() is None:
-            self.kill()
+        self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)

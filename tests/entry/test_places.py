@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
 from store.clock import SystemClock
 from store.journal import FileJournal
+from tests.processes import LONG, running
 from workbench.config import Config
 from workbench.entry.places import episode_desk
 
@@ -43,15 +45,9 @@ sys.stdin.readline()
 )
 
 
-def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    """Start a process that runs code."""
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(code: str, *arguments: object) -> AbstractContextManager[subprocess.Popen[str]]:
+    """Start a process that runs code while the block lasts."""
+    return running([sys.executable, "-c", code, *map(str, arguments)], stdin=subprocess.PIPE)
 
 
 def kinds(root: Path) -> Counter[str]:
@@ -62,14 +58,15 @@ def kinds(root: Path) -> Counter[str]:
 
 def test_eight_processes_tell_one_session(work: Any) -> None:
     """What all of them tell is written once, what each tells of its own is all there."""
-    processes = [start(TELL, work.root, number) for number in range(8)]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        _, errors = process.communicate()
-        assert (process.returncode, errors) == (0, "")
+    with ExitStack() as stack:
+        processes = [stack.enter_context(start(TELL, work.root, number)) for number in range(8)]
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in processes:
+            _, errors = process.communicate(timeout=LONG)
+            assert (process.returncode, errors) == (0, "")
     trace = episode_desk(work.root, Config(), "cli").trace("s")
     assert len(trace.episode.reads) == 40
     assert [change.path for change in trace.episode.changes] == ["shared.py"]
@@ -78,11 +75,11 @@ def test_eight_processes_tell_one_session(work: Any) -> None:
 
 def test_a_killed_process_loses_nothing_it_told(work: Any) -> None:
     """After kill -9 the session goes on where it was."""
-    process = start(DIE, work.root)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "told\n"
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    with start(DIE, work.root) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "told\n"
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=LONG)
     desk = episode_desk(work.root, Config(), "cli")
     assert desk.start("fix it", session_id="s") == "s"
     ended = desk.end("s", "success")

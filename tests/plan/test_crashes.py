@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import workbench
 from store.journal import list_streams, verify
+from tests.processes import LONG, outputs_of, running
 from workbench.config import Config
 from workbench.entry.bootstrap import open_workspace
 from workbench.plan.workspace import Workspace
@@ -59,15 +61,10 @@ def project(work: Any) -> Any:
     return work
 
 
-def start(root: Path, file_limit: int = 0) -> subprocess.Popen[str]:
+def start(root: Path, file_limit: int = 0) -> AbstractContextManager[subprocess.Popen[str]]:
     """Start a process that brings the project in step and says how far it is."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _SYNC, str(root), str(file_limit)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-c", _SYNC, str(root), str(file_limit)]
+    return running(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def opened(root: Path) -> Workspace:
@@ -99,12 +96,12 @@ def lines(root: Path) -> list[str]:
 @pytest.mark.parametrize("after", [1, 4, 9, 12, 16])
 def test_killed_while_indexing_or_importing(project: Any, after: int, ending: signal.Signals) -> None:
     """After kill -9 or Ctrl-C at any stage the lines in the journal stay, and the next run completes them."""
-    process = start(project.root)
-    assert process.stdout is not None
-    for _ in range(after):
-        process.stdout.readline()
-    process.send_signal(ending)
-    _, errors = process.communicate(timeout=120)
+    with start(project.root) as process:
+        assert process.stdout is not None
+        for _ in range(after):
+            process.stdout.readline()
+        process.send_signal(ending)
+        _, errors = process.communicate(timeout=LONG)
     assert process.returncode != 0 or after > 12
     assert errors.count("Traceback") <= (ending == signal.SIGINT)
     kept = lines(project.root)
@@ -117,13 +114,13 @@ def test_killed_again_and_again(project: Any) -> None:
     """Run after run killed a little later, journals only grow by whole entries until a run completes."""
     kept: list[str] = []
     for after in range(0, 20, 3):
-        process = start(project.root)
-        assert process.stdout is not None
-        for _ in range(after):
-            if process.stdout.readline().startswith("done"):
-                break
-        process.kill()
-        process.communicate(timeout=120)
+        with start(project.root) as process:
+            assert process.stdout is not None
+            for _ in range(after):
+                if process.stdout.readline().startswith("done"):
+                    break
+            process.kill()
+            process.communicate(timeout=LONG)
         now = lines(project.root)
         assert now[: len(kept)] == kept
         assert all(json.loads(line)["kind"] for line in now)
@@ -136,8 +133,8 @@ def test_killed_again_and_again(project: Any) -> None:
 @pytest.mark.parametrize("limit", [4_000, 60_000, 140_000])
 def test_no_room_for_files(project: Any, limit: int) -> None:
     """With files limited in size the run says what it could not keep, and the next one completes it."""
-    process = start(project.root, limit)
-    printed, errors = process.communicate(timeout=120)
+    with start(project.root, limit) as process:
+        printed, errors = process.communicate(timeout=LONG)
     assert "Traceback" not in errors
     assert process.returncode == 0, errors
     last = printed.splitlines()[-1]
@@ -176,18 +173,9 @@ print("done")
 
 def test_eight_processes_plan_and_edit_at_once(project: Any) -> None:
     """Each process sees its own edits at once, whatever the others write; together they leave one index."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", _EDIT, str(project.root), str(own)],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for own in range(1, 9)
-    ]
-    outputs = [process.communicate(timeout=170) for process in processes]
-    assert [printed for printed, _ in outputs] == ["done\n"] * 8, outputs
+    environment = {"env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    commands = [[sys.executable, "-c", _EDIT, str(project.root), str(own)] for own in range(1, 9)]
+    assert outputs_of(*[(command, environment) for command in commands]) == ["done\n"] * 8
     workspace = opened(project.root)
     expected = {f"new_{own}_5.py" for own in range(1, 9)}
     assert {path for path in workspace.index.positions if path.startswith("new_")} == expected

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 import workbench
+from tests.processes import outputs_of
 from workbench.config import Config
 from workbench.entry.bootstrap import Opened, open_project
 from workbench.plan.pipeline import Plan, plan
@@ -102,33 +102,24 @@ print(json.dumps(result.response))
 """
 
 
-def in_process(root: Path, task: str, seed: str) -> subprocess.Popen[str]:
-    """Start a process that plans twice and prints the second response."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _ONE_PLAN, str(root), task],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def in_processes(root: Path, task: str, *seeds: str) -> list[str]:
+    """Start processes that plan twice, one a hash seed, and return the second response each prints."""
+    command = [sys.executable, "-c", _ONE_PLAN, str(root), task]
+    environments = [{**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed} for seed in seeds]
+    return outputs_of(*[(command, {"env": environment}) for environment in environments])
 
 
 def test_the_order_of_hashes_does_not_matter(project: Any) -> None:
     """Processes with different hash seeds give the same bytes."""
     planned(opened(project.root))
-    processes = [in_process(project.root, TASK, seed) for seed in ("0", "1", "4242")]
-    outputs = [process.communicate(timeout=120) for process in processes]
-    assert all(process.returncode == 0 for process in processes), outputs
-    assert len({printed for printed, _ in outputs}) == 1
-    assert json.loads(outputs[0][0])["context"]
+    outputs = in_processes(project.root, TASK, "0", "1", "4242")
+    assert len(set(outputs)) == 1
+    assert json.loads(outputs[0])["context"]
 
 
 def test_many_processes_start_on_a_project_at_once(project: Any) -> None:
     """Eight processes index, import and plan at once: all answer, all alike, nothing is imported twice."""
-    processes = [in_process(project.root, TASK, "random") for _ in range(8)]
-    outputs = [process.communicate(timeout=170) for process in processes]
-    assert all(process.returncode == 0 for process in processes), outputs
-    assert len({printed for printed, _ in outputs}) == 1
+    assert len(set(in_processes(project.root, TASK, *["random"] * 8))) == 1
     journal = (project.root / ".workbench/journal/sessions.jsonl").read_text(encoding="utf-8")
     assert journal.count('"episode.imported"') == 2
     rules = (project.root / ".workbench/journal/rules.jsonl").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import LONG, running
 from workbench.project.workers import spread, worker_count
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,18 +149,12 @@ def test_workers_end_with_their_caller(ending: str, tmp_path: Path) -> None:
     """Ctrl-C, kill and kill -9 of the caller alone end the workers, also those in the middle of an item."""
     script = tmp_path / "waiting.py"
     script.write_text(_WAITING.replace("60", "0.2"), encoding="utf-8")
-    caller = subprocess.Popen(
-        [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert caller.stdout is not None
-    for _ in range(6):
-        caller.stdout.readline()
-    caller.send_signal(getattr(signal, ending))
-    _, errors = caller.communicate(timeout=100)  # the pipes end when the last process that holds them has
+    with running([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": str(ROOT)}) as caller:
+        assert caller.stdout is not None
+        for _ in range(6):
+            caller.stdout.readline()
+        caller.send_signal(getattr(signal, ending))
+        _, errors = caller.communicate(timeout=LONG)  # pipes end with the last process that holds them
     assert caller.returncode != 0
     assert errors.count("Traceback") == (ending == "SIGINT")
 

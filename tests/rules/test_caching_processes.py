@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import end
 from tests.redis_server import RedisServer
 
 CODE = """
@@ -92,8 +93,7 @@ def engines(tmp_path: Path) -> Iterator[Callable[[str], tuple[Engine, Engine]]]:
 
     yield start
     for engine in started:
-        engine.process.kill()
-        engine.process.communicate()
+        end(engine.process)
 
 
 def rounds(one: Engine, two: Engine) -> None:

@@ -14,6 +14,7 @@ import pytest
 import store
 from store.journal import FileJournal
 from store.memory import ManualClock
+from tests.processes import end
 
 Process = subprocess.Popen[str]
 
@@ -51,9 +52,7 @@ def start() -> Iterator[Callable[..., Process]]:
 
     yield run
     for process in started:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+        end(process)
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 
+from tests.processes import IGNORING_INTERRUPTS, LONG, running
 from workbench.entry.cli import exits
 
 
@@ -60,26 +60,17 @@ def test_delta_without_commits(make_work: Any, run: Any, monkeypatch: pytest.Mon
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
 def test_watch_follows_changes_until_interrupted(project: Any) -> None:
-    """A changed file is one line on stdout; Ctrl-C ends it with a word and code 0."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "workbench", "watch", "--json"],
-        cwd=project.root,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert child.stdout is not None
-    assert child.stderr is not None
-    try:
+    """A changed file is one line on stdout; Ctrl-C ends it with a word and code 0, also in the background."""
+    command = [*IGNORING_INTERRUPTS, sys.executable, "-m", "workbench", "watch", "--json"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with running(command, cwd=project.root, env=environment) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
         assert child.stderr.readline().startswith("watching ")
         project.write("pkg/store.py", "def read(token):\n    return 3\n")
         batch = json.loads(child.stdout.readline())
         assert batch["changed"] == ["pkg/store.py"]
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
-    finally:
-        child.kill()
-        child.wait()
+        out, err = child.communicate(timeout=LONG)
     assert (child.returncode, out) == (exits.OK, "")
     assert err.splitlines()[-1] == "stopped watching"

@@ -19,6 +19,7 @@ import aiohttp
 import pytest
 
 from tests.chromium import PROGRAM, REASON, page_of
+from tests.processes import LONG, end
 from workbench.entry.web.serving import Serving, app_command, serve
 from workbench.errors import UsageError
 
@@ -71,7 +72,7 @@ class Running:
     def stop(self, how: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
         """Send a signal and return the code and the rest of both streams."""
         self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=LONG)
         return self.process.returncode, out, err
 
 
@@ -100,15 +101,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     yield begin
     for running in started:
-        if running.process.poll() is None:
-            running.process.kill()
-        running.process.communicate()
+        end(running.process)
 
 
 async def seen(visit: aiohttp.ClientWebSocketResponse, text: str) -> str:
     """Read what the app draws until a text is on the screen; return all of it without its escapes."""
     shown = ""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LONG):
         while text not in shown:
             message = await visit.receive()
             assert message.type == aiohttp.WSMsgType.BINARY, message
@@ -170,7 +169,7 @@ async def test_an_app_that_ends_ends_the_visit(start: Start) -> None:
     async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
         await seen(visit, "pid=")
         await visit.send_json(["stdin", "x"])
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LONG):
             while (message := await visit.receive()).type == aiohttp.WSMsgType.BINARY:
                 pass
         assert message.type == aiohttp.WSMsgType.CLOSE
@@ -180,7 +179,7 @@ async def test_an_app_that_cannot_start_says_why_on_stderr(start: Start) -> None
     """The visit ends, the server goes on, and stdout has the URL only."""
     running = start(command=(sys.executable, "-c", "raise SystemExit('no such project')"))
     async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LONG):
             assert (await visit.receive()).type == aiohttp.WSMsgType.CLOSE
         async with session.get(running.url) as answer:
             assert answer.status == 200
@@ -195,7 +194,7 @@ async def test_ctrl_c_ends_open_visits(start: Start) -> None:
     async with aiohttp.ClientSession() as session, session.ws_connect(running.websocket) as visit:
         pid = int(re.findall(r"pid=(\d+)\.", await seen(visit, "pid="))[0])
         running.process.send_signal(signal.SIGINT)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LONG):
             while (message := await visit.receive()).type == aiohttp.WSMsgType.BINARY:
                 pass
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 1001)
@@ -214,7 +213,7 @@ async def test_an_app_does_not_outlive_a_killed_server(start: Start) -> None:
             running.process.kill()
             gone = asyncio.Event()
             asyncio.get_running_loop().add_reader(app, gone.set)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(LONG):
                 await gone.wait()
         finally:
             asyncio.get_running_loop().remove_reader(app)
@@ -280,8 +279,7 @@ async def test_the_program_serves_its_own_app(work: Any, tmp_path: Path) -> None
                 await seen(visit, "Commands")
         assert running.stop() == (0, "", "open it in a browser; Ctrl-C ends it\nstopped serving\n")
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 @pytest.mark.skipif(PROGRAM is None, reason=REASON)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import traceback
 
@@ -158,6 +159,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the program and exit with its code."""
     # A command lives for moments: looking for cycles a hundred times less often saves a tenth of a plan.
     gc.set_threshold(YOUNG_OBJECTS)
+    # Started in the background by nohup, a script or CI it was told to ignore what ends it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
