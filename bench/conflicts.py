@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import cached
 from store.vectors import open_index
+from workbench.comparison.duplicates import jaccard
+from workbench.comparison.polarity import DENIALS, spell_out
 from workbench.config import user_cache
 from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule
@@ -40,8 +42,6 @@ from workbench.rules.conflicts.scopes import reaches_overlap
 from workbench.rules.formats.families import family_of
 from workbench.rules.reading.discover import RuleSource
 from workbench.rules.reading.importing import import_rules
-from workbench.text.duplicates import jaccard
-from workbench.text.polarity import DENIALS, spell_out
 from workbench.text.terms import count_terms
 
 Flags = NDArray[np.bool_]
@@ -309,9 +309,9 @@ def speed(rules: Sequence[Rule]) -> None:
 
 def clear() -> None:
     """Forget what was read before."""
+    from workbench.comparison.duplicates import normal_text
+    from workbench.comparison.statements import statements
     from workbench.rules.conflicts.reading import prose
-    from workbench.text.duplicates import normal_text
-    from workbench.text.statements import statements
 
     for kept in (prose, normal_text, statements):
         kept.cache_clear()

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import IO
 
 from bench.tasks import CHECKPOINTS
-from workbench.memory.deduplication.candidates import DuplicateIndex
-from workbench.memory.deduplication.verdicts import Verdict
+from workbench.comparison.candidates import DuplicateIndex
+from workbench.comparison.verdicts import Verdict
 from workbench.memory.learnings.lessons.corrections import MOST_PROMPT, corrections_of
 from workbench.memory.learnings.said import Said, tally, template_of
 from workbench.memory.transcripts import Reading, read_iterations

@@ -36,11 +36,11 @@ from bench.dedup_data import (
     sick,
     written,
 )
-from workbench.memory.deduplication.candidates import DuplicateIndex, find_duplicates
-from workbench.memory.deduplication.verdicts import judge, plain
-from workbench.text.duplicates import normal_text
-from workbench.text.scope import scoped
-from workbench.text.statements import statements
+from workbench.comparison.candidates import DuplicateIndex, find_duplicates
+from workbench.comparison.duplicates import normal_text
+from workbench.comparison.scope import scoped
+from workbench.comparison.statements import statements
+from workbench.comparison.verdicts import judge, plain
 
 ROUNDS: Final = 1000
 SCANNED: Final = 100_000

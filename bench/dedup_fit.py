@@ -29,15 +29,15 @@ from bench.dedup_data import (
     sick,
     written,
 )
-from workbench.memory.deduplication.candidates import DuplicateIndex
-from workbench.memory.deduplication.features import (
+from workbench.comparison.candidates import DuplicateIndex
+from workbench.comparison.features import (
     Overlay,
     conflict_features,
     duplicate_features,
     obstacle,
     overlay,
 )
-from workbench.memory.deduplication.verdicts import (
+from workbench.comparison.verdicts import (
     instructs,
     opposed_sentences,
     strongest_contrast,

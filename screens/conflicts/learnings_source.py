@@ -90,7 +90,7 @@ def learning_desk(engine: Engine, job: Job) -> Iterator[LearningDesk]:
 
 def pair_of(found: ConflictFound) -> Pair:
     """Return two learnings that collide as a pair."""
-    from workbench.memory.deduplication.verdicts import Verdict
+    from workbench.comparison.verdicts import Verdict
 
     kind = ConflictKind.NEAR if found.verdict is Verdict.DUPLICATE else ConflictKind.CONTRADICTORY
     keep = found.right.id if found.suggestion is Action.SUPERSEDE else ""

@@ -164,7 +164,7 @@ def collisions_of(text: str, ledger: Ledger, job: Job) -> Iterator[ConflictFound
 
     Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for what is no such answer.
     """
-    from workbench.memory.deduplication.verdicts import Verdict
+    from workbench.comparison.verdicts import Verdict
     from workbench.memory.learnings.reviewing import ConflictFound
 
     try:

@@ -62,7 +62,18 @@ _PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping change
 _SPARE = 300
 _LINE = 40_000
 _BRANCHES: Final = ("HEAD", "main", "master")
-_PACKAGES: Final = ("models", "plan", "project", "records", "replay", "rules", "sessions", "shell", "text")
+_PACKAGES: Final = (
+    "comparison",
+    "models",
+    "plan",
+    "project",
+    "records",
+    "replay",
+    "rules",
+    "sessions",
+    "shell",
+    "text",
+)
 
 
 @contextmanager

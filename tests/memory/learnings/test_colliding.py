@@ -9,8 +9,8 @@ import pytest
 
 from store import generations
 from store.memory import ManualClock
-from workbench.memory.deduplication import candidates
-from workbench.memory.deduplication.candidates import find_duplicates
+from workbench.comparison import candidates
+from workbench.comparison.candidates import find_duplicates
 from workbench.memory.learnings import colliding
 from workbench.memory.learnings.colliding import Collisions
 from workbench.memory.learnings.desk import LearningDesk

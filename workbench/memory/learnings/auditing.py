@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from workbench.memory.deduplication.candidates import find_duplicates
-from workbench.memory.deduplication.verdicts import Verdict
+from workbench.comparison.candidates import find_duplicates
+from workbench.comparison.verdicts import Verdict
 from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.framing import is_echo
 from workbench.memory.learnings.injected import Injections

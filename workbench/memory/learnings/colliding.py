@@ -20,7 +20,7 @@ from workbench.errors import StoreError
 from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
-    from workbench.memory.deduplication.candidates import Pair
+    from workbench.comparison.candidates import Pair
 
 GENERATION: Final = "learning_pairs"
 _FILE: Final = "pairs.json"
@@ -45,7 +45,7 @@ class Collisions:
 
     def find(self, texts: Sequence[str]) -> list[Pair]:
         """Return what `find_duplicates` does."""
-        from workbench.memory.deduplication.candidates import find_duplicates
+        from workbench.comparison.candidates import find_duplicates
 
         if len(texts) < _SMALL:
             return find_duplicates(texts)
@@ -74,7 +74,7 @@ class Collisions:
             return  # where nothing can be kept, each process finds them anew
 
     def _load(self) -> dict[str, list[Pair]]:
-        from workbench.memory.deduplication.candidates import Pair
+        from workbench.comparison.candidates import Pair
 
         directory = self._latest(GENERATION) if self._latest is not None else None
         if directory is None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.memory.deduplication.candidates import DuplicateIndex, Match
-from workbench.memory.deduplication.verdicts import Verdict
+from workbench.comparison.candidates import DuplicateIndex, Match
+from workbench.comparison.verdicts import Verdict
 from workbench.memory.learnings.kinds import SAID
 from workbench.memory.learnings.learningstore import Draft
 from workbench.memory.learnings.ledger import Ledger

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from workbench.memory.deduplication.candidates import find_duplicates
-from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge
+from workbench.comparison.candidates import find_duplicates
+from workbench.comparison.verdicts import Judgement, Verdict, judge
 from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import LOST
 from workbench.memory.learnings.correcting import tellings

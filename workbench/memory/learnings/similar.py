@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from workbench.records.learnings import Conflict, DeduplicationResult, Duplicate, FeatureLearning, Unique
 
 if TYPE_CHECKING:
-    from workbench.memory.deduplication.verdicts import Judgement
+    from workbench.comparison.verdicts import Judgement
     from workbench.memory.learnings.colliding import Finder
 
 
@@ -33,8 +33,8 @@ def check_deduplication(new_text: str, existing: Sequence[FeatureLearning]) -> D
     """
     if not existing:
         return Unique()
-    from workbench.memory.deduplication.candidates import DuplicateIndex
-    from workbench.memory.deduplication.verdicts import Verdict
+    from workbench.comparison.candidates import DuplicateIndex
+    from workbench.comparison.verdicts import Verdict
 
     found = DuplicateIndex(one.text for one in existing).check(new_text)
     if found is None:
@@ -54,7 +54,7 @@ def pairs(learnings: Sequence[FeatureLearning], find: Finder | None = None) -> l
 
     `find` finds those of a list of texts, by default anew.
     """
-    from workbench.memory.deduplication.candidates import find_duplicates
+    from workbench.comparison.candidates import find_duplicates
 
     find = find or find_duplicates
     by_feature: dict[str, list[FeatureLearning]] = {}

@@ -14,12 +14,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from workbench.comparison.contrast import PLACING
+from workbench.comparison.duplicates import MOST_PARTNERS, buckets, similar_pairs, window
+from workbench.comparison.opposites import antonym_groups, choices_of, implied_terms, named_things
+from workbench.comparison.statements import Statement, measured
+from workbench.comparison.words import LIGHT
 from workbench.rules.conflicts.reading import Reading
-from workbench.text.contrast import PLACING
-from workbench.text.duplicates import MOST_PARTNERS, buckets, similar_pairs, window
-from workbench.text.opposites import antonym_groups, choices_of, implied_terms, named_things
-from workbench.text.statements import Statement, measured
-from workbench.text.words import LIGHT
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, VectorIndex

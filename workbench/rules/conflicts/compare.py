@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from workbench.comparison.contrast import Contrast, contrast
+from workbench.comparison.duplicates import jaccard
+from workbench.comparison.statements import Statement
+from workbench.comparison.words import LIGHT, statement_terms
 from workbench.records.conflicts import ConflictKind, Evidence
 from workbench.rules.conflicts.reading import Reading
-from workbench.text.contrast import Contrast, contrast
-from workbench.text.duplicates import jaccard
-from workbench.text.statements import Statement
-from workbench.text.words import LIGHT, statement_terms
 
 LEAST_TERMS: Final = 2
 """A rule with fewer terms repeats nothing but an equal one: "Use TypeScript" is part of too much."""

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from workbench.comparison.duplicates import normal_text
+from workbench.comparison.statements import Statement, statements
+from workbench.comparison.words import LIGHT
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.scopes import Reach, reach_of
-from workbench.rules.reading.instructions import judge
-from workbench.text.duplicates import normal_text
-from workbench.text.statements import Statement, statements
-from workbench.text.words import LIGHT
+from workbench.text.instructions import judge
 
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
 _EMPHASIS = re.compile(r"(\*{1,3}|__)(?=\S)|(?<=\S)(\*{1,3}|__)")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from workbench.comparison.duplicates import normal_text
+from workbench.comparison.statements import statements
+from workbench.comparison.words import LIGHT, statement_terms
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.rules import Authority, Rule
 from workbench.rules.conflicts.compare import Finding
 from workbench.rules.conflicts.reading import Reading, profile_of
 from workbench.rules.conflicts.scopes import wider
-from workbench.text.duplicates import normal_text
-from workbench.text.statements import statements
-from workbench.text.words import LIGHT, statement_terms
 
 CLEARLY: Final = 10
 """Points of priority by which one rule stands above another."""

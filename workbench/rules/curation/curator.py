@@ -27,7 +27,7 @@ from workbench.rules.curation.steps import (
     undone,
 )
 from workbench.rules.curation.versions import past_ids
-from workbench.rules.reading.prose import plain, short_name
+from workbench.text.prose import plain, short_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from workbench.rules.formats.markdown import FENCE, Kind
 from workbench.rules.formats.tables import new_row
 from workbench.rules.formats.textfile import TextFile, parse_file
 from workbench.rules.reading.building import lead_in, worded
-from workbench.rules.reading.prose import plain
 from workbench.rules.reading.units import Unit, split_units
+from workbench.text.prose import plain
 from workbench.text.sanitize import visible
 
 _EDITABLE = frozenset({Kind.BULLET, Kind.PARAGRAPH, Kind.TABLE_ROW})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.rules.reading.prose import CODE_SPAN, table_cells
+from workbench.text.prose import CODE_SPAN, table_cells
 
 
 def new_row(line: str, header: str, text: str) -> str | None:

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from workbench.records.rules import Authority, Category
-from workbench.rules.reading.instructions import judge
-from workbench.rules.reading.prose import bare, sentences
+from workbench.text.instructions import judge
+from workbench.text.prose import bare, sentences
 
 # Words that bind wherever they stand, as their capitals mean them (RFC 2119 habit).
 _SHOUTED = re.compile(

@@ -15,10 +15,10 @@ from workbench.rules.formats.reach import Reach
 from workbench.rules.globs import anchor, escape
 from workbench.rules.reading.authority import authority_of, category_of, priority_of
 from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.instructions import introduces_only, judge, judge_row, negative, negative_lead
-from workbench.rules.reading.prose import plain, short_name, table_cells
 from workbench.rules.reading.tags import tags_of
 from workbench.rules.reading.units import Unit
+from workbench.text.instructions import introduces_only, judge, judge_row, negative, negative_lead
+from workbench.text.prose import plain, short_name, table_cells
 
 SOURCE_PREFIX = "import:"
 MAX_RULE_CHARS = 8000  # a longer unit is a document pasted in one line, not an instruction

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from workbench.rules.formats.managed import Stated, managed_lines, reach_in, read_entries
 from workbench.rules.formats.markdown import Block, Kind, blocks
-from workbench.rules.reading.instructions import judge, negative_lead
-from workbench.rules.reading.prose import bare, plain
+from workbench.text.instructions import judge, negative_lead
+from workbench.text.prose import bare, plain
 
 MERGE_CHARS = 600  # a bullet with its sub-bullets up to this length is one rule
 ATTACH_LINES = 16  # code up to this many lines belongs to the sentence that announces it

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from workbench.memory.deduplication.bands import Bands
-from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge, words_of
-from workbench.text.clauses import MAX_CHARS
-from workbench.text.duplicates import normal_text
-from workbench.text.everyday import opposites_of
-from workbench.text.opposites import CHOICES, choices_of
-from workbench.text.scope import Word
+from workbench.comparison.bands import Bands
+from workbench.comparison.clauses import MAX_CHARS
+from workbench.comparison.duplicates import normal_text
+from workbench.comparison.everyday import opposites_of
+from workbench.comparison.opposites import CHOICES, choices_of
+from workbench.comparison.scope import Word
+from workbench.comparison.verdicts import Judgement, Verdict, judge, words_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.memory.deduplication.alignment import Alignment, Link, align
-from workbench.text.scope import scoped
+from workbench.comparison.alignment import Alignment, Link, align
+from workbench.comparison.scope import scoped
 
 
 def laid(left: str, right: str) -> Alignment:

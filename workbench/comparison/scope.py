@@ -13,10 +13,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from workbench.text.everyday import meaning
-from workbench.text.opposites import choices_of
-from workbench.text.polarity import denials, spell_out
-from workbench.text.words import FUNCTION, MAX_WORDS, Token, merged, tokens_of
+from workbench.comparison.everyday import meaning
+from workbench.comparison.opposites import choices_of
+from workbench.comparison.polarity import denials, spell_out
+from workbench.comparison.words import FUNCTION, MAX_WORDS, Token, merged, tokens_of
 
 MAX_CHARS: Final = 4000
 MAX_TERMS: Final = 160

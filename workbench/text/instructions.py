@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.rules.reading.prose import CODE, LEADING, MAX_CHARS, bare, sentences, table_cells
-from workbench.rules.reading.verbs import AMBIGUOUS, NOUN_FOLLOWERS, VERBS
+from workbench.text.prose import CODE, LEADING, MAX_CHARS, bare, sentences, table_cells
+from workbench.text.verbs import AMBIGUOUS, NOUN_FOLLOWERS, VERBS
 
 _CLAUSE = re.compile(
     r",\s+(?:then\s+|and\s+|but\s+|so\s+|or\s+)?|\s+[—–-]{1,2}\s+|:\s+|\)\s+|\s+(?:and|then|but)\s+"

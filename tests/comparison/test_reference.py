@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.memory.deduplication.reference import REFERENCE, reference_features, scene
-from workbench.memory.deduplication.verdicts import Verdict, judge
-from workbench.text.scope import scoped
+from workbench.comparison.reference import REFERENCE, reference_features, scene
+from workbench.comparison.scope import scoped
+from workbench.comparison.verdicts import Verdict, judge
 
 
 @pytest.mark.parametrize(

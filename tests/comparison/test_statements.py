@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text.statements import Statement, statements
+from workbench.comparison.statements import Statement, statements
 
 
 def only(text: str) -> Statement:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text.polarity import denied, spell_out
+from workbench.comparison.polarity import denied, spell_out
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text.scope import MAX_TERMS, scoped, sentences
+from workbench.comparison.scope import MAX_TERMS, scoped, sentences
 
 
 def marked(text: str) -> str:

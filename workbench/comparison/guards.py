@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from workbench.memory.deduplication.alignment import Link
-from workbench.memory.deduplication.features import LEAST, NEAR, PLAIN, Overlay, depth, mass
-from workbench.text.everyday import meaning, steps
-from workbench.text.scope import Word
+from workbench.comparison.alignment import Link
+from workbench.comparison.everyday import meaning, steps
+from workbench.comparison.features import LEAST, NEAR, PLAIN, Overlay, depth, mass
+from workbench.comparison.scope import Word
 
 
 def said_positively(found: Overlay) -> bool:

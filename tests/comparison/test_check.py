@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.memory.deduplication.candidates import find_duplicates
-from workbench.memory.deduplication.check import answer, groups_of, judged, pair_lines, text_lines
+from workbench.comparison.candidates import find_duplicates
+from workbench.comparison.check import answer, groups_of, judged, pair_lines, text_lines
 
 
 def test_each_line_is_a_pair_or_an_error() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workbench.text.contrast import Contrast, contrast
-from workbench.text.statements import statements
+from workbench.comparison.contrast import Contrast, contrast
+from workbench.comparison.statements import statements
 
 
 def between(left: str, right: str) -> Contrast | None:

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.memory.deduplication.alignment import Aligned, Alignment, Link, align, weight
-from workbench.memory.deduplication.reference import REFERENCE, TOLD, reference_features, scene
-from workbench.text.everyday import kinds_of
-from workbench.text.scope import Scoped, Word
+from workbench.comparison.alignment import Aligned, Alignment, Link, align, weight
+from workbench.comparison.everyday import kinds_of
+from workbench.comparison.reference import REFERENCE, TOLD, reference_features, scene
+from workbench.comparison.scope import Scoped, Word
 
 
 @dataclass(frozen=True, slots=True)

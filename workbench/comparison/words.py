@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from workbench.text.opposites import ENGLISH, PHRASES, canonical, choices_of
+from workbench.comparison.opposites import ENGLISH, PHRASES, canonical, choices_of
 from workbench.text.terms import stem
 
 MAX_WORDS: Final = 80

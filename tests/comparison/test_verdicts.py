@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.memory.deduplication.verdicts import Verdict, judge
+from workbench.comparison.verdicts import Verdict, judge
 
 CONFLICTS = [
     ("Use tabs for indentation.", "Never use tabs for indentation."),

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from workbench.text.clauses import ANAPHORIC, LABEL, clauses
-from workbench.text.opposites import canonical, choices_of, measures
-from workbench.text.polarity import DENIALS, denials, spell_out
-from workbench.text.quantities import BOUND_TERMS, Quantity, quantity_at
-from workbench.text.words import FUNCTION, merged, statement_terms, term_of, tokens_of
+from workbench.comparison.clauses import ANAPHORIC, LABEL, clauses
+from workbench.comparison.opposites import canonical, choices_of, measures
+from workbench.comparison.polarity import DENIALS, denials, spell_out
+from workbench.comparison.quantities import BOUND_TERMS, Quantity, quantity_at
+from workbench.comparison.words import FUNCTION, merged, statement_terms, term_of, tokens_of
 
 MAX_CLAUSES: Final = 12
 

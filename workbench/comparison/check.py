@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from workbench.memory.deduplication.candidates import Pair
-from workbench.memory.deduplication.verdicts import Judgement, Verdict, judge
+from workbench.comparison.candidates import Pair
+from workbench.comparison.verdicts import Judgement, Verdict, judge
 from workbench.ports import Embedder
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.memory.deduplication import bands
-from workbench.memory.deduplication.candidates import DuplicateIndex, find_duplicates, terms_of
-from workbench.memory.deduplication.verdicts import Verdict
+from workbench.comparison import bands
+from workbench.comparison.candidates import DuplicateIndex, find_duplicates, terms_of
+from workbench.comparison.verdicts import Verdict
 
 FILLER = [
     f"The {noun} of the {place} needs {thing}."

@@ -11,9 +11,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from workbench.text.opposites import antonym_pairs, canonical
-from workbench.text.vocabulary import FORMS, SYNONYMS
-from workbench.text.word_relations import KINDS, OPPOSITES, STEPS
+from workbench.comparison.opposites import antonym_pairs, canonical
+from workbench.comparison.vocabulary import FORMS, SYNONYMS
+from workbench.comparison.word_relations import KINDS, OPPOSITES, STEPS
 
 
 def _lines(table: str) -> list[list[str]]:

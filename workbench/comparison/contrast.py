@@ -10,10 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.text.opposites import CHOICES, antonyms, canonical, choices_of, implied_terms, named_things
-from workbench.text.quantities import Quantity
-from workbench.text.statements import Statement, measured
-from workbench.text.words import LIGHT
+from workbench.comparison.opposites import (
+    CHOICES,
+    antonyms,
+    canonical,
+    choices_of,
+    implied_terms,
+    named_things,
+)
+from workbench.comparison.quantities import Quantity
+from workbench.comparison.statements import Statement, measured
+from workbench.comparison.words import LIGHT
 
 AGREEMENT: Final = 0.8
 """Share of a subject's words that must agree for a contrast to count. At 0.66 more contradictions between

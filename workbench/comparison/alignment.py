@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from workbench.text.everyday import kinds_of, opposites_of
-from workbench.text.scope import Scoped, Word
-from workbench.text.words import LIGHT
+from workbench.comparison.everyday import kinds_of, opposites_of
+from workbench.comparison.scope import Scoped, Word
+from workbench.comparison.words import LIGHT
 
 FAMILY: Final = 5
 """Letters that two words begin with alike if one is derived from the other: perform, performance."""

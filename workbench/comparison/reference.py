@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from workbench.text.scope import Scoped
+from workbench.comparison.scope import Scoped
 
 DEFINITE: Final = frozenset("the this that these those his her its their my your our".split())
 INDEFINITE: Final = frozenset("a an some one any another two three four five several many few".split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.text.everyday import kinds_of, meaning, opposites_of
+from workbench.comparison.everyday import kinds_of, meaning, opposites_of
 
 
 def test_forms_and_synonyms_share_a_meaning() -> None:

@@ -2,7 +2,7 @@
 
 For learnings before they are stored, and for `workbench dedup`. A contradiction is looked for first: "not
 allowed" is never a repetition of "allowed". Rules about tools, numbers and places come from
-`workbench.text.contrast`; denials and antonyms between sentences of any kind are weighed by two small
+`workbench.comparison.contrast`; denials and antonyms between sentences of any kind are weighed by two small
 logistic models over the alignment of the two texts, whose largest terms are the evidence.
 """
 
@@ -16,7 +16,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from workbench.memory.deduplication.features import (
+from workbench.comparison.clauses import MAX_CHARS
+from workbench.comparison.contrast import PLACING, Contrast, contrast
+from workbench.comparison.duplicates import jaccard, normal_text, without_marks
+from workbench.comparison.features import (
     SHORT,
     Overlay,
     conflict_features,
@@ -27,7 +30,7 @@ from workbench.memory.deduplication.features import (
     overlay,
     turned_around,
 )
-from workbench.memory.deduplication.guards import (
+from workbench.comparison.guards import (
     both_denied,
     enough_in_common,
     only_steps,
@@ -35,7 +38,9 @@ from workbench.memory.deduplication.guards import (
     said_positively,
     taken_back,
 )
-from workbench.memory.deduplication.weights import (
+from workbench.comparison.scope import Scoped, scoped, sentences
+from workbench.comparison.statements import Statement, statements
+from workbench.comparison.weights import (
     ANTONYM,
     BIAS,
     CONTRAST,
@@ -44,15 +49,10 @@ from workbench.memory.deduplication.weights import (
     REPETITION,
     REPETITION_BY_MEANING,
 )
+from workbench.comparison.words import LIGHT
 from workbench.records.conflicts import Evidence
-from workbench.rules.reading.instructions import judge as is_instruction
-from workbench.text.clauses import MAX_CHARS
-from workbench.text.contrast import PLACING, Contrast, contrast
-from workbench.text.duplicates import jaccard, normal_text, without_marks
-from workbench.text.scope import Scoped, scoped, sentences
-from workbench.text.statements import Statement, statements
+from workbench.text.instructions import judge as is_instruction
 from workbench.text.terms import count_terms
-from workbench.text.words import LIGHT
 
 CONFLICT_FROM: Final = 0.48
 CONFLICT_INSTRUCTIONS_FROM: Final = 0.56

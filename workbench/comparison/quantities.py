@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.text.opposites import canonical, choices_of
+from workbench.comparison.opposites import canonical, choices_of
+from workbench.comparison.words import FUNCTION, Token
 from workbench.text.terms import stem
-from workbench.text.words import FUNCTION, Token
 
 _UNITS = {
     "characters": "char", "character": "char", "chars": "char", "char": "char", "columns": "char",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from workbench.records.rules import Authority, Category
 from workbench.rules.reading.authority import authority_of, category_of, priority_of
-from workbench.rules.reading.instructions import introduces_only, judge, judge_row, negative_lead
-from workbench.rules.reading.prose import plain, table_cells
+from workbench.text.instructions import introduces_only, judge, judge_row, negative_lead
+from workbench.text.prose import plain, table_cells
 
 LABELLED = Path(__file__).with_name("labelled.tsv")
 

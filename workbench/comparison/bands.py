@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from workbench.text.duplicates import band_keys
+from workbench.comparison.duplicates import band_keys
 
 if TYPE_CHECKING:
     import numpy as np

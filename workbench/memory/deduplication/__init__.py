@@ -1,1 +1,0 @@
-"""Whether two learnings say the same, contradict each other, or neither; and which of many do."""
