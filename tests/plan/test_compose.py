@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench
 from tests.plan.conftest import PASSAGES, candidates
+from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.compose import FileCandidate, ViewOffer, compose
-from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage
+from workbench.plan.contents import content_of
+from workbench.plan.intent import parse_intent
+from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage, render_pack
+from workbench.plan.representations import file_offers, named_only
+from workbench.plan.snippets import chunk_features, expected_shares
+from workbench.project.symbols import extract_symbols
 from workbench.records.plan import Representation
 from workbench.text.tokens import BOUND_TOKENIZER, token_counter
 
@@ -53,6 +64,90 @@ def test_the_same_request_gives_the_same_text(
     assert first == compose(passages, list(reversed(files)), budget, MARKDOWN, counter)
 
 
+TASK = "The pack of a plan is empty although its smallest candidate fits the token budget"
+SHOWN = 12
+
+
+@lru_cache
+def offered(style: str) -> tuple[FileCandidate, ...]:
+    """Return this repository's own files as candidates: some with their chunks, the others named only."""
+    root = Path(workbench.__file__).parents[1]
+    paths = [root / "pyproject.toml", root / ".github/workflows/ci.yml", root / "LICENSE"]
+    paths += [*sorted((root / "workbench/plan").glob("*.py")), *sorted((root / "tests/plan").glob("*.py"))]
+    paths = [path for path in paths if path.is_file()]
+    count = token_counter()
+    model, worth = load_chunk_model()
+    read = []
+    for path in paths[:SHOWN]:
+        data = path.read_bytes()
+        language = "python" if path.suffix == ".py" else "text"
+        read.append(content_of(str(path.relative_to(root)), data, extract_symbols(language, data)[0], count))
+    rows = chunk_features(parse_intent(TASK), [one.text for one in read])
+    found = []
+    for number, (one, chunks) in enumerate(zip(read, rows, strict=True), 1):
+        shares = expected_shares(model, chunks)
+        offers = file_offers(
+            one.text, 0.9 / number, shares, one.symbols, STYLES[style], count, worth, one.tokens
+        )
+        found.append(FileCandidate(one.text.path, 1.0 / number, offers))
+    for number, path in enumerate(paths[SHOWN:], SHOWN + 1):
+        name = str(path.relative_to(root))
+        found.append(
+            FileCandidate(name, 1.0 / number, (named_only(name, 0.5 / number, STYLES[style], count, worth),))
+        )
+    return tuple(found)
+
+
+RULE = Passage(
+    "r", "Rules", "Never push to main.", "CLAUDE.md:3", "absolute", utility=0.6, mandatory=True, priority=90
+)
+
+
+@given(
+    st.integers(1, 8000), st.sampled_from(sorted(STYLES)), st.sampled_from([1, 2, 5, 12, 99]), st.booleans()
+)
+def test_no_pack_is_empty_while_a_piece_fits(budget: int, style: str, most: int, ruled: bool) -> None:
+    """With real files, any budget and any style, the text holds something if anything fits alone."""
+    files, rules = offered(style)[-most:] if budget % 2 else offered(style)[:most], [RULE] if ruled else []
+    counter = token_counter()
+    pack = compose(rules, files, budget, STYLES[style], counter)
+    alone = [render_pack(STYLES[style], [one], []) for one in rules]
+    if not pack.text:
+        alone += [render_pack(STYLES[style], [], [offer.view]) for one in files for offer in one.offers]
+        assert all(counter.count(text) > budget for text in alone)
+        assert pack.report.efficiency_score == 0.0
+    elif rules and counter.count(alone[0]) <= budget // 2:
+        assert RULE in pack.passages
+
+
+@pytest.mark.parametrize("style", sorted(STYLES))
+def test_a_text_that_turns_out_longer_than_its_parts_is_made_shorter(style: str) -> None:
+    """Where all offers together are believed to cost less than they do, the pack still holds what fits."""
+    files = [
+        replace(one, offers=tuple(replace(offer, tokens=offer.tokens * 4 // 5) for offer in one.offers))
+        for one in offered(style)
+    ]
+    for budget in (300, 1000, 4000):
+        report = compose([RULE], files, budget, STYLES[style], token_counter()).report
+        assert 0.5 * budget < report.estimated_used <= budget
+
+
+def test_a_draft_far_below_the_limit_does_not_come_out_again() -> None:
+    """A text over the budget whose parts are well under the limit is given up for one that fits."""
+    counter = token_counter()
+    files = [replace(one, offers=one.offers[1:]) for one in (candidate(1, 30), candidate(2, 3))]
+    cheap = replace(files[0], offers=tuple(replace(one, tokens=one.tokens // 2) for one in files[0].offers))
+    whole = counter.count(render_pack(MARKDOWN, [], [one.offers[0].view for one in files]))
+    pack = compose([], [cheap, files[1]], whole - 2, MARKDOWN, counter)
+    assert [one.path for one, _offer in pack.files] == [files[0].path]
+
+
+def test_an_empty_pack_achieves_nothing() -> None:
+    """An empty pack of something scores 0, and one of nothing 1."""
+    assert compose([], [candidate(1, 3)], 3, MARKDOWN, token_counter()).report.efficiency_score == 0.0
+    assert compose([], [], 3, MARKDOWN, token_counter()).report.efficiency_score == 1.0
+
+
 def candidate(number: int, lines: int) -> FileCandidate:
     """Build a candidate with a path and a whole-file offer."""
     path = f"src/module_{number}.py"
@@ -88,11 +183,8 @@ def test_all_fits_where_there_is_room() -> None:
 
 def test_absolute_rules_come_before_files() -> None:
     """A mandatory rule is in even where every file is the better bargain, and stands first."""
-    rule = Passage(
-        "r", "Rules", "Never push to main.", "CLAUDE.md:3", "absolute", mandatory=True, priority=90
-    )
-    pack = compose([rule], [candidate(1, 3)], 60, MARKDOWN, token_counter())
-    assert pack.passages == (rule,)
+    pack = compose([RULE], [candidate(1, 3)], 60, MARKDOWN, token_counter())
+    assert pack.passages == (RULE,)
     assert pack.text.startswith("## Rules\n- (absolute, CLAUDE.md:3) Never push to main.\n")
 
 

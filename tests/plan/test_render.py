@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plan.conftest import PASSAGES, views
+from workbench.config import Config
 from workbench.plan.render import (
+    DEFAULT_STYLE,
     MARKDOWN,
     STYLES,
     TEXT,
@@ -163,3 +165,8 @@ def test_a_passage_cannot_leave_its_list_item(passages: list[Passage]) -> None:
 def test_span_text(spans: tuple[tuple[int, int], ...], expected: str) -> None:
     """Ranges read as people write them."""
     assert span_text(spans) == expected
+
+
+def test_the_default_style_is_the_setting_as_it_comes() -> None:
+    """Replays and plans that name no style write packs as people get them."""
+    assert Config().plan.format == DEFAULT_STYLE

@@ -1,16 +1,18 @@
 """Composes the pack: offers to the knapsack, its choice to text, and the text measured as a whole.
 
-The sum of the parts' tokens differs a little from the tokens of the whole, so the knapsack's budget is moved
-until the text itself fits. The text never exceeds the budget, headings included; what fits in no way is left
-out, down to the empty pack.
+The sum of the parts' tokens differs a little from the tokens of the whole, so the knapsack's limit is moved
+until the text itself fits. The text never exceeds the budget, headings included, and holds something as long
+as anything fits by itself, absolute rules first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 
-from workbench.plan.packing import MANDATORY_SHARE, Item, Offer, Packing, pack
+from workbench.plan.packing import MANDATORY_SHARE, Choice, Item, Offer, Packing, item_order, pack
 from workbench.plan.render import FileView, Passage, Style, render_pack
 from workbench.records.plan import BudgetReport, Dropped, Representation
 from workbench.text.tokens import TokenCounter
@@ -75,19 +77,60 @@ def compose(
     sources = _sources(passages, candidates)
     items = _items(sources, style, counter)
     best_possible = sum(max((offer.utility for offer in item.offers), default=0.0) for item in items)
-    best = _write(pack(items, 0), sources, style, counter)
+    choose = partial(pack, items, mandatory_share=mandatory_share)
     limit = max(0, budget - counter.count(style.opening + style.closing))
-    for _ in range(_ROUNDS):
-        draft = _write(pack(items, limit, mandatory_share=mandatory_share), sources, style, counter)
+    fitting, too_much = 0, limit + budget  # limits whose texts are known to fit, and not to
+    best: _Draft | None = None
+    for number in count():
+        if limit <= fitting or (number >= _ROUNDS and best is not None):
+            break
+        draft = _write(choose(limit), sources, style, counter)
         spare = budget - draft.tokens
         if spare < 0:
-            limit = max(0, limit + spare - 1)
+            too_much = limit
+            # Less than what was used, which may be far below the limit: else the same draft comes out again.
+            limit = draft.packing.used + spare - 1
+            if limit <= fitting or number >= _ROUNDS:
+                limit = (fitting + too_much) // 2
             continue
-        best = max(best, draft, key=lambda one: one.packing.achieved)
+        if best is None or draft.packing.achieved > best.packing.achieved:
+            best = draft
         if spare <= budget * _SLACK or draft.packing.achieved >= best_possible - _EPSILON:
             break
-        limit += spare * 3 // 4
+        fitting, limit = limit, min(limit + spare * 3 // 4, too_much - 1)
+    if best is None or not best.packing.chosen:
+        best = _single(items, budget, sources, style, counter)
     return _finish(best, sources, budget, counter)
+
+
+def _single(
+    items: Sequence[Item], budget: int, sources: _Sources, style: Style, counter: TokenCounter
+) -> _Draft:
+    """Write the first piece that fits alone, heading included: pinned, then mandatory, then the most useful.
+
+    Returns an empty draft if none does; its bound is what there was to achieve.
+    """
+    pieces = [
+        (item, offer)
+        for item in items
+        if not item.excluded
+        for offer in item.offers
+        if offer.tokens <= budget and (offer.utility > 0 or item.mandatory or item.pinned)
+    ]
+    pieces.sort(key=lambda one: (*_urgency(one[0]), -one[1].utility, one[1].tokens, *item_order(one[0])))
+    nothing = pack(items, 0)
+    bound = max((offer.utility for _item, offer in pieces), default=0.0)
+    for item, offer in pieces:
+        left_out = tuple(one for one in nothing.dropped if one.file != item.id)
+        alone = Packing((Choice(item, offer),), left_out, offer.tokens, offer.utility, bound)
+        draft = _write(alone, sources, style, counter)
+        if draft.tokens <= budget:
+            return draft
+    return _write(replace(nothing, bound=bound), sources, style, counter)
+
+
+def _urgency(item: Item) -> tuple[bool, bool, int]:
+    return (not item.pinned, not item.mandatory, -item.priority if item.mandatory else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +139,9 @@ class _Sources:
 
     passages: dict[str, Passage]
     candidates: dict[str, FileCandidate]
+
+    def __bool__(self) -> bool:
+        return bool(self.passages or self.candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +222,7 @@ def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter
         report=BudgetReport(
             token_budget=budget,
             estimated_used=draft.tokens,
-            efficiency_score=round(packing.efficiency, 4),
+            efficiency_score=round(packing.efficiency, 4) if packing.chosen or not sources else 0.0,
             tokenizer=counter.name,
             upper_bound=round(packing.bound, 4),
         ),

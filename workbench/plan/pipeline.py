@@ -17,7 +17,7 @@ from workbench.plan.intent import parse_intent
 from workbench.plan.learned import learned_passages
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.ranking import LinearModel, rank_files, relevance
-from workbench.plan.render import STYLES, Passage, Style
+from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage, Style
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.response import plan_response
 from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
@@ -146,7 +146,7 @@ def plan(
     planner: Planner,
     request: PlanRequest,
     *,
-    style: str = "markdown",
+    style: str = DEFAULT_STYLE,
     baseline: bool = False,
     progress: Progress | None = None,
 ) -> Plan:

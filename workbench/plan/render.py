@@ -208,3 +208,5 @@ MARKDOWN = Style("markdown", _markdown_section, _markdown_file, _markdown_paths)
 TEXT = Style("text", _text_section, _text_file, _text_paths)
 XML = Style("xml", _xml_section, _xml_file, _xml_paths, "<context>\n", "</context>\n")
 STYLES = {style.name: style for style in (TEXT, MARKDOWN, XML)}
+DEFAULT_STYLE = "text"
+"""The style of a plan that names none, of replays, and of the setting `plan.format` as it comes."""

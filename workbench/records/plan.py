@@ -104,7 +104,10 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class BudgetReport:
-    """Tokens by the named tokenizer; `efficiency_score` = achieved utility / upper bound, in [0, 1]."""
+    """Tokens by the named tokenizer; `efficiency_score` = achieved utility / upper bound, in [0, 1].
+
+    An empty pack of something scores 0, one of nothing 1.
+    """
 
     token_budget: int
     estimated_used: int

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from workbench.plan.compose import Pack, compose
 from workbench.plan.contents import Content, content_of
 from workbench.plan.pipeline import Planner, file_candidates
-from workbench.plan.render import STYLES, Passage
+from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
 from workbench.project.admission import content_refusal
 from workbench.records.plan import Intent, Representation
 from workbench.records.project import Skipped, Symbol
@@ -22,7 +22,6 @@ from workbench.records.worktree import Hunk
 from workbench.replay.rankers import Ranking
 from workbench.text.tokens import TokenCounter
 
-STYLE = "markdown"
 _KEPT = 600  # files whose chunks and their tokens are kept between tasks
 
 
@@ -85,7 +84,7 @@ def make_pack(
     """Make the pack of a ranking as plans do; what only has places is packed whatever its chances."""
     if not ranking.weighed:
         planner = replace(planner, least_shown=0.0, least_named=0.0)
-    style = STYLES[STYLE]
+    style = STYLES[DEFAULT_STYLE]
     candidates, _unread = file_candidates(planner, intent, ranking.files, ranking.model, read, style)
     return compose(list(passages), candidates, budget, style, planner.counter)
 
