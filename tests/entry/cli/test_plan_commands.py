@@ -92,6 +92,30 @@ def test_a_task_needs_no_quotes(project: Any, run: Any) -> None:
     assert run("rank", "--json", *TASK.split()).out == run("rank", "--json", TASK).out
 
 
+@pytest.mark.parametrize("text", ["--foo is broken", "-q is ignored", "--json\tis ignored", "-- is no comment"])
+def test_a_quoted_task_may_begin_with_dashes(project: Any, run: Any, text: str) -> None:
+    """It is the task with and without `--`, beside options on either side of it."""
+    plain = run("rank", "--top", "2", text, "--json")
+    assert plain.code == exits.OK, plain.err
+    assert plain.json() == run("rank", "--top", "2", "--json", "--", text).json()
+    assert len(plain.json()["files"]) == 2
+
+
+def test_the_value_of_an_option_may_begin_with_dashes(project: Any, run: Any) -> None:
+    """What an option takes stays its own where the task begins with dashes too."""
+    (project.root / "-a b.py").write_text("x = 1\n")
+    done = run("plan", "--foo is broken", "--pin", "-a b.py", "--json")
+    assert "-a b.py" in done.json()["context"]["files"]
+
+
+def test_words_that_begin_with_dashes_are_refused_with_what_to_type(project: Any, run: Any) -> None:
+    """Without quotes an unknown option is no guess at a task: the hint has `--`, which works."""
+    done = run("plan", "--foo", "is", "broken")
+    assert done.code == exits.USAGE
+    assert "`workbench plan -- --foo …`" in done.err
+    assert run("plan", "--", "--foo", "is", "broken").code == exits.OK
+
+
 def test_an_endless_task_is_cut_and_said_to_be(project: Any, run: Any) -> None:
     """A log of megabytes does not become a query of megabytes."""
     done = run("rank", "-", given=b"jwt token " * 100_000)

@@ -7,7 +7,8 @@ settings and the output in its `Invocation`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _META = "workbench.flags"
 _MARKS = (".git", ".workbench")
+_OPENING_WORDS = re.compile(r"-[^\s=]*\s")  # dashes and then words, where an option ends or takes a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +140,48 @@ class Command(click.Command):
         taken = {option for parameter in self.params for option in parameter.opts}
         self.params += [option for option in global_options() if not taken.intersection(option.opts)]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments; one that begins with dashes and has words, `"--foo is broken"`, is text."""
+        return super().parse_args(ctx, _text_last(args, self.get_params(ctx)))
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""
         format_examples(self.examples, formatter)
+
+
+def _text_last(args: Sequence[str], params: Sequence[click.Parameter]) -> list[str]:
+    """Return the arguments with texts behind `--` if one of them would be mistaken for an option.
+
+    The order of options, and that of texts, stays.
+    """
+    if not any(isinstance(parameter, click.Argument) for parameter in params):
+        return list(args)
+    taking = {
+        name: parameter.nargs
+        for parameter in params
+        if isinstance(parameter, click.Option) and not parameter.is_flag and not parameter.count
+        for name in parameter.opts
+    }
+    options: list[str] = []
+    texts: list[str] = []
+    mistaken = False
+    place = 0
+    while place < len(args):
+        word = args[place]
+        place += 1
+        if word == "--":
+            texts += args[place:]
+            break
+        if _OPENING_WORDS.match(word):
+            mistaken = True
+            texts.append(word)
+        elif word.startswith("-") and word != "-":
+            end = place + taking.get(word, 0)
+            options += [word, *args[place:end]]
+            place = end
+        else:
+            texts.append(word)
+    return [*options, "--", *texts] if mistaken else list(args)
 
 
 class Group(click.Group):

@@ -203,13 +203,25 @@ def _unheard() -> int:
     return exits.BROKEN_PIPE
 
 
+def _usage_hint(error: click.UsageError) -> str:
+    """Return what to type next; a word that begins with dashes may have been meant as text."""
+    context = error.ctx
+    where = context.command_path if context else "workbench"
+    hint = f"`{where} --help` shows what it takes."
+    texts = context is not None and any(
+        isinstance(parameter, click.Argument) for parameter in context.command.params
+    )
+    if isinstance(error, click.NoSuchOption) and texts:
+        hint += f" If {error.option_name} is text, put -- before it: `{where} -- {error.option_name} …`."
+    return hint
+
+
 def explain(error: Exception) -> int:
     """Tell an error on stderr and return its exit code."""
     out = Output()
     match error:
         case click.UsageError():
-            where = error.ctx.command_path if error.ctx else "workbench"
-            out.fail(error.format_message(), f"`{where} --help` shows what it takes.")
+            out.fail(error.format_message(), _usage_hint(error))
             return exits.USAGE
         case click.ClickException():
             out.fail(error.format_message())
