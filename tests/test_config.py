@@ -34,7 +34,7 @@ from workbench.config_file import key_line, set_key, to_toml, unset_key
 from workbench.errors import ConfigError
 
 LAYERS = get_args(Layer)[1:]
-PRECEDENCE = ("plan.budget", "index.max_files", "rules.max", "plan.candidates")
+PRECEDENCE = ("plan.budget", "index.max_files", "rules.max", "rules.over_fetch")
 
 
 def write(path: Path, text: str) -> Path:
@@ -59,22 +59,31 @@ def test_the_strongest_layer_decides(choices: list[tuple[str, Layer, int]]) -> N
 def test_all_five_layers_together(tmp_path: Path) -> None:
     """Each layer overrides the ones before it, and origins name file and line, variable and flag."""
     user = write(
-        tmp_path / "user.toml", "[plan]\nbudget = 1\ncandidates = 1\nformat = 'xml'\ndetail='verbose'\n"
+        tmp_path / "user.toml",
+        "[plan]\nbudget = 1\nformat = 'xml'\ntokenizer='utf8-bound'\n[rules]\nmax = 1\n",
     )
     project = tmp_path / "project"
-    write(project_file(project), "# shared\n[plan]\ncandidates = 2\nformat = 'json'\ndetail = 'normal'\n")
+    write(
+        project_file(project),
+        "# shared\n[rules]\nmax = 2\n[plan]\nformat = 'json'\ntokenizer = 'o200k_base'\n",
+    )
     settings = load(
         project=project,
         user=user,
-        env={"WORKBENCH_PLAN_FORMAT": "markdown", "WORKBENCH_PLAN_DETAIL": "compact", "WORKBENCH_HOME": "/x"},
-        flags={"plan.detail": "verbose", "plan.strict": None},
+        env={
+            "WORKBENCH_PLAN_FORMAT": "markdown",
+            "WORKBENCH_PLAN_TOKENIZER": "o200k_base",
+            "WORKBENCH_HOME": "/x",
+        },
+        flags={"plan.tokenizer": "cl100k_base", "plan.strict": None},
     )
     plan = settings.config.plan
-    assert (plan.budget, plan.candidates, plan.format, plan.detail) == (1, 2, "markdown", "verbose")
+    assert (plan.budget, plan.format, plan.tokenizer) == (1, "markdown", "cl100k_base")
+    assert settings.config.rules.max == 2
     assert settings.origins["plan.budget"] == Origin("user", f"{user}:2")
-    assert settings.origins["plan.candidates"] == Origin("project", f"{project_file(project)}:3")
+    assert settings.origins["rules.max"] == Origin("project", f"{project_file(project)}:3")
     assert settings.origins["plan.format"] == Origin("environment", "WORKBENCH_PLAN_FORMAT")
-    assert settings.origins["plan.detail"] == Origin("flag", "--detail")
+    assert settings.origins["plan.tokenizer"] == Origin("flag", "--tokenizer")
     assert settings.origins["plan.strict"] == Origin("default")
 
 
@@ -91,7 +100,11 @@ def test_all_five_layers_together(tmp_path: Path) -> None:
         ("[plan]\nbudget = true\n", ":2: plan.budget = True: expected int, got bool", "whole number"),
         ("[plan]\nbudget = 0\n", ":2: plan.budget = 0: expected int >= 1", "at least 1"),
         ("[rules]\nthreshold = nan\n", ":2: rules.threshold = nan", "from 0 to 1"),
-        ("[store]\nlock_wait = inf\n", ":2: store.lock_wait = inf: expected a finite number", "a number"),
+        (
+            "[rules]\nvector_weight = inf\n",
+            ":2: rules.vector_weight = inf: expected a finite number",
+            "a number",
+        ),
         ("[plan]\nformat = 'yaml'\n", ":2: plan.format = 'yaml'", "one of text, markdown, xml, json"),
         ("[index]\nexclude = [1]\n", ":2: index.exclude = [1]", "a list of texts"),
         ("[[plan]]\nbudget = 1\n", "unknown setting 'plan'", "config show"),

@@ -7,12 +7,17 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import fields
 from importlib.metadata import packages_distributions
 from itertools import chain
 from pathlib import Path
+from typing import get_type_hints
 from zipfile import ZipFile
 
 import pytest
+
+from workbench.config import Config
+from workbench.records.plan import PlanRequest
 
 ROOT = Path(__file__).parents[1]
 TRACKED = [
@@ -161,3 +166,61 @@ def imported_modules(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.partition(".")[0])
     return found
+
+
+def readings(section: str, record: str) -> set[str]:
+    """Return the names code reads of a record: of `….section`, of what is annotated or assigned as it."""
+    found: set[str] = set()
+    for name in TRACKED:
+        if not (name.startswith(PACKAGES) and name.endswith(".py")):
+            continue
+        text = (ROOT / name).read_text(encoding="utf-8")
+        if section not in text:
+            continue
+        for scope in ast.walk(ast.parse(text)):
+            if isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found |= _readings_in(scope, section, record)
+    return found
+
+
+def _readings_in(scope: ast.AST, section: str, record: str) -> set[str]:
+    nodes = list(ast.walk(scope))
+    named = {one.arg for one in nodes if isinstance(one, ast.arg) and _ends_with(one.annotation, record)}
+    named |= {
+        target.id
+        for one in nodes
+        if isinstance(one, ast.Assign) and _ends_with(one.value, section)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+    return {
+        one.attr
+        for one in nodes
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.ctx, ast.Load)
+        and (
+            (isinstance(one.value, ast.Attribute) and one.value.attr == section)
+            or (isinstance(one.value, ast.Name) and one.value.id in named)
+        )
+    }
+
+
+def _ends_with(node: ast.AST | None, name: str) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr == name) or (
+        isinstance(node, ast.Name) and node.id == name
+    )
+
+
+@pytest.mark.parametrize("section", list(get_type_hints(Config)))
+def test_every_setting_has_a_reader(section: str) -> None:
+    """No setting is only declared: some code reads it from its section."""
+    record = get_type_hints(Config)[section]
+    declared = {item.name for item in fields(record)}
+    assert declared - readings(section, record.__name__) == set()
+
+
+def test_every_field_of_a_plan_request_has_a_reader() -> None:
+    """What a caller can ask for is looked at by the plan or by what hands it over."""
+    declared = {item.name for item in fields(PlanRequest)}
+    # The workspace is open already; the field names the project for whoever passes a request on.
+    assert declared - readings("request", "PlanRequest") - {"project_root"} == set()

@@ -44,9 +44,6 @@ class PlanConfig:
     budget: Positive = 4000
     format: Literal["text", "markdown", "xml", "json"] = "text"
     strict: bool = False
-    ml_mode: Literal["off", "fast", "full"] = "off"
-    detail: Literal["compact", "normal", "verbose"] = "compact"
-    candidates: Positive = 300
     tokenizer: Literal["o200k_base", "cl100k_base", "utf8-bound"] = "o200k_base"
 
 
@@ -155,10 +152,9 @@ class ClipboardConfig:
 
 @dataclass(frozen=True, slots=True)
 class StoreConfig:
-    """The state on disk. `metrics` keeps figures for `workbench stats`; `lock_wait` is in seconds."""
+    """The state on disk. `metrics` keeps figures for `workbench stats`."""
 
     metrics: bool = True
-    lock_wait: Weight = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -313,17 +312,11 @@ class PlanActions(SectionScreen):
             job = partial(work.handed_over, self.engine, plan)
             self.ask("Noting learnings", job, lambda _: None, group="given", quiet=True)
 
-    def _saved(self, asked: Asked, plan: Shown, done: tuple[str, dict[str, object]]) -> None:
-        session, note = done
+    def _saved(self, asked: Asked, plan: Shown, session: str) -> None:
         self._handed_over(plan)
-        start = ["episode", "start", "--budget", str(plan.limit)]
-        if asked.query_type:
-            start += ["--type", asked.query_type]
-        self.bench.log_action([*start, "--session", session, "--source", "tui", "--", asked.task], session)
-        told = ("episode", "event", session, "--type", "decision", "--payload", json.dumps(note))
-        self.bench.log_action(told)
+        self.bench.log_action(asked.arguments("--session", session), session)
         self.bench.tell(
-            f"Episode {session} has begun.\nWhen the task is done: "
+            f"Episode {session} is recorded.\nWhen the task is done: "
             f"workbench episode end {session} --outcome success"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -126,27 +126,18 @@ def exported(engine: Engine, asked: Asked, form: str, target: Path, overwrite: b
     return len(text)
 
 
-def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> tuple[str, dict[str, object]]:
-    """Begin an episode with the task and note its pack; return its session and the note.
+def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> str:
+    """Start an episode with the task, record its pack in it, and return its session.
 
     Raises: UsageError, StoreError.
     """
     from workbench.entry.places import episode_desk
+    from workbench.entry.planning import record_pack
 
     job.check()
-    desk = episode_desk(engine.root, engine.config, BY)
-    session = desk.start(asked.task, query_type=asked.query_type, token_budget=plan.limit)
-    note: dict[str, object] = {
-        "pack": {
-            "files": {one["path"]: one["representation"] for one in plan.response["selection"]},
-            "passages": [one["id"] for one in plan.response["rules"]],
-            "tokens": plan.response["budget_report"]["estimated_used"],
-            "pinned": list(asked.pinned),
-            "excluded": list(asked.excluded),
-        }
-    }
-    desk.event(session, "decision", payload=note)
-    return session, note
+    settings = engine.config.plan
+    request = asked.request(str(engine.root), settings.budget, settings.strict)
+    return record_pack(episode_desk(engine.root, engine.config, BY), request, plan.response)
 
 
 def handed_over(engine: Engine, plan: Shown, job: Job) -> None:
@@ -183,9 +174,7 @@ def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
     from workbench.entry.planning import preview_for
 
     settings = planning.opened.config.plan
-    request = replace(
-        asked.request(str(planning.opened.root), settings.budget, settings.strict), ml_mode=settings.ml_mode
-    )
+    request = asked.request(str(planning.opened.root), settings.budget, settings.strict)
     return preview_for(
         planning.opened,
         planning.told,

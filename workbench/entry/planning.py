@@ -6,7 +6,7 @@ The command line and the screens call this, so that neither has a plan of its ow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.measuring import Measured
@@ -14,6 +14,9 @@ from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.plan import PlanRequest
+
+if TYPE_CHECKING:
+    from workbench.sessions.episodes import EpisodeDesk
 
 
 def preview_for(
@@ -64,3 +67,29 @@ def remember_given(workspace: Workspace, learnings: Mapping[str, str], session: 
     from workbench.memory.learnings.learningstore import store_of
 
     note_injected(store_of(workspace.rule_store()), learnings, surface="plan", session=session)
+
+
+def record_pack(desk: EpisodeDesk, request: PlanRequest, response: Mapping[str, Any]) -> str:
+    """Record in the request's session which pack it was given; return the session's id.
+
+    A session that is new is started, with an id of its own if the request has none.
+
+    Raises: UsageError for a session with another task, or one that takes no events; StoreError.
+    """
+    session = desk.start(
+        request.task,
+        session_id=request.session_id or "",
+        query_type=str(request.query_type or ""),
+        token_budget=request.token_budget,
+    )
+    payload = {
+        "pack": {
+            "files": {one["path"]: one["representation"] for one in response["selection"]},
+            "passages": [one["id"] for one in response["rules"]],
+            "tokens": response["budget_report"]["estimated_used"],
+            "pinned": list(request.pinned),
+            "excluded": list(request.excluded),
+        }
+    }
+    desk.event(session, "decision", payload=payload)
+    return session

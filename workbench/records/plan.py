@@ -18,7 +18,7 @@ class QueryType(StrEnum):
 
 
 class Detail(StrEnum):
-    """How much of each layer the baseline shows."""
+    """How much of each layer `explore` shows."""
 
     COMPACT = "compact"
     NORMAL = "normal"
@@ -40,15 +40,13 @@ class PlanRequest:
 
     `pinned` and `excluded` name files by their paths and rules by their ids. `feature` and `task_id` say what
     is worked on, for what was learned of it; without a feature all learnings may be about the task.
+    `session_id` names the episode the pack is handed over to.
     """
 
     project_root: str
     task: str
     query_type: QueryType | None = None
     token_budget: int = 4000
-    latency_budget_ms: int | None = None
-    ml_mode: str = "off"
-    detail: Detail = Detail.COMPACT
     strict: bool = False
     session_id: str | None = None
     pinned: tuple[str, ...] = ()

@@ -92,7 +92,9 @@ def test_a_task_needs_no_quotes(project: Any, run: Any) -> None:
     assert run("rank", "--json", *TASK.split()).out == run("rank", "--json", TASK).out
 
 
-@pytest.mark.parametrize("text", ["--foo is broken", "-q is ignored", "--json\tis ignored", "-- is no comment"])
+@pytest.mark.parametrize(
+    "text", ["--foo is broken", "-q is ignored", "--json\tis ignored", "-- is no comment"]
+)
 def test_a_quoted_task_may_begin_with_dashes(project: Any, run: Any, text: str) -> None:
     """It is the task with and without `--`, beside options on either side of it."""
     plain = run("rank", "--top", "2", text, "--json")
@@ -114,6 +116,21 @@ def test_words_that_begin_with_dashes_are_refused_with_what_to_type(project: Any
     assert done.code == exits.USAGE
     assert "`workbench plan -- --foo …`" in done.err
     assert run("plan", "--", "--foo", "is", "broken").code == exits.OK
+
+
+def test_a_session_records_its_pack(project: Any, run: Any) -> None:
+    """--session starts the episode and records the pack; without a task it is the episode's own."""
+    done = run("plan", TASK, "--session", "retry-7", "--budget", "500", "--query-type", "bugfix", "--json")
+    trace = run("episode", "show", "retry-7", "--json").json()
+    assert trace["task_text"] == TASK
+    assert trace["token_budget"] == 500
+    [event] = trace["events"]
+    assert event["payload"]["pack"]["tokens"] == done.json()["budget_report"]["estimated_used"]
+    again = run("plan", "--session", "retry-7", "--budget", "500", "--query-type", "bugfix", "--json")
+    assert again.json()["context"] == done.json()["context"]
+    other = run("plan", "another task", "--session", "retry-7")
+    assert (other.code, other.out) == (exits.USAGE, "")
+    assert "has another task already" in other.err
 
 
 def test_an_endless_task_is_cut_and_said_to_be(project: Any, run: Any) -> None:

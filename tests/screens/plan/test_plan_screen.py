@@ -380,18 +380,18 @@ async def test_a_path_that_cannot_be_written_is_told(app: WorkbenchApp, tmp_path
 
 
 async def test_a_plan_is_saved_as_an_episode(roastery: Path) -> None:
-    """s begins an episode with the task and notes the pack; the log has both commands with the real id."""
+    """s starts an episode and records the pack in it; the log has the command that does both."""
     open_workspace(roastery, Config()).workspace.sync(settle=True)
     app = WorkbenchApp(roastery, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         here = await write(pilot)
         await press(pilot, "s")
-        start, event = lines(app)[-2:]
-        session = re.search(r"--session (\S+)", start)[1]  # type: ignore[index]
-        assert event.startswith(f"workbench episode event {session} --type decision --payload")
+        line = lines(app)[-1]
+        session = re.search(r"^workbench plan .*--session (\S+)", line)[1]  # type: ignore[index]
         trace = episode_desk(roastery, here.engine.config, "cli").trace(session)
         assert trace.episode.task_text == TASK
         assert trace.episode.token_budget == 4000
+        assert "pack" in trace.events[-1].payload
 
 
 async def test_nothing_is_undone_by_accident(app: WorkbenchApp) -> None:

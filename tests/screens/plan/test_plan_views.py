@@ -235,9 +235,9 @@ def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
 
     engine = Engine(roastery)
     plan = work.make_plan(engine, Asked(TASK), job())
-    session, note = work.saved(engine, Asked(TASK), plan, job())
+    session = work.saved(engine, Asked(TASK), plan, job())
     trace = episode_desk(roastery, engine.config, "cli").trace(session)
     assert trace.episode.task_text == TASK
-    assert note["pack"]
+    assert trace.events[0].payload["pack"]
     with pytest.raises(UsageError):
         work.saved(engine, Asked("  "), plan, job())

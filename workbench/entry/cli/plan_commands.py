@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.entry.cli.episode_commands import desk
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.layout import fold
 from workbench.entry.cli.session import Session, session
-from workbench.entry.planning import plan_for
+from workbench.entry.planning import plan_for, record_pack
 from workbench.entry.preparing import in_background, prepare_in_background
 from workbench.errors import UsageError
 from workbench.plan.pipeline import missing_parts, unprepared
 from workbench.plan.pipeline import rank as rank_files
 from workbench.plan.reasons import top_reasons
 from workbench.plan.response import rank_response, why_text
-from workbench.records.plan import Detail, PlanRequest, QueryType, RankedFile
+from workbench.records.plan import PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.config import ClipboardConfig
 
 MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
-QUERY_TYPES = [str(kind) for kind in QueryType if kind is not QueryType.UNKNOWN]
+QUERY_TYPES = [str(kind) for kind in QueryType]
 _SHOWN_REASONS = 3
 _REASON_INDENT = 6
 _PATH_COLUMN = 14
@@ -50,6 +51,7 @@ _STRICT = click.option(
         'workbench plan "jwt token is not refreshed on 401" --copy',
         "git log -1 --format=%B | workbench plan - --format xml > context.xml",
         'workbench plan "add a retry" --pin src/http.py --exclude CHANGELOG.md',
+        'workbench plan "add a retry" --session retry-7',
         'workbench plan "add a retry" --json | jq -r ".context.files[]"',
     )
 )
@@ -75,6 +77,7 @@ _STRICT = click.option(
 @click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable.")
 @click.option("--feature", metavar="NAME", help="Of what was learned, only what is of this feature.")
 @click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
+@click.option("--session", "session_id", metavar="ID", help="Record the pack in this session (see above).")
 def plan(
     task: Sequence[str],
     budget: int | None,
@@ -89,6 +92,7 @@ def plan(
     excludes: Sequence[str],
     feature: str | None,
     task_id: str | None,
+    session_id: str | None,
 ) -> None:
     """Pack what an agent should read for a task into a token budget.
 
@@ -101,9 +105,15 @@ def plan(
 
     What iterations learned stands under a heading of its own, if it is about the task: observations, not
     instructions, reviewed ones first.
+
+    With --session the episode of that id, started if it is new, records which pack it was given; without a
+    task it is the episode's own that is planned for.
     """
     here = current()
-    text = read_task(here, task, from_stdin)
+    if session_id is not None and not task and not from_stdin:
+        text = desk(here).trace(session_id).episode.task_text
+    else:
+        text = read_task(here, task, from_stdin)
     # json is the answer around a text, and the text has a format of its own: the configured one.
     style = None if shape == "json" else shape
     with session("plan", plan__budget=budget, plan__format=style, plan__strict=strict) as work:
@@ -114,13 +124,12 @@ def plan(
             task=text,
             query_type=None if query_type is None else QueryType(query_type),
             token_budget=settings.budget,
-            ml_mode=settings.ml_mode,
-            detail=Detail(settings.detail),
             strict=settings.strict,
             pinned=tuple(_from_here(name, work.opened.root) for name in pins),
             excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
             feature=feature,
             task_id=task_id,
+            session_id=session_id,
         )
         made = plan_for(
             work.opened,
@@ -131,6 +140,8 @@ def plan(
             progress=work.progress,
         )
         response: Any = made.response
+        if session_id is not None:
+            record_pack(desk(here), request, response)
     prepare_if(work, unprepared(work.opened.planner, made.ranking))
     context = str(response["context"]["text"])
     if whole:

@@ -40,9 +40,13 @@ _SIGNS = {"added": "+", "modified": "~", "removed": "-"}
     help="The kind of task, which decides the layers.",
 )
 @click.option(
-    "--detail", type=click.Choice([str(detail) for detail in Detail]), help="How much of each layer."
+    "--detail",
+    type=click.Choice([str(detail) for detail in Detail]),
+    default="compact",
+    show_default=True,
+    help="How much of each layer.",
 )
-def explore(query_type: str, detail: str | None) -> None:
+def explore(query_type: str, detail: str) -> None:
     """Show the project in layers: map, modules, types, API, dependencies, tests, changes.
 
     It knows nothing of a task but its kind: this is what a plan is compared with.
@@ -51,11 +55,12 @@ def explore(query_type: str, detail: str | None) -> None:
     from workbench.project import layers
 
     notes: list[str] = []
-    with session("explore", plan__detail=detail) as work:
+    with session("explore") as work:
         synced = work.opened.workspace.sync(progress=work.progress)
         work.told.synced(synced)
-        chosen = Detail(work.opened.config.plan.detail)
-        view = layers.explore(layer_view(work.opened.workspace, notes=notes), QueryType(query_type), chosen)
+        view = layers.explore(
+            layer_view(work.opened.workspace, notes=notes), QueryType(query_type), Detail(detail)
+        )
         work.told.candidates = len(view.paths)
     if work.here.flags.json:
         work.here.out.json(layers.to_dict(view))
