@@ -32,7 +32,12 @@ RUN_CLI = "from workbench.entry.cli.main import run; run({arguments!r})"
 
 def imported(code: str) -> set[str]:
     """Run code in a fresh interpreter and return the names of the top-level modules it leaves imported."""
-    report = "import sys; print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules}))"
+    return {name.partition(".")[0] for name in modules(code)}
+
+
+def modules(code: str) -> set[str]:
+    """Run code in a fresh interpreter and return the full names of the modules it leaves imported."""
+    report = "import sys; print('\\n' + ' '.join(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True
     )
@@ -87,18 +92,37 @@ UNUSED_BY_PLANS = HEAVY - {"numpy", "onnxruntime"} | {
 }
 
 
+# What compares, judges and folds learnings: a plan is given those that were kept.
+FOR_CURATORS = (
+    "workbench.memory.deduplication",
+    "workbench.memory.extraction",
+    "workbench.memory.journal",
+    "workbench.memory.learnings.correcting",
+    "workbench.memory.learnings.ledger",
+    "workbench.memory.learnings.lessons",
+    "workbench.memory.learnings.promoting",
+    "workbench.memory.learnings.reviewing",
+    "workbench.rules.curation.curator",
+    "workbench.text.contrast",
+)
+
+
 def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     work: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No database, no parsers, no model libraries without a model: the cold call stays fast."""
+    """No database, no parsers, no model without one, no curation of learnings: the cold call stays fast."""
     monkeypatch.setenv("WORKBENCH_MODELS_BACKGROUND", "false")
     work.write("pkg/auth.py", "def refresh_token(): pass\n")
     work.write("CLAUDE.md", "- Never log a token.\n")
     work.commit("Add tokens")
     monkeypatch.chdir(work.root)
+    note = ["memory", "add", "A refresh_token lives for a day", "--reason", "it expired twice"]
     code = RUN_CLI.format(arguments=["plan", "refresh the token"])
-    imported(code)
-    second = imported(code)
+    imported(f"{RUN_CLI.format(arguments=note)}; run(['plan', 'refresh the token'])")
+    names = modules(code)
+    second = {name.partition(".")[0] for name in names}
+    assert "workbench.memory.learnings.selecting" in names
+    assert {name for name in names if name.startswith(FOR_CURATORS)} == set()
     assert second & UNUSED_BY_PLANS == set()
     assert "onnxruntime" not in second
     assert "numpy" in second

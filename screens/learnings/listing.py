@@ -14,7 +14,8 @@ from screens.learnings.reading import Known
 from screens.learnings.words import SOURCES, STATES, WHYS, age, days, is_stale, state_of
 from screens.safe_text import shown
 from screens.widgets.table import Column
-from workbench.memory.learnings.reviewing import ReviewItem, Why, stale_days
+from workbench.memory.learnings.confidence import stale_days
+from workbench.memory.learnings.reviewing import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 
 View: TypeAlias = Literal["queue", "all"]

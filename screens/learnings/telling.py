@@ -16,7 +16,8 @@ from screens.rules.telling import labelled, reworded
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import marked
-from workbench.memory.learnings.reviewing import Why, provenance, stale_days
+from workbench.memory.learnings.confidence import stale_days
+from workbench.memory.learnings.reviewing import Why, provenance
 from workbench.records.learnings import FeatureLearning
 from workbench.text.word_diff import word_pieces
 

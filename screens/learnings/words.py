@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from workbench.memory.learnings.reviewing import STALE_DAYS, Why, stale_days
+from workbench.memory.learnings.confidence import stale_days
+from workbench.memory.learnings.reviewing import STALE_DAYS, Why
 from workbench.records.learnings import FeatureLearning, LearningSource, LearningState
 
 STATES: Final[Mapping[str, tuple[str, str]]] = {

@@ -14,10 +14,11 @@ from typing import Final
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import Verdict
 from workbench.memory.learnings.colliding import Finder
+from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.framing import is_echo
 from workbench.memory.learnings.injected import Injections
 from workbench.memory.learnings.ledger import Ledger
-from workbench.memory.learnings.reviewing import STALE_DAYS, conflicts_of, stale_days
+from workbench.memory.learnings.reviewing import STALE_DAYS, conflicts_of
 from workbench.memory.learnings.texts import too_vague
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.text.redact import find_secrets

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.memory.journal import PREFIX, feature_stream
 from workbench.memory.learnings.colliding import Collisions
-from workbench.memory.learnings.ledger import Ledger, read_ledger, take
+from workbench.memory.learnings.kinds import STREAMS
 from workbench.ports import Entry, Journal
 from workbench.records.ids import new_id
 
 if TYPE_CHECKING:
+    from workbench.memory.learnings.ledger import Ledger
     from workbench.rules.curation.rulestore import RuleStore
 
 LOCK: Final = "learnings"
@@ -53,13 +53,15 @@ class LearningStore:
 
     def ledger(self, until: str = "") -> Ledger:
         """Read the journals, up to and with a moment (ISO 8601). Raises StoreError."""
+        from workbench.memory.learnings.ledger import read_ledger
+
         return read_ledger((self.journal, self.home_journal), until)
 
     def revision(self) -> str:
         """Return a short text that differs when what the journals say differs."""
         found = []
         for journal in (self.journal, self.home_journal):
-            streams = [stream for stream in journal.streams() if stream.startswith(PREFIX)]
+            streams = [stream for stream in journal.streams() if stream.startswith(STREAMS)]
             found.append(",".join(f"{stream}={journal.revision(stream)}" for stream in streams))
         return ";".join(found)
 
@@ -83,6 +85,8 @@ def record(store: LearningStore, drafts: Sequence[Draft], *, by: str, sync: bool
 
     The caller holds the lock. Raises: StoreError, and then nothing is written of the journal that refused.
     """
+    from workbench.memory.journal import feature_stream
+
     for journal, home in ((store.journal, False), (store.home_journal, True)):
         mine = [draft for draft in drafts if draft.home is home]
         if mine:
@@ -92,6 +96,8 @@ def record(store: LearningStore, drafts: Sequence[Draft], *, by: str, sync: bool
 
 def imagine(store: LearningStore, drafts: Iterable[Draft], *, by: str, ledger: Ledger) -> None:
     """Bring drafts into a ledger without writing them."""
+    from workbench.memory.learnings.ledger import take
+
     at = datetime.fromtimestamp(store.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
     for draft in drafts:
         take(ledger, Entry(new_id(), at, draft.kind, by, draft.body))

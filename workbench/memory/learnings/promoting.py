@@ -9,16 +9,15 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.rule_form import as_rule
 from workbench.memory.learnings.steps import SHORT, Drafts, put
 from workbench.records.learnings import FeatureLearning, LearningState
-from workbench.records.rules import PATH_SCOPE, Rule
+from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import LOCK as RULES_LOCK
 from workbench.rules.curation.rulestore import record as record_rules
 from workbench.rules.curation.steps import marks
 from workbench.rules.curation.steps import put as put_rule
-
-SOURCE = "learning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +41,6 @@ def promoted(
     told = marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
     after = _gone(learning, rule.id, store.moment())
     return Promotion(after, rule), Drafts(told.title, (put(after, told),), (after,))
-
-
-def as_rule(learning: FeatureLearning, fields: Mapping[str, Any]) -> Rule:
-    """Return the rule a learning would make; where it comes from stands in its metadata."""
-    told = {
-        "id": learning.id,
-        "feature": learning.feature,
-        "source": learning.source.value,
-        "reason": learning.reason,
-        "iteration": learning.iteration,
-        "session_id": learning.session_id,
-        "timestamp": learning.timestamp,
-        "hit_count": learning.hit_count,
-    }
-    values: dict[str, Any] = {
-        "rule": learning.text,
-        "scope": tuple(f"{PATH_SCOPE}{glob}" for glob in learning.scope),
-        "source": SOURCE,
-        "metadata": {"learning": told},
-        "project_id": learning.project_id,
-    }
-    return Rule(id="", name="", **{**values, **fields})
 
 
 def with_rules(store: LearningStore, ledger: Ledger, drafts: Drafts, *, by: str, back: bool) -> None:

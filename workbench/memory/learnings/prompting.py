@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.framing import CLOSING, FRAME, OPENING
-from workbench.memory.learnings.ledger import Ledger
-from workbench.memory.learnings.reviewing import stale_days
 from workbench.memory.learnings.selecting import Candidate, candidates, known_of
 from workbench.records.learnings import FeatureLearning
 from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.memory.learnings.ledger import Ledger
 
 UNREVIEWED_AT_MOST = 5
 _SLACK = 8  # tokens by which a line may cost less inside of a text than alone

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import Judgement, Verdict, judge
 from workbench.memory.learnings.colliding import Finder
-from workbench.memory.learnings.confidence import LOST
+from workbench.memory.learnings.confidence import LOST, stale_days
 from workbench.memory.learnings.correcting import tellings
 from workbench.memory.learnings.ledger import Ledger, Note
 from workbench.memory.learnings.said import Said, tally
@@ -25,7 +24,6 @@ from workbench.records.learnings import FeatureLearning, LearningKind, LearningS
 
 STALE_DAYS: Final = 180.0
 PROMOTE_HITS: Final = 3
-_DAY: Final = 86_400.0
 
 
 class Why(StrEnum):
@@ -135,16 +133,6 @@ def contested(ledger: Ledger) -> frozenset[str]:
         for other in one.conflicts_with
         if _open(ledger, one.id, other)
     )
-
-
-def stale_days(learning: FeatureLearning, now: float) -> int:
-    """Return how many whole days ago a learning was last found out, reviewed or changed."""
-    last = max(learning.timestamp, learning.last_hit, learning.reviewed_at)
-    try:
-        at = datetime.fromisoformat(last)
-    except ValueError:
-        return 0
-    return max(0, int((now - at.replace(tzinfo=at.tzinfo or UTC).timestamp()) // _DAY))
 
 
 def provenance(learning: FeatureLearning) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from workbench.memory.learnings.confidence import LOST
-from workbench.memory.learnings.ledger import Ledger
-from workbench.memory.learnings.reviewing import contested, stale_days
+from workbench.memory.learnings.confidence import LOST, stale_days
 from workbench.records.learnings import FeatureLearning
+
+if TYPE_CHECKING:
+    from workbench.memory.learnings.ledger import Ledger
 
 HALF_LIFE_DAYS: Final = 90.0
 OWN_TASK: Final = 0.15
@@ -47,6 +48,8 @@ class Known:
 
 def known_of(ledger: Ledger) -> Known:
     """Return what a ledger holds that may be given."""
+    from workbench.memory.learnings.reviewing import contested  # compares texts, which plans do not
+
     return Known(tuple(ledger.live()), contested(ledger))
 
 
