@@ -1,4 +1,6 @@
-"""Fit the weights of deduplication: `python -m bench.dedup_fit DATA --sick FILE --mrpc FILE` writes a module.
+"""Fit the weights of deduplication: `python -m bench.dedup_fit DATA --sick FILE --mrpc FILE` writes them.
+
+Their file is `workbench/comparison/data/weights.json`.
 
 Four logistic regressions with an L2 penalty, solved by Newton's method: denials and antonyms (on SICK's
 training split, the fit half of the inference pairs and of the hand-written ones), repetitions with and
@@ -8,6 +10,7 @@ without the cosine of embeddings (on MRPC's training split and the same others).
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -53,20 +56,7 @@ PENALTY = 5.0
 UNALIKE = 4.2
 """Relatedness below which a neutral pair of SICK is surely no paraphrase."""
 
-TARGET = ROOT / "workbench" / "memory" / "deduplication" / "weights.py"
-_HEAD = '''"""Weights of the logistic models of deduplication, in log-odds a unit of each feature.
-
-Written by `python -m bench.dedup_fit`; the features are those of `features`. No hand touches them.
-"""
-
-from __future__ import annotations
-
-from typing import Final
-
-BIAS: Final = "bias"
-CONTRAST: Final = "contrast"
-MEANING: Final = "meaning"
-'''
+TARGET = ROOT / "workbench" / "comparison" / "data" / "weights.json"
 
 
 def main() -> None:
@@ -85,14 +75,14 @@ def main() -> None:
     wild = strangers([rule.rule for rule in imported(options.data / "rules")])
     embed = embedder(options.cache)
     models = {
-        "DENIAL": conflicts(scenes, natural, hand, wild, lambda found: bool(found.denials), INFERENCE_WEIGHT),
-        "ANTONYM": conflicts(
+        "denial": conflicts(scenes, natural, hand, wild, lambda found: bool(found.denials), INFERENCE_WEIGHT),
+        "antonym": conflicts(
             scenes, natural, hand, wild, lambda found: bool(found.antonyms) and not found.denials, 1.0
         ),
-        "REPETITION": repetitions(news, scenes, hand, None),
-        "REPETITION_BY_MEANING": repetitions(news, scenes, hand, embed),
+        "repetition": repetitions(news, scenes, hand, None),
+        "repetition by meaning": repetitions(news, scenes, hand, embed),
     }
-    TARGET.write_text(_HEAD + "".join(map(_source, models, models.values())), encoding="utf-8")
+    TARGET.write_text(json.dumps(models, indent=1) + "\n", encoding="utf-8")
 
 
 def strangers(texts: Sequence[str]) -> list[Labelled]:
@@ -188,11 +178,6 @@ def fitted(
         if np.abs(step).max() < 1e-9:
             break
     return {name: round(float(value), 3) for name, value in zip([*rows[0], "bias"], beta, strict=True)}
-
-
-def _source(name: str, weights: dict[str, float]) -> str:
-    lines = "".join(f'    "{feature}": {value},\n' for feature, value in weights.items())
-    return f"\n{name}: Final = {{\n{lines}}}\n"
 
 
 if __name__ == "__main__":

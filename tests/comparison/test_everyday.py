@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.comparison.everyday import kinds_of, meaning, opposites_of
+from workbench.comparison.everyday import meaning, opposites_of
 
 
 def test_forms_and_synonyms_share_a_meaning() -> None:
@@ -20,10 +20,3 @@ def test_opposition_goes_both_ways() -> None:
             assert meaning(word) in opposites_of(other)
             assert other != meaning(word)
     assert meaning("empty") in opposites_of(meaning("full"))
-
-
-def test_kinds_are_transitive() -> None:
-    """A puppy is an animal because a dog is one."""
-    assert meaning("animal") in kinds_of(meaning("puppy"))
-    assert meaning("food") in kinds_of(meaning("carrot"))
-    assert frozenset() == kinds_of("nothing known")

@@ -1,9 +1,8 @@
 """Two sentences laid over each other: which word of one stands for which of the other, and how.
 
-Words are the same (equal or synonyms), one is a kind of the other, or they oppose each other (antonyms,
-"un-", "in-", "non-"). Pairs are taken one to one, the surest first, nearest places first. What
-remains is what only one of them says (monolingual alignment after Sultan, Bethard and Sumner 2014, reduced to
-word evidence).
+Words are the same (equal or synonyms) or they oppose each other (antonyms, "un-", "in-", "non-"). Pairs are
+taken one to one, the surest first, nearest places first. What remains is what only one of them says
+(monolingual alignment after Sultan, Bethard and Sumner 2014, reduced to word evidence).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from workbench.comparison.everyday import kinds_of, opposites_of
+from workbench.comparison.everyday import opposites_of
 from workbench.comparison.scope import Scoped, Word
 from workbench.comparison.words import LIGHT
 
@@ -26,7 +25,6 @@ class Link(StrEnum):
     """How two words are aligned."""
 
     SAME = "same"
-    KIND = "kind"
     FAMILY = "family"
     OPPOSITE = "opposite"
 
@@ -112,14 +110,6 @@ def _bare(text: str) -> tuple[str, ...]:
     return tuple(text[len(p) :] for p in _PREFIXES if text.startswith(p) and len(text) - len(p) >= 4)
 
 
-def _kind_up(word: Word) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple(sorted(kinds_of(word.term))), (word.term,)
-
-
-def _kind_down(word: Word) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return (word.term,), tuple(sorted(kinds_of(word.term)))
-
-
 def _family(word: Word) -> tuple[tuple[str, ...], tuple[str, ...]]:
     start = (word.text[:FAMILY],) if word.kind == "word" and len(word.text) > FAMILY else ()
     return start, start
@@ -128,7 +118,5 @@ def _family(word: Word) -> tuple[tuple[str, ...], tuple[str, ...]]:
 _RELATIONS: Final = (
     (Link.SAME, _same),
     (Link.OPPOSITE, _opposite),
-    (Link.KIND, _kind_up),
-    (Link.KIND, _kind_down),
     (Link.FAMILY, _family),
 )

@@ -16,7 +16,7 @@ from workbench.comparison.bands import Bands
 from workbench.comparison.clauses import MAX_CHARS
 from workbench.comparison.duplicates import normal_text
 from workbench.comparison.everyday import opposites_of
-from workbench.comparison.opposites import CHOICES, choices_of
+from workbench.comparison.opposites import choices, choices_of
 from workbench.comparison.scope import Word
 from workbench.comparison.verdicts import Judgement, Verdict, judge, words_of
 
@@ -188,7 +188,7 @@ def terms_of(text: str) -> frozenset[str]:
 def _key(word: Word) -> str:
     positions = choices_of().get(word.term) if word.kind == "name" else None
     if positions:
-        return f"one of {CHOICES[positions[0]].name}"
+        return f"one of {choices()[positions[0]].name}"
     opposite = min(opposites_of(word.term), default=word.term)
     return min(word.term, opposite)
 

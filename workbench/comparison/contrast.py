@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.comparison.opposites import (
-    CHOICES,
     antonyms,
     canonical,
+    choices,
     choices_of,
     implied_terms,
     named_things,
@@ -181,14 +181,14 @@ def _choice(left: Statement, right: Statement) -> Contrast | None:
             continue
         implied = implied_terms()[position]
         score = _settled(left, right, left.subject - implied, right.subject - implied)
-        if CHOICES[position].name == NAMING and len(mine) == len(theirs) == 1:
+        if choices()[position].name == NAMING and len(mine) == len(theirs) == 1:
             score = max(score, _naming(left, right, implied))
         if score < AGREEMENT:
             continue
-        if CHOICES[position].name in _NEEDS_SUBJECT and not (left.subject & right.subject):
+        if choices()[position].name in _NEEDS_SUBJECT and not (left.subject & right.subject):
             continue
         a, b = " and ".join(sorted(mine)), " and ".join(sorted(theirs))
-        return Contrast("choice", score, f"{CHOICES[position].name}: {a} or {b}", a, b)
+        return Contrast("choice", score, f"{choices()[position].name}: {a} or {b}", a, b)
     return None
 
 

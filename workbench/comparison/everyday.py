@@ -1,8 +1,8 @@
-"""Everyday English for comparing sentences: words that mean the same, exclude each other, or are kinds.
+"""Everyday English for comparing sentences: words that mean the same or exclude each other.
 
-The words are in `vocabulary` and `word_relations`. `opposites` holds the stricter ones of instructions to
-programmers; here two words oppose each other if one sentence cannot hold while the other does, all else being
-equal.
+The words are in `data/`, by hand: those that developers use in rules and commit messages. `opposites` holds
+the stricter ones of instructions to programmers; here two words oppose each other if one sentence cannot hold
+while the other does, all else being equal.
 """
 
 from __future__ import annotations
@@ -11,20 +11,14 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from workbench.comparison.opposites import antonym_pairs, canonical
-from workbench.comparison.vocabulary import FORMS, SYNONYMS
-from workbench.comparison.word_relations import KINDS, OPPOSITES, STEPS
-
-
-def _lines(table: str) -> list[list[str]]:
-    return [line.split() for line in table.replace("\n", "").split("|") if line.strip()]
+from workbench.comparison.opposites import antonym_pairs, canonical, word_groups
 
 
 @lru_cache(maxsize=1)
 def _meanings() -> dict[str, str]:
     """Return {canonical stem: the canonical stem that stands for its group}; the first group wins."""
     found: dict[str, str] = {}
-    for line in _lines(SYNONYMS):
+    for line in word_groups("everyday_synonyms"):
         head = found.get(canonical(line[0]), canonical(line[0]))
         for word in line:
             found.setdefault(canonical(word), head)
@@ -37,14 +31,14 @@ _ISE: Final = re.compile(r"(?<=\w{4})is(?=(?:e|ed|es|ing|ations?)$)")  # British
 @lru_cache(maxsize=200_000)
 def meaning(word: str) -> str:
     """Return the stem that stands for a lower-case word and the words that mean the same in everyday use."""
-    root = canonical(IRREGULAR.get(word) or _ISE.sub("iz", word))
+    root = canonical(_irregular().get(word) or _ISE.sub("iz", word))
     return _meanings().get(root, root)
 
 
 @lru_cache(maxsize=1)
 def _opposed() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    lines = [[meaning(word) for word in line] for line in _lines(OPPOSITES)]
+    lines = [[meaning(word) for word in line] for line in word_groups("everyday_opposites")]
     known = [[_meanings().get(word, word) for word in pair] for pair in sorted(antonym_pairs())]
     for first, second in [*lines, *known]:
         if first != second:
@@ -56,7 +50,10 @@ def _opposed() -> dict[str, frozenset[str]]:
 @lru_cache(maxsize=1)
 def steps() -> frozenset[str]:
     """Return the meanings of actions that undo each other: as orders both are steps, no contradiction."""
-    return frozenset(meaning(word) for word in STEPS.split())
+    return frozenset(meaning(word) for line in word_groups("steps") for word in line)
+
+
+_NONE: Final = frozenset[str]()
 
 
 def opposites_of(term: str) -> frozenset[str]:
@@ -65,25 +62,5 @@ def opposites_of(term: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _kinds() -> dict[str, frozenset[str]]:
-    direct: dict[str, set[str]] = {}
-    for special, general in _lines(KINDS):
-        direct.setdefault(meaning(special), set()).add(meaning(general))
-    for special in sorted(direct):
-        todo = list(direct[special])
-        while todo:
-            for further in direct.get(todo.pop(), ()):
-                if further not in direct[special] and further != special:
-                    direct[special].add(further)
-                    todo.append(further)
-    return {special: frozenset(general) for special, general in direct.items()}
-
-
-def kinds_of(term: str) -> frozenset[str]:
-    """Return the meanings that a meaning is a kind of."""
-    return _kinds().get(term, _NONE)
-
-
-_NONE: Final = frozenset[str]()
-
-IRREGULAR: Final = {form: line[0] for line in _lines(FORMS) for form in line[1:]}
+def _irregular() -> dict[str, str]:
+    return {form: line[0] for line in word_groups("forms") for form in line[1:]}

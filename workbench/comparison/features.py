@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.comparison.alignment import Aligned, Alignment, Link, align, weight
-from workbench.comparison.everyday import kinds_of
 from workbench.comparison.reference import REFERENCE, TOLD, reference_features, scene
 from workbench.comparison.scope import Scoped, Word
 
@@ -89,7 +88,6 @@ def conflict_features(found: Overlay, *, instruct: bool) -> dict[str, float]:
     kept = found.matched - flipped - len(content)
     alone = any(w.head and w.denied for w in (*left_only, *right_only))
     order = float(instruct)
-    narrower = any(_narrower(a, p, denied=True) for p in a.pairs)
     features = {
         "instruction": order,
         "instruction, head alone": order * alone,
@@ -130,13 +128,10 @@ def conflict_features(found: Overlay, *, instruct: bool) -> dict[str, float]:
         "existential": float(any(p.left == 0 and p.right == 0 for p in heads)),
         "covered long": min(found.matched / max(small, 1.0), 1.0) * min(found.matched, 8.0) / 8,
         "denied, narrowed": float(bool(heads) and mass(weak) < PLAIN <= denied_extra),
-        "denied, same but narrower": float(bool(heads) and not strong and not weak and narrower),
         "denied, a word apart": float(
             bool(heads) and PLAIN <= mass(strong) <= 1.5 and PLAIN <= mass(weak) <= 1.5
         ),
         "denied subject": float(any(p.left == 0 and p.right == 0 for p in found.denials)),
-        "denied narrower": float(narrower),
-        "denied wider": float(any(_narrower(a, p, denied=False) for p in found.denials)),
         "subjects differ": float(bool(a.left and a.right) and not _starts(a)),
         "settled": float(bool(heads) and free + denied_extra < PLAIN),
     }
@@ -178,7 +173,6 @@ def duplicate_features(found: Overlay) -> dict[str, float]:
         "own verbatim": float(first == 0.0),
         "ends differ": float(not _ends(a)),
         "starts differ": float(not _starts(a)),
-        "by kind": float(sum(p.link is Link.KIND for p in a.pairs)) / max(len(a.pairs), 1),
         "by family": float(sum(p.link is Link.FAMILY for p in a.pairs)) / max(len(a.pairs), 1),
     }
 
@@ -194,18 +188,6 @@ def depth(a: Alignment, pair: Aligned) -> int:
     """Return how many words after the head of its denial a denied word stands."""
     mine, theirs = a.left[pair.left], a.right[pair.right]
     return mine.depth if mine.denied else theirs.depth
-
-
-def _narrower(a: Alignment, pair: Aligned, *, denied: bool) -> bool:
-    """Whether of two words, one a kind of the other, the special one stands on the side that denies."""
-    if pair.link is not Link.KIND:
-        return False
-    mine, theirs = a.left[pair.left], a.right[pair.right]
-    special = mine if theirs.term in kinds_of(mine.term) else theirs
-    other = theirs if special is mine else mine
-    side = a.left if special is mine else a.right
-    denies = special.denied or (not other.denied and any(word.denied for word in side))
-    return denies is denied
 
 
 def _both(left: list[Word], right: list[Word], kind: str) -> bool:

@@ -8,12 +8,14 @@ logistic models over the alignment of the two texts, whose largest terms are the
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from importlib.resources import files
 from typing import Final
 
 from workbench.comparison.clauses import MAX_CHARS
@@ -40,15 +42,6 @@ from workbench.comparison.guards import (
 )
 from workbench.comparison.scope import Scoped, scoped, sentences
 from workbench.comparison.statements import Statement, statements
-from workbench.comparison.weights import (
-    ANTONYM,
-    BIAS,
-    CONTRAST,
-    DENIAL,
-    MEANING,
-    REPETITION,
-    REPETITION_BY_MEANING,
-)
 from workbench.comparison.words import LIGHT
 from workbench.records.conflicts import Evidence
 from workbench.text.instructions import judge as is_instruction
@@ -204,12 +197,21 @@ def _known(words: Scoped) -> set[str]:
     return {word.term for word in words.words if word.kind != "place"}
 
 
+@lru_cache(maxsize=1)
+def _weights() -> dict[str, dict[str, float]]:
+    """Return log-odds by model and feature, as `python -m bench.dedup_fit` wrote them."""
+    found: dict[str, dict[str, float]] = json.loads(
+        (files(__package__) / "data" / "weights.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
 def conflict_chance(
     found: Overlay, opposed: Contrast | None, *, instruct: bool
 ) -> tuple[float, tuple[Evidence, ...]]:
     """Return how likely two sentences in which something is opposed contradict each other, and why."""
-    weights = DENIAL if found.denials else ANTONYM
-    features = {**conflict_features(found, instruct=instruct), CONTRAST: float(opposed is not None)}
+    weights = _weights()["denial" if found.denials else "antonym"]
+    features = {**conflict_features(found, instruct=instruct), "contrast": float(opposed is not None)}
     chance = _sigmoid(weights, features)
     stated = () if opposed is None else (_stated(opposed),)
     return chance, (*stated, _words(found, chance), *_terms(weights, features))
@@ -223,14 +225,15 @@ def duplicate_chance(found: Overlay, similarity: float | None) -> tuple[float, t
     """Return how likely two texts repeat each other, in [0, 1], and what speaks for and against it most."""
     features = duplicate_features(found)
     if similarity is None:
-        weights = REPETITION
+        weights = _weights()["repetition"]
     else:
-        weights, features = REPETITION_BY_MEANING, {**features, MEANING: min(max(similarity, 0.0), 1.0)}
+        weights = _weights()["repetition by meaning"]
+        features = {**features, "meaning": min(max(similarity, 0.0), 1.0)}
     return _sigmoid(weights, features), _terms(weights, features)
 
 
 def _sigmoid(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
-    total = weights[BIAS] + sum(weights[name] * value for name, value in features.items())
+    total = weights["bias"] + sum(weights[name] * value for name, value in features.items())
     return 1 / (1 + math.exp(-max(min(total, 30.0), -30.0)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from workbench.comparison.opposites import ENGLISH, PHRASES, canonical, choices_of
+from workbench.comparison.opposites import canonical, choices_of, english, phrases
 from workbench.text.terms import stem
 
 MAX_WORDS: Final = 80
@@ -101,15 +101,15 @@ def merged(tokens: list[Token]) -> list[Token]:
     while at < len(tokens):
         token = tokens[at]
         follower = tokens[at + 1].text if at + 1 < len(tokens) else ""
-        if token.kind in ("word", "code") and (token.text, follower) in PHRASES:
+        if token.kind in ("word", "code") and (token.text, follower) in phrases():
             end = tokens[at + 1].end
-            found.append(Token("word", PHRASES[token.text, follower].lower(), token.start, end))
+            found.append(Token("word", phrases()[token.text, follower].lower(), token.start, end))
             at += 2
             continue
-        if token.kind == "word" and token.text in ENGLISH and not _is_used(tokens, at):
+        if token.kind == "word" and token.text in english() and not _is_used(tokens, at):
             token = token._replace(kind="english")
-        if token.kind in ("word", "code") and (token.text,) in PHRASES:
-            token = token._replace(text=PHRASES[token.text,].lower())
+        if token.kind in ("word", "code") and (token.text,) in phrases():
+            token = token._replace(text=phrases()[token.text,].lower())
         found.append(token)
         at += 1
     return found
