@@ -81,12 +81,11 @@ class EmbeddingCache:
         known = len(self._prefixes)
         if count <= known:
             return False
-        with translated(f"reading the embedding cache {directory}"):
-            try:
-                keys = _mapped(directory / "keys", count, _KEY_BYTES)
-                vectors = _mapped(directory / "vectors", count, self._record)
-            except FileNotFoundError:  # another process has made the next generation just now
-                return False
+        try:
+            keys = _mapped(directory / "keys", count, _KEY_BYTES)
+            vectors = _mapped(directory / "vectors", count, self._record)
+        except OSError:  # another process has made the next generation just now, or the files are unreadable
+            return False
         self._keys, self._vectors = keys, vectors
         fresh = np.ascontiguousarray(self._keys[known:, :8]).view(np.uint64).reshape(-1)
         self._prefixes = np.concatenate([self._prefixes, fresh])
@@ -126,6 +125,8 @@ class EmbeddingCache:
 
     def _append(self, wanted: dict[bytes, int], vectors: Float32) -> None:
         directory = self._current() or self._begin(1)
+        if not _is_sound(directory):
+            directory = self._begin(int(directory.name) + 1)
         rows = [vectors[row].astype("<f2").tobytes() for row in wanted.values()]
         payload = b"".join(row + zlib.crc32(row).to_bytes(_CRC_BYTES, "little") for row in rows)
         count = self._count(directory)
@@ -166,6 +167,8 @@ class EmbeddingCache:
         return self._directory / max(names, key=int) if names else None
 
     def _count(self, directory: Path) -> int:
+        if not _is_sound(directory):
+            return 0
         try:
             keys = (directory / "keys").stat().st_size // _KEY_BYTES
             return min(keys, (directory / "vectors").stat().st_size // self._record)
@@ -275,6 +278,11 @@ class CachedEmbedder:
 def _slug(model: str) -> str:
     name = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")[:60]
     return f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+
+
+def _is_sound(directory: Path) -> bool:
+    """Tell whether both files of a generation are files; what else is in their place is left alone."""
+    return (directory / "keys").is_file() and (directory / "vectors").is_file()
 
 
 def _mapped(path: Path, count: int, width: int) -> NDArray[np.uint8]:

@@ -22,6 +22,7 @@ from workbench.records.episodes import ChangeKind, Commit, FileChange
 _FORMAT = "--format=tformat:%H%x00%P%x00%ct%x00%B"
 _COUNT = re.compile(rb"(?:(\d{1,15})|-)\t(?:(\d{1,15})|-)\t")
 _GITLINK = b"160000"
+_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 to 9999
 _KINDS = {b"A": ChangeKind.ADDED, b"C": ChangeKind.ADDED, b"D": ChangeKind.REMOVED}
 
 
@@ -257,8 +258,9 @@ def _next(source: Iterator[bytes]) -> bytes:
 
 
 def _time(raw: bytes) -> int:
+    """Return a commit's time, which can be any number, as the nearest one that a calendar has."""
     try:
-        return int(raw)
+        return max(_EARLIEST, min(int(raw), _LATEST))
     except ValueError:
         return 0
 

@@ -21,7 +21,7 @@ _WINDOW = 256  # requests on their way at once; 256 ids are 17 KB, less than a p
 def read_tree(repository: Repository, revision: str) -> list[tuple[str, str, int]]:
     """Return (path, blob id, size in bytes) of the regular files of a revision, sorted by path.
 
-    Symbolic links and submodules are left out. The size is -1 where a partial clone lacks the blob.
+    Symbolic links and submodules are left out. The size is -1 where the blob is missing.
     Raises GitError if the revision does not exist.
     """
     commit = resolve(repository, revision)
@@ -35,7 +35,7 @@ def read_tree(repository: Repository, revision: str) -> list[tuple[str, str, int
         fields, _, path = token.partition(b"\t")
         parts = fields.split()
         if len(parts) == 4 and parts[0] in _REGULAR:
-            files.append((name(path), parts[2].decode("ascii"), int(parts[3])))
+            files.append((name(path), parts[2].decode("ascii"), _size(parts[3])))
     return sorted(files)
 
 
@@ -51,8 +51,13 @@ def _tree_of_partial_clone(repository: Repository, commit: str) -> list[tuple[st
     asked = b"".join(sha.encode("ascii") + b"\n" for _, sha in files)
     check = ["cat-file", "--batch-check=%(objectsize)", "--buffer"]
     lines = git_process.run(repository.root, check, given=asked).splitlines()
-    sizes = [int(line) if line.isdigit() else -1 for line in lines]
+    sizes = [_size(line) for line in lines]
     return sorted((path, sha, size) for (path, sha), size in zip(files, sizes, strict=True))
+
+
+def _size(raw: bytes) -> int:
+    """Return a size as git prints it; for a missing blob it prints a word."""
+    return int(raw) if raw.isdigit() else -1
 
 
 class BlobReader:

@@ -186,6 +186,22 @@ def test_unwritable_cache_still_answers(tmp_path: Path, monkeypatch: pytest.Monk
     assert embedder.write_error == "the disk is full"
 
 
+@pytest.mark.parametrize("name", ["keys", "vectors"])
+def test_what_is_no_file_in_a_files_place_is_left_behind(tmp_path: Path, name: str) -> None:
+    """A directory there costs the vectors of that generation and no answer; the next one takes new ones."""
+    cached(tmp_path)[0].embed(["a"])
+    (path,) = tmp_path.glob(f"*/*/{name}")
+    path.unlink()
+    path.mkdir()
+
+    embedder, _ = cached(tmp_path)
+    assert embedder.embed(["a"]).shape == (1, D)
+    assert embedder.write_error == ""
+    again, asked = cached(tmp_path)
+    again.embed(["a"])
+    assert asked.asked == []
+
+
 def test_wrong_shapes_are_refused(tmp_path: Path) -> None:
     """Vectors that do not fit their keys never reach the files."""
     cache = EmbeddingCache(tmp_path, "m", D)

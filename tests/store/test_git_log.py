@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -256,6 +257,25 @@ def test_a_partial_clone_without_blobs_has_history(work: Any, make_work: Any) ->
     commits = list(log_commits(repository))
 
     assert [[change.path for change in commit.files] for commit in commits] == [["a"], ["a", "b"]]
+
+
+@pytest.mark.parametrize(("claimed", "taken"), [("9" * 20, 253_402_300_799), ("0", 0)])
+def test_a_commit_of_any_date_is_in_the_calendar(work: Any, claimed: str, taken: int) -> None:
+    """A date that no calendar has is the last one it has; whoever shows it needs no check."""
+    work.write("a")
+    base = work.commit()
+    tree = work.git("rev-parse", "HEAD^{tree}").decode().strip()
+    person = f"A Tester <tester@example.org> {claimed} +0000"
+    text = f"tree {tree}\nparent {base}\nauthor {person}\ncommitter {person}\n\nfar\n"
+    far = work.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", given=text.encode())
+    work.git("reset", "-q", "--soft", far.decode().strip())
+
+    repository = find_repository(work.root)
+    assert repository is not None
+    (commit,) = log_commits(repository, since_sha=base)
+
+    assert commit.at == taken
+    assert time.gmtime(commit.at).tm_year <= 9999
 
 
 def test_leaving_early_leaves_no_process_behind(work: Any, monkeypatch: pytest.MonkeyPatch) -> None:

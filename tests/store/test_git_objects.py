@@ -48,6 +48,20 @@ def test_a_tree_holds_regular_files_with_sizes(work: Any) -> None:
         assert [data for _, data in blobs.read_many(sha for _, sha, _ in tree)] == [b"", b"\xe9\0\n"]
 
 
+def test_a_tree_with_a_missing_blob_is_read_all_the_same(work: Any) -> None:
+    """A blob that is gone has no size and no content; everything else is there."""
+    work.write("gone", "gone\n")
+    work.write("here", "here\n")
+    work.commit()
+    repository = found(work)
+    (_, gone, _), (_, here, _) = read_tree(repository, "HEAD")
+    (work.root / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
+
+    assert read_tree(repository, "HEAD") == [("gone", gone, -1), ("here", here, 5)]
+    with BlobReader(repository) as blobs:
+        assert list(blobs.read_many([gone, here])) == [(gone, None), (here, b"here\n")]
+
+
 def test_blobs_over_the_cap_and_missing_ones_are_none(work: Any) -> None:
     """A blob over the cap is drained, a missing one skipped, and the next one still comes out right."""
     work.write("big", b"x" * 400_000)
