@@ -17,7 +17,7 @@ from typing import IO, Final
 
 import msgspec
 
-from store.files import PRIVATE_FILE, private_dir, sync_data, translated, write_atomic
+from store.files import PRIVATE_FILE, private_dir, read_state, sync_data, translated, write_atomic
 from workbench.records.conversion import decode_json
 from workbench.records.ids import new_id
 from workbench.text.redact import redact_bytes
@@ -69,7 +69,7 @@ class Archive:
     def copies(self) -> tuple[Copy, ...]:
         """Return all copies, oldest first; none where there is no readable index."""
         try:
-            found = decode_json((self.root / _INDEX).read_bytes(), list[Copy])
+            found = decode_json(read_state(self.root / _INDEX), list[Copy])
         except (OSError, msgspec.MsgspecError):
             return ()
         return tuple(sorted(found, key=lambda copy: copy.order))

@@ -1,4 +1,7 @@
-"""Files on disk: private directories, atomic replacement, and disk errors said so that a person can act."""
+"""Files on disk: private directories, atomic replacement, and disk errors said so that a person can act.
+
+What is in a project's state directory, and what is written into a project, is reached without leaving it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from workbench.beneath import LeadsOut, Place, open_at, open_beneath, resolved
 from workbench.errors import StoreError
 from workbench.records.ids import new_id
 
+STATE: Final = ".workbench"
 PRIVATE_DIR: Final = 0o700
 PRIVATE_FILE: Final = 0o600
 
@@ -30,6 +35,8 @@ def translated(what: str, raising: type[StoreError] = StoreError) -> Iterator[No
 
 def disk_hint(error: OSError) -> str:
     """Return the next step for a failed file operation."""
+    if isinstance(error, LeadsOut):
+        return "Look where it leads with `ls -l`; replace it by a file, or remove it."
     if error.errno in _FULL:
         return "The disk, quota or file size limit is full: free some space and run the same again."
     if error.errno in _REFUSED:
@@ -42,11 +49,15 @@ def disk_hint(error: OSError) -> str:
 def private_dir(path: Path) -> Path:
     """Make the directory and its missing parents, readable by their owner alone. Returns it.
 
-    Raises: StoreError.
+    Raises: StoreError, also if a link leads there from a state directory.
     """
-    if path.is_dir():
-        return path
+    root, below = _split(path)
     with translated(f"making the directory {path}"):
+        if below != path.name:
+            with resolved(root, f"{below}/.x", links=False, last=False, make=PRIVATE_DIR):
+                return path
+        if path.is_dir():
+            return path
         missing = [path]
         while not missing[-1].parent.is_dir():
             missing.append(missing[-1].parent)
@@ -56,61 +67,118 @@ def private_dir(path: Path) -> Path:
     return path
 
 
+def open_state(path: Path, flags: int = os.O_RDONLY) -> int:
+    """Return a descriptor of a file of a state; no link is followed in it. Raises: OSError."""
+    root, below = _split(path)
+    return open_beneath(root, below, flags, PRIVATE_FILE, links=False)
+
+
+def read_state(path: Path) -> bytes:
+    """Return the bytes of a file of a state; no link is followed in it. Raises: OSError."""
+    with open(open_state(path), "rb") as file:
+        return file.read()
+
+
+def linked_below(root: Path, *, but: str = "") -> str:
+    """Return the first symbolic link in a directory, relative to it; empty without any but the one named."""
+    waiting = [""]
+    while waiting:
+        directory = waiting.pop()
+        try:
+            with os.scandir(root / directory) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue  # gone meanwhile, or unreadable: then nothing is read or written there either
+        for entry in found:
+            path = f"{directory}/{entry.name}" if directory else entry.name
+            if entry.is_symlink() and path != but:
+                return path
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+    return ""
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace the file's content: readers see the old bytes or the new ones, also after a power cut.
 
     Raises: StoreError; then the old content stands.
     """
     private_dir(path.parent)
-    temporary = path.with_name(f".{path.name}.{new_id()}.tmp")
-    with translated(f"writing {path}"):
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-            with open(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                sync_data(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_dir(path.parent)
+    root, below = _split(path)
+    with translated(f"writing {path}"), resolved(root, below, links=False, last=False) as place:
+        _replace(place, data, PRIVATE_FILE)
 
 
-def replace_file(path: Path, data: bytes | None, *, expected: bytes | None) -> None:
+def replace_file(
+    path: Path, data: bytes | None, *, expected: bytes | None, inside: Path | None = None
+) -> None:
     """Replace a file of the user's that has the content `expected`, or make it where that is None.
 
-    With `data` None the file is removed. Permissions stay, links are followed.
-    Raises: StoreError; then what was there still is.
+    With `data` None the file, or the link to it, is removed. Permissions stay. Links are followed, those of a
+    project as long as they stay `inside` of it. Raises: StoreError; then what was there still is.
     """
-    target = path.resolve()
     with translated(f"writing {path}"):
-        try:
-            found: bytes | None = target.read_bytes()
-        except FileNotFoundError:
-            found = None
-        if found != expected:
-            raise StoreError(
-                f"{path} changed while it was about to be written", hint="Nothing was written: run it again."
-            )
-        if data is None:
-            path.unlink()
-            return
-        mode = target.stat().st_mode & 0o7777 if found is not None else None
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{new_id()}.tmp")
-        try:
-            with temporary.open("xb") as file:
-                file.write(data)
-                file.flush()
-                if mode is not None:
-                    temporary.chmod(mode)
-                sync_data(file.fileno())
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_dir(target.parent)
+        root, below = _target(path, inside, follow=data is not None)
+        with resolved(root, below, last=data is not None, make=0 if data is None else 0o777) as place:
+            found, mode = _content(place)
+            if found != expected:
+                raise StoreError(
+                    f"{path} changed while it was about to be written",
+                    hint="Nothing was written: run it again.",
+                )
+            if data is None:
+                os.unlink(place.name, dir_fd=place.handle)
+                return
+            _replace(place, data, 0o666, mode)
+
+
+def _target(path: Path, inside: Path | None, *, follow: bool) -> tuple[str, str]:
+    """Return (directory, path below it) of a file: of the project, or where the user's own links lead."""
+    if inside is not None:
+        return str(inside), path.relative_to(inside).as_posix()
+    found = path.resolve() if follow else path
+    found.parent.mkdir(parents=True, exist_ok=True)
+    return str(found.parent), found.name
+
+
+def _content(place: Place) -> tuple[bytes | None, int | None]:
+    """Return the bytes and the permissions of a file, None of both where there is none."""
+    try:
+        with open(open_at(place), "rb") as file:
+            return file.read(), os.fstat(file.fileno()).st_mode & 0o7777
+    except FileNotFoundError:
+        return None, None
+
+
+def _replace(place: Place, data: bytes, permissions: int, mode: int | None = None) -> None:
+    """Write beside a file and put it in its place. `mode` is what the file had, if it should keep that."""
+    temporary = f".{place.name}.{new_id()}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    try:
+        with open(os.open(temporary, flags, permissions, dir_fd=place.handle), "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            sync_data(file.fileno())
+        os.replace(temporary, place.name, src_dir_fd=place.handle, dst_dir_fd=place.handle)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=place.handle)
+        raise
+    os.fsync(place.handle)
+
+
+def _split(path: Path) -> tuple[str, str]:
+    """Return (directory whose links are the user's own, path below it).
+
+    In a project that is all of its state: a repository, or an archive that was unpacked, can bring links.
+    """
+    parts = path.parts
+    if STATE not in parts:
+        return str(path.parent), path.name
+    at = len(parts) - 1 - parts[::-1].index(STATE)
+    return str(Path(*parts[:at])), "/".join(parts[at:])
 
 
 def sync_data(descriptor: int) -> None:

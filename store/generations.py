@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Final
 import msgspec
 
 from store import locks
-from store.files import private_dir, sync_data, sync_dir, translated, write_atomic
+from store.files import private_dir, read_state, sync_data, sync_dir, translated, write_atomic
 from workbench.errors import StoreBusy, StoreError
 from workbench.ports import Clock
 from workbench.records.conversion import decode_json
@@ -97,7 +98,10 @@ def _load(root: Path, kind: str, number: int) -> Generation | DamagedGeneration:
     try:
         manifest = _read_manifest(path)
         for name, file in manifest.files.items():
-            size = (path / name).stat().st_size
+            found = os.lstat(path / name)
+            size = found.st_size
+            if not stat.S_ISREG(found.st_mode):
+                return DamagedGeneration(kind, number, f"{name} is no file")
             if size != file.size:
                 return DamagedGeneration(kind, number, f"{name} has {size} bytes instead of {file.size}")
     except (OSError, ValueError) as error:
@@ -169,7 +173,7 @@ def _pointer(root: Path, kind: str) -> Path:
 def _current(root: Path, kind: str) -> int | None:
     """Return the number the pointer names, None where there is no pointer, -1 where it cannot be read."""
     try:
-        return decode_json(_pointer(root, kind).read_bytes(), _Pointer).generation
+        return decode_json(read_state(_pointer(root, kind)), _Pointer).generation
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
@@ -182,7 +186,7 @@ def _numbers(index: Path, kind: str) -> list[int]:
 
 
 def _read_manifest(path: Path) -> _Manifest:
-    sealed = decode_json((path / MANIFEST).read_bytes(), _Sealed)
+    sealed = decode_json(read_state(path / MANIFEST), _Sealed)
     if zlib.crc32(sealed.manifest) != sealed.crc32:
         raise ValueError("the manifest has changed since it was written")
     manifest = decode_json(sealed.manifest, _Manifest)

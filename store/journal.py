@@ -23,7 +23,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from store import locks
-from store.files import PRIVATE_FILE, disk_hint, private_dir, sync_data, sync_dir, translated
+from store.files import disk_hint, open_state, private_dir, sync_data, sync_dir, translated
 from workbench.errors import JournalError
 from workbench.ports import Clock, Entry
 from workbench.records.conversion import convert, decode_json
@@ -42,8 +42,7 @@ _FIRST = 128  # bytes: up to the first entry's id and time
 _LAST = 8 * 1024  # bytes: mostly whole lines
 _REASON_LENGTH = 200
 
-# A link inside the state directory could lead a writer out of it.
-_PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ class FileJournal:
         """Bring what was appended without `sync` to disk. Raises: JournalError."""
         path = stream_path(self._root, stream)
         with translated(f"writing the journal {stream}", JournalError):
-            descriptor = os.open(path, os.O_RDWR | _PLAIN)
+            descriptor = open_state(path, os.O_RDWR | _BINARY)
             try:
                 sync_data(descriptor)
             finally:
@@ -330,7 +329,7 @@ def _parse(line: bytes) -> _Line:
 
 def open_stream(path: Path) -> IO[bytes]:
     """Open a stream's file for reading. Raises: OSError."""
-    descriptor = os.open(path, os.O_RDONLY | _PLAIN)
+    descriptor = open_state(path, os.O_RDONLY | _BINARY)
     return open(descriptor, "rb")
 
 
@@ -380,8 +379,7 @@ def _lines(file: IO[bytes], start: int, stop: int) -> Iterator[tuple[int, int, b
 
 def _write(path: Path, data: bytes, sync: bool) -> None:
     with translated(f"writing the journal {path.stem}", JournalError):
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _PLAIN
-        descriptor = os.open(path, flags, PRIVATE_FILE)
+        descriptor = open_state(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _BINARY)
         try:
             end = os.fstat(descriptor).st_size
             if end:

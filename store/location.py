@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from store.files import PRIVATE_DIR, private_dir, translated, write_atomic
+from store.files import PRIVATE_DIR, STATE, linked_below, private_dir, translated, write_atomic
 from workbench.errors import StoreError
 
-DIRECTORY: Final = ".workbench"
+DIRECTORY: Final = STATE
 HOME_VARIABLE: Final = "WORKBENCH_HOME"
 
 _IGNORE = (
     b"# State of the context workbench: local to this machine, shared settings aside.\n*\n!config.toml\n"
 )
 _HASH_LENGTH = 16
+_SHARED = "config.toml"  # read by rules of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ def _refusal(root: Path) -> str:
         return f"{root} is not a directory"
     if hasattr(os, "geteuid") and root.stat().st_uid != os.geteuid():
         return f"{root} belongs to another user"
+    if link := linked_below(root, but=_SHARED):
+        return f"{root / link} is a symbolic link, which could lead out of the project"
     if not os.access(root, os.W_OK | os.X_OK):
         return f"{root} is read-only"
     return ""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from store.files import private_dir, translated
+from store.files import open_state, private_dir, read_state, translated
 from workbench.errors import StoreBusy
 
 if sys.platform != "win32":
@@ -65,7 +65,7 @@ def shared(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
 def holder(path: Path) -> int | None:
     """Return the process that said it holds the lock alone, or None where nobody says so."""
     try:
-        text = path.read_bytes()[:_PID_WIDTH].strip()
+        text = read_state(path)[:_PID_WIDTH].strip()
     except OSError:
         return None
     return int(text) if text.isdigit() else None
@@ -74,7 +74,7 @@ def holder(path: Path) -> int | None:
 def _acquire(path: Path, operation: int, timeout: float) -> int:
     private_dir(path.parent)
     with translated(f"taking the lock {path}"):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_state(path, os.O_RDWR | os.O_CREAT)
         try:
             taken = _try(descriptor, operation)
         except OSError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from store import locks
-from store.files import private_dir, translated, write_atomic
+from store.files import open_state, private_dir, translated, write_atomic
 from workbench.errors import StoreError
 
 KEPT: Final = 50
@@ -25,7 +25,7 @@ MAX_RUN: Final = 64 * 1024 * 1024  # bytes of one file
 
 _ID = re.compile(r"[0-9a-f]{8,64}")
 _SUFFIX = ".jsonl.gz"
-_PLAIN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def open_run(root: Path, identifier: str) -> IO[bytes]:
     if not _ID.fullmatch(identifier):
         raise StoreError(f"{identifier[:80]!r} is no id of a run", hint="Ids are hexadecimal digits.")
     with translated(f"reading the run {identifier}"):
-        return open(os.open(root / "runs" / f"{identifier}{_SUFFIX}", _PLAIN), "rb")
+        return open(open_state(root / "runs" / f"{identifier}{_SUFFIX}", os.O_RDONLY | _BINARY), "rb")
 
 
 def _prune(root: Path, spare: Collection[str]) -> None:

@@ -40,7 +40,7 @@ def test_a_failed_replacement_keeps_the_old_content(
     path = tmp_path / "file"
     write_atomic(path, b"old")
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr("store.files.os.replace", fail)

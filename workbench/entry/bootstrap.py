@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store import files, generations, locks
+from store import generations, locks
 from store.clock import SystemClock
 from store.embedding import (
     DOWNLOAD,
@@ -36,7 +36,7 @@ from store.git import (
 from store.journal import FileJournal
 from store.location import Location, locate, user_home
 from workbench.config import Config, RulesConfig, SessionsConfig, user_cache
-from workbench.entry.places import foreign_state, project_id, repository_at
+from workbench.entry.places import foreign_state, project_id, replace_user_file, repository_at
 from workbench.errors import ProjectError
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
 from workbench.ports import Damaged, Embedder
@@ -120,7 +120,7 @@ def open_workspace(
         lock=partial(_lock, location.root),
         now=clock.now,
         lister=_excluding(_lister(root, repository), excluded),
-        replace_file=lambda path, data, expected: files.replace_file(path, data, expected=expected),
+        replace_file=partial(replace_user_file, root),
         notes=tuple(found for found in (note, _elsewhere(location)) if found),
         degraded=() if repository is not None else ("history",),
         control=None if repository is None else _version_control(repository),

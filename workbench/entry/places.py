@@ -67,6 +67,15 @@ def foreign_state(repository: Repository | None) -> str:
     return f"git tracks {foreign[0]}: what a repository brings as state is not used"
 
 
+def replace_user_file(root: Path | None, path: Path, data: bytes | None, expected: bytes | None) -> None:
+    """Replace a file of the user's: in a project without leaving it, elsewhere as the links lead.
+
+    Raises: StoreError.
+    """
+    inside = root if root is not None and path.is_relative_to(root) else None
+    replace_file(path, data, expected=expected, inside=inside)
+
+
 def kept_rules(
     start: Path, config: Config, environment: Mapping[str, str] = os.environ
 ) -> tuple[Rule, ...] | None:
@@ -92,7 +101,7 @@ def kept_rules(
         lock=partial(_lock, location.root),
         now=clock.now,
         count_tokens=lambda text: _count_tokens(config, text),
-        replace_file=lambda path, data, expected: replace_file(path, data, expected=expected),
+        replace_file=partial(replace_user_file, root),
     )
     return unchanged_rules(store)
 

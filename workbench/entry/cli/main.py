@@ -227,7 +227,8 @@ def explain(error: Exception) -> int:
             out.fail(error.format_message())
             return exits.ERROR
         case ParseError(path=path, line=line) if path:
-            out.fail(f"{path}:{line}: {error.message}", error.hint)
+            place = f"{path}:{line}" if line else path
+            out.fail(f"{place}: {error.message}", error.hint)
             return error.exit_code
         case WorkbenchError():
             out.fail(error.message, error.hint)

@@ -78,13 +78,14 @@ def _exported(
         if pending.base is None and pending.rule is not None
     }
     existing: dict[str, bytes] = {}
+    unread: dict[str, Exception] = {}
     for source in sources:
         if source.home or not _is_of(source.path, target):
             continue
         try:
             existing[source.path] = read_source(source)
         except (OSError, ParseError) as error:
-            notes.append(f"{source.path}: {error}")
+            unread[source.path] = error
     removed: set[str] = set()
     anchors: dict[str, list[tuple[str, int, int]]] = {}
     for path in existing:
@@ -105,6 +106,14 @@ def _exported(
         directories=directories,
         include_home=include_home,
     )
+    for file in files:
+        if file.changed and file.path in unread:
+            raise ParseError(
+                f"is not written: {unread[file.path].__cause__ or unread[file.path]}",
+                path=file.path,
+                hint="Replace it by a file of the project, or export to another agent.",
+            )
+    notes += [f"{path}: {error}" for path, error in sorted(unread.items())]
     left = sorted(conflicted & {file.path for file in files if file.changed})
     notes += [f"{path} has conflicts and is left alone: workbench rules drift" for path in left]
     return tuple(file for file in files if file.path not in conflicted)

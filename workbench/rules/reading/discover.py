@@ -1,16 +1,19 @@
 """Finds rule files in a project and in the user's home, and reads them with bounds.
 
 Files come from the project's listing and, because people ignore their local rules in git, from the known
-places at its root. A file that several names lead to (AGENTS.md as a link to CLAUDE.md) is found once.
+places at its root. A file that several names lead to (AGENTS.md as a link to CLAUDE.md) is found once. A
+link counts if it stays in the project and leads to prose; others are found, and refused when they are read.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from workbench.beneath import LeadsOut, Place, open_at, resolved
 from workbench.errors import ParseError
 from workbench.rules.formats.families import family_of
 
@@ -37,6 +40,8 @@ _ROOT_FOLDERS = (
     ".clinerules",
     ".kiro/steering",
 )
+PROSE = (".md", ".mdc", ".markdown", ".txt", ".rst")
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _HOME_FILES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".codex/AGENTS.override.md", ".gemini/GEMINI.md")
 _HOME_FOLDERS = (".claude/rules",)
 _FOREIGN = frozenset(
@@ -49,7 +54,8 @@ class RuleSource:
     """A rule file. `path` is project-relative, or starts with `~/` for the user's home.
 
     `directory` is the part of the project its rules are for ('' is all of it). `names` are its other names.
-    `inside` is the directory that the file must not lead out of when it is read; '' allows links anywhere.
+    `inside` is the directory that the file must not lead out of when it is read, the project's for all of its
+    files; '' allows links anywhere, as in the user's home.
     """
 
     path: str
@@ -71,10 +77,15 @@ def discover(
     """
     found: list[RuleSource] = []
     if home_dir:
-        found.extend(_sources(home_dir, _known(home_dir, _HOME_FILES, _HOME_FOLDERS), home=True))
-    candidates = set(_known(project_root, _ROOT_FILES, _ROOT_FOLDERS))
+        known = _known(home_dir, _HOME_FILES, _HOME_FOLDERS)
+        found.extend(_merged(_of_home(home_dir, path) for path in known))
+    folders = [folder for folder in _ROOT_FOLDERS if os.path.lexists(os.path.join(project_root, folder))]
+    leading = [source for folder in folders if (source := _leading_out(project_root, folder))]
+    out = {source.path for source in leading}
+    candidates = set(_known(project_root, _ROOT_FILES, [one for one in folders if one not in out]))
     candidates.update(path for path in listed_paths if family_of(path) and not _foreign(path))
-    found.extend(_sources(project_root, sorted(candidates), home=False))
+    sources = _merged(_of_project(project_root, path) for path in sorted(candidates))
+    found.extend(sorted([*sources, *leading], key=lambda source: source.path))
     return tuple(found)
 
 
@@ -84,14 +95,8 @@ def read_source(source: RuleSource) -> bytes:
     Raises: OSError if it can't be read; ParseError if it is no regular file, larger than MAX_BYTES, or leads
     out of the directory it must stay in.
     """
-    if source.inside and not _within(source.location, source.inside):
-        raise ParseError(
-            "leads out of the project", path=source.path, hint="Only files of the project are read."
-        )
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(source.location, flags)
-    with open(descriptor, "rb") as handle:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with open(_descriptor(source), "rb") as handle:
+        if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
             raise ParseError("is no regular file", path=source.path)
         data = handle.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -103,8 +108,29 @@ def read_source(source: RuleSource) -> bytes:
 Read = Callable[[RuleSource], bytes]
 
 
+def _descriptor(source: RuleSource) -> int:
+    if not source.inside:
+        return os.open(source.location, _OPEN)
+    try:
+        with _led(source.inside, os.path.relpath(source.location, source.inside)) as place:
+            return open_at(place)
+    except LeadsOut as refusal:
+        raise ParseError(
+            f"is not read: {refusal}", path=source.path, hint="Only files of the project are read."
+        ) from refusal
+
+
+@contextmanager
+def _led(root: str, path: str) -> Iterator[Place]:
+    """Give the place a path of the project leads to. Raises: LeadsOut, also for a link to no prose."""
+    with resolved(root, path.replace(os.sep, "/")) as place:
+        if place.linked and not (place.path.lower().endswith(PROSE) or family_of(place.path)):
+            raise LeadsOut(path, f"leads to {place.path}, which is no text")
+        yield place
+
+
 def _known(root: str, files: Iterable[str], folders: Iterable[str]) -> list[str]:
-    paths = [path for path in files if os.path.isfile(os.path.join(root, path))]
+    paths = [path for path in files if os.path.lexists(os.path.join(root, path))]
     for folder in folders:
         for parent, names, entries in os.walk(os.path.join(root, folder)):
             names.sort()
@@ -115,24 +141,63 @@ def _known(root: str, files: Iterable[str], folders: Iterable[str]) -> list[str]
     return sorted(path for path in set(paths) if family_of(path))
 
 
-def _sources(root: str, paths: Iterable[str], *, home: bool) -> list[RuleSource]:
-    groups: dict[tuple[int, int, str], list[tuple[bool, RuleSource]]] = {}
-    for path in paths:
-        location = os.path.join(root, *path.split("/"))
-        found = family_of(path)
-        try:
-            status = os.stat(location)
-        except (OSError, ValueError):
-            continue  # gone since it was listed, a dangling link, or a name no file can have
-        if found is None or not stat.S_ISREG(status.st_mode):
-            continue
-        family, directory = found
-        shown = f"~/{path}" if home else path
-        source = RuleSource(
-            shown, family.name, location, "" if home else directory, home, size=status.st_size
-        )
-        key = (status.st_dev, status.st_ino, source.directory)
-        groups.setdefault(key, []).append((_is_link(root, path), source))
+_Found = tuple[os.stat_result, bool, RuleSource]  # what is there, whether a link leads to it, what it is
+
+
+def _of_home(root: str, path: str) -> _Found | None:
+    """Return a rule file of the user's, whose links may lead anywhere."""
+    location = os.path.join(root, *path.split("/"))
+    found = family_of(path)
+    try:
+        status = os.stat(location)
+    except (OSError, ValueError):
+        return None  # a dangling link, or gone since it was listed
+    if found is None or not stat.S_ISREG(status.st_mode):
+        return None
+    source = RuleSource(f"~/{path}", found[0].name, location, "", True, size=status.st_size)
+    return status, _is_link(root, path), source
+
+
+def _of_project(root: str, path: str) -> _Found | RuleSource | None:
+    """Return a rule file of the project; as it is, without a size, if it must not be read."""
+    location = os.path.join(root, *path.split("/"))
+    found = family_of(path)
+    if found is None:
+        return None
+    source = RuleSource(path, found[0].name, location, found[1], inside=root)
+    try:
+        with _led(root, path) as place:
+            status = os.stat(place.name, dir_fd=place.handle, follow_symlinks=False)
+    except LeadsOut:
+        return source
+    except (OSError, ValueError):
+        return None  # gone since it was listed, a dangling link, or a name no file can have
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return status, place.linked, replace(source, size=status.st_size)
+
+
+def _leading_out(root: str, folder: str) -> RuleSource | None:
+    """Return a directory of rule files that must not be looked into, as the source that reading refuses."""
+    try:
+        with resolved(root, folder):
+            return None
+    except LeadsOut:
+        return RuleSource(folder, "plain", os.path.join(root, folder), inside=root)
+    except OSError:
+        return None
+
+
+def _merged(found: Iterable[_Found | RuleSource | None]) -> list[RuleSource]:
+    """Return one source a file, the other names with it; what must not be read is each by itself."""
+    groups: dict[object, list[tuple[bool, RuleSource]]] = {}
+    for one in found:
+        if isinstance(one, RuleSource):
+            groups[one.path] = [(True, one)]
+        elif one is not None:
+            status, linked, source = one
+            key = (status.st_dev, status.st_ino, source.directory)
+            groups.setdefault(key, []).append((linked, source))
     merged = []
     for group in groups.values():
         ordered = [source for _, source in sorted(group, key=lambda item: (item[0], item[1].path))]
@@ -141,15 +206,10 @@ def _sources(root: str, paths: Iterable[str], *, home: bool) -> list[RuleSource]
 
 
 def _is_link(root: str, path: str) -> bool:
-    """Whether a path of the project reaches its file through a symbolic link."""
+    """Whether a path reaches its file through a symbolic link."""
     parts = path.split("/")
     return any(os.path.islink(os.path.join(root, *parts[: end + 1])) for end in range(len(parts)))
 
 
 def _foreign(path: str) -> bool:
     return not _FOREIGN.isdisjoint(path.split("/")[:-1])
-
-
-def _within(location: str, root: str) -> bool:
-    real, base = os.path.realpath(location), os.path.realpath(root)
-    return os.path.commonpath([real, base]) == base

@@ -1,0 +1,161 @@
+"""Files below a directory, reached so that nothing leads out of it: for projects of strangers.
+
+A repository can hold a symbolic link of any name to any place. A path is walked one part at a time, each
+opened relative to the handle of the directory before and never followed by the system: a link that is made
+meanwhile counts like one that was there. Links that stay below the directory are resolved where the caller
+allows links; every other one is refused by its name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+MOST_LINKS: Final = 40  # as many as Linux follows in one path
+PRIVATE: Final = frozenset({".git", ".workbench"})
+"""Directories that no link leads into: what is there is neither prose nor the repository's to choose."""
+
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_NOT_PLAIN = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
+
+
+class LeadsOut(OSError):
+    """A path leads through a link that must not be followed. `link` is its path below the directory."""
+
+    def __init__(self, link: str, reason: str) -> None:
+        super().__init__(errno.ELOOP, f"the link {link} {reason}")
+        self.link = link
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads: `name` in the open directory `handle`, and `path` below where the walk began.
+
+    The name may not exist. `linked` says whether a link led here.
+    """
+
+    handle: int
+    name: str
+    path: str
+    linked: bool
+
+
+@contextmanager
+def resolved(
+    root: str, path: str, *, links: bool = True, last: bool = True, make: int = 0
+) -> Iterator[Place]:
+    """Give the place that `path` (posix, relative) leads to below `root`, as long as the block lasts.
+
+    Without `links` none is followed; without `last` the last part may be one and is not followed. Missing
+    directories are made with the permissions `make`, if there are any.
+    Raises: LeadsOut; OSError.
+    """
+    handles = [os.open(root, _DIRECTORY)]
+    try:
+        yield _walk(handles, os.path.realpath(root), path, links=links, last=last, make=make)
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def open_beneath(
+    root: str, path: str, flags: int = os.O_RDONLY, mode: int = 0o600, *, links: bool = True, make: int = 0
+) -> int:
+    """Return a descriptor of the file that `path` leads to below `root`. Raises: LeadsOut; OSError."""
+    with resolved(root, path, links=links, make=make) as place:
+        return open_at(place, flags, mode)
+
+
+def open_at(place: Place, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+    """Return a descriptor of the file at a place. Raises: LeadsOut if it has become a link; OSError."""
+    try:
+        return os.open(place.name, flags | _PLAIN, mode, dir_fd=place.handle)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise LeadsOut(place.path, "is not followed") from error
+        raise
+
+
+def _walk(handles: list[int], real: str, path: str, *, links: bool, last: bool, make: int) -> Place:
+    """Open directory after directory onto `handles`, the last one being where the name is."""
+    waiting = deque(path.split("/"))
+    names: list[str] = []
+    followed = ""  # the first link on the way, for messages
+    count = 0
+    while waiting:
+        part = waiting.popleft()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not names:
+                raise LeadsOut(followed or path, "leads out of the project")
+            names.pop()
+            os.close(handles.pop())
+            continue
+        here = "/".join((*names, part))
+        if followed and part.lower() in PRIVATE:
+            raise LeadsOut(followed, f"leads into {part}")
+        final = not any(other not in ("", ".") for other in waiting)
+        target = _link(part, handles[-1]) if last or not final else None
+        if target is not None:
+            followed, count = followed or here, count + 1
+            if not links:
+                raise LeadsOut(here, "is not followed")
+            if count > MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            if target.startswith("/"):
+                below = _below(target, real)
+                if below is None:
+                    raise LeadsOut(followed, "leads out of the project")
+                while names:
+                    names.pop()
+                    os.close(handles.pop())
+                target = below
+            waiting.extendleft(reversed(target.split("/")))
+            continue
+        if final:
+            return Place(handles[-1], part, here, bool(followed))
+        handles.append(_enter(part, handles[-1], here, make))
+        names.append(part)
+    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+
+
+def _link(name: str, handle: int) -> str | None:
+    """Return where a link leads, None for what is none or is not there."""
+    try:
+        if not stat.S_ISLNK(os.lstat(name, dir_fd=handle).st_mode):
+            return None
+        return os.readlink(name, dir_fd=handle)
+    except FileNotFoundError:
+        return None
+
+
+def _below(target: str, real: str) -> str | None:
+    """Return an absolute target relative to the real root, None if it is not written as one below it."""
+    base = real.rstrip("/") + "/"
+    return target.removeprefix(base) if target.startswith(base) else None
+
+
+def _enter(name: str, handle: int, shown: str, make: int) -> int:
+    try:
+        return os.open(name, _DIRECTORY | _PLAIN, dir_fd=handle)
+    except FileNotFoundError:
+        if not make:
+            raise
+        with suppress(FileExistsError):  # another process may make it at the same moment
+            os.mkdir(name, make, dir_fd=handle)
+        return _enter(name, handle, shown, 0)
+    except OSError as error:
+        if error.errno in _NOT_PLAIN and _link(name, handle) is not None:
+            raise LeadsOut(shown, "is not followed") from error
+        raise
