@@ -146,6 +146,54 @@ def test_a_project_cannot_reach_outside_itself(tmp_path: Path) -> None:
         assert [key in warning for warning in settings.warnings] == [True]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[plan]\nbudgets = 3\n[rules]\nmax = 3\n",
+        "[nonsense]\nx = 1\n[rules]\nmax = 3\n",
+        "[plan]\nbudget = 'all of it'\n[rules]\nmax = 3\n",
+        "plan = 1\n[rules]\nmax = 3\n",
+    ],
+)
+def test_what_is_wrong_in_a_projects_file_is_ignored_with_a_warning(tmp_path: Path, text: str) -> None:
+    """A stranger's typing error stops nobody's work: the line is named and the rest of the file holds."""
+    write(project_file(tmp_path), text)
+    settings = load(project=tmp_path, env={})
+    assert settings.config == replace(Config(), rules=replace(Config().rules, max=3))
+    (warning,) = settings.warnings
+    assert warning.startswith(str(project_file(tmp_path)))
+    assert warning.endswith("the project's setting is ignored")
+
+
+@pytest.mark.parametrize("content", [b"[plan", b"\xff", b"x" * 1_000_001, None])
+def test_a_projects_file_that_cannot_be_read_is_ignored_with_a_warning(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    """Neither malformed nor oversized ones, nor directories in their place, stop anything."""
+    path = project_file(tmp_path)
+    path.parent.mkdir()
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    settings = load(project=tmp_path, env={})
+    assert settings.config == Config()
+    assert len(settings.warnings) == 1
+    assert str(path) in settings.warnings[0]
+
+
+def test_a_projects_file_starts_nothing(tmp_path: Path) -> None:
+    """No setting of a project starts a process, chooses a model, or says where one is."""
+    write(
+        project_file(tmp_path),
+        '[models]\nbackground = true\nembedding = "/tmp/evil"\nranking = "../../../tmp/evil"\n',
+    )
+    settings = load(project=tmp_path, env={})
+    assert settings.config == Config()
+    assert len(settings.warnings) == 3
+    assert {key for key in schema() if key.startswith("models.")} <= USER_ONLY
+
+
 def test_privacy_only_grows(tmp_path: Path) -> None:
     """A project adds paths to what privacy excludes and cannot take any back with `!` or an empty list."""
     write(project_file(tmp_path), "[privacy]\nexclude = ['!.env', 'clients/']\n")

@@ -3,13 +3,13 @@
 Layers, weakest first: defaults < user file < project file < environment < flags. `load` merges them into a
 frozen `Config` and remembers an `Origin` per value, so `workbench config show` can say where each came from.
 A project's file is shared with everyone who clones it and may be hostile: it cannot set what reaches outside
-the project (`USER_ONLY`), and can only add to what privacy excludes, never take away.
+the project or starts anything (`USER_ONLY`), can only add to what privacy excludes, never take away, and what
+is wrong in it is ignored with a warning, where the user's own mistakes are errors.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -20,7 +20,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from workbench.config_file import key_line
+from workbench.beneath import open_beneath
+from workbench.config_file import key_line, read_text
 from workbench.errors import ConfigError
 from workbench.records.conversion import convert
 from workbench.suggest import did_you_mean
@@ -253,8 +254,11 @@ USER_ONLY = frozenset(
         "app.theme",
         "app.keys",
         "app.mouse",
+        "models.embedding",
         "models.embedding_path",
         "models.download",
+        "models.background",
+        "models.ranking",
         "models.llm",
         "models.llm_url",
         "clipboard.mode",
@@ -274,9 +278,9 @@ USER_ONLY = frozenset(
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})
 ENVIRONMENT_PREFIX = "WORKBENCH_"
-MAX_FILE_BYTES = 1_000_000
 DIRECTORY = "context-workbench"  # in the platform's places for the user's files
 PROJECT_FILE = Path(".workbench") / "config.toml"
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def user_cache(env: Mapping[str, str] = os.environ) -> Path:
@@ -326,16 +330,22 @@ def load(
 ) -> Settings:
     """Merge all layers. `flags` maps `section.key` to a typed value; None values count as not given.
 
-    Raises: ConfigError for unknown keys and values of the wrong type, naming the file and line.
+    Raises: ConfigError for unknown keys and values of the wrong type, naming the file and line, but for those
+    of the project's file: they are ignored with a warning.
     """
     given = [*read_file(user or user_file(env), "user")]
+    ignored = ""
     if project is not None:
-        given += read_file(project_file(project), "project")
+        try:
+            given += given_by(project_text(project), project_file(project), "project")
+        except ConfigError as error:
+            ignored = f"the project's settings are ignored: {error.message}"
     given += read_environment(env)
     for key, value in (flags or {}).items():
         if value is not None:
             given.append(Given(key, value, Origin("flag", "--" + key.partition(".")[2].replace("_", "-"))))
-    return merge(given)
+    settings = merge(given)
+    return replace(settings, warnings=(ignored, *settings.warnings)) if ignored else settings
 
 
 def merge(given: list[Given]) -> Settings:
@@ -345,7 +355,13 @@ def merge(given: list[Given]) -> Settings:
     origins = {key: Origin("default") for key in merged}
     warnings: list[str] = []
     for item in given:
-        value = check(item)
+        try:
+            value = check(item)
+        except ConfigError as error:
+            if item.origin.layer != "project":
+                raise
+            warnings.append(f"{error.message}; the project's setting is ignored")
+            continue
         if item.origin.layer == "project":
             if item.key in USER_ONLY:
                 warnings.append(
@@ -388,29 +404,31 @@ def describe(key: str) -> str:
 
 
 def read_file(path: Path, layer: Layer) -> Iterator[Given]:
-    """Yield what a TOML file gives; a missing file gives nothing. Raises ConfigError."""
+    """Yield what the user's file, or one named instead, gives; a missing one nothing. Raises ConfigError."""
+    return given_by(user_text(path), path, layer)
+
+
+def user_text(path: Path) -> str | None:
+    """Return the text of a file of the user's, whose links may lead anywhere. Raises ConfigError."""
+    return read_text(path, lambda: os.open(path, _OPEN))
+
+
+def project_text(project: Path) -> str | None:
+    """Return the text of the project's file; no link leads out of the project. Raises ConfigError."""
+    return read_text(project_file(project), lambda: open_beneath(str(project), PROJECT_FILE.as_posix()))
+
+
+def given_by(text: str | None, path: Path, layer: Layer) -> Iterator[Given]:
+    """Yield what the text of a file gives. Raises ConfigError if it is no TOML."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
-            raise ConfigError(f"{path}: is not a text file of at most 1 MB", hint="Remove or replace it.")
-        text = path.read_bytes().decode("utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise ConfigError(
-            f"{path}: cannot be read ({error.strerror})", hint="Check its permissions."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8", hint="Save it as UTF-8.") from error
-    try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text or "")
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}", hint="Correct or move the file.") from error
     for section, table in document.items():
         items = table.items() if isinstance(table, dict) else [("", table)]
         for name, value in items:
             key = f"{section}.{name}" if name else section
-            yield Given(key, value, Origin(layer, f"{path}:{key_line(text, section, name)}"))
+            yield Given(key, value, Origin(layer, f"{path}:{key_line(text or '', section, name)}"))
 
 
 def read_environment(env: Mapping[str, str]) -> Iterator[Given]:

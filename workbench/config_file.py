@@ -1,12 +1,18 @@
-"""TOML text as people write it: on which line a key stands, and changing one without touching the rest."""
+"""TOML as people write it: reading it, on which line a key is, changing one without touching the rest."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import tomllib
+from collections.abc import Callable
+from pathlib import Path
 
 from workbench.errors import ConfigError
+
+MAX_BYTES = 1_000_000
 
 _HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_\-.\"' ]+?)\s*\]\s*(?:#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_\-\"']+(?:\s*\.\s*[A-Za-z0-9_\-\"']+)*)\s*=")
@@ -130,3 +136,31 @@ def _verified(before: str, lines: list[str], section: str, name: str, value: obj
             f"{section}.{name} cannot be changed without rewriting the file", hint="Edit the file by hand."
         )
     return after
+
+
+def read_text(path: Path, opened: Callable[[], int]) -> str | None:
+    """Return the text of the file that `opened` opens, None where there is none. Raises: ConfigError."""
+    try:
+        descriptor = opened()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+            raise ConfigError(f"{path}: is not a text file of at most 1 MB", hint="Remove or replace it.")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES).decode("utf-8")
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8", hint="Save it as UTF-8.") from error
+    finally:
+        os.close(descriptor)
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"{path}: cannot be read ({error.strerror})", hint="Check where it leads and its permissions."
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import click
@@ -11,6 +9,7 @@ import click
 from workbench import config as configuration
 from workbench.config_file import set_key, to_toml, unset_key
 from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.places import replace_user_file
 from workbench.errors import ConfigError
 from workbench.text.sanitize import without_passwords
 
@@ -104,8 +103,8 @@ def set_(key: str, value: str, in_project: bool) -> None:
     if warnings := configuration.merge([given]).warnings:
         raise ConfigError(f"{key} cannot be set in a project's file", hint=warnings[0].strip(": "))
     section, _, name = key.partition(".")
-    before = _read(path)
-    _write(path, set_key(before, section, name, checked))
+    before = _read(path, in_project)
+    _write(path, set_key(_plain(before), section, name, checked), before, in_project)
     here.out.say(f"{key} = {without_passwords(to_toml(checked))} in {path}")
 
 
@@ -119,12 +118,12 @@ def unset(key: str, in_project: bool) -> None:
         configuration.check(configuration.Given(key, None, configuration.Origin("flag")))
     path = _file(in_project)
     section, _, name = key.partition(".")
-    before = _read(path)
-    after = unset_key(before, section, name)
-    if after == before:
+    before = _read(path, in_project)
+    after = unset_key(_plain(before), section, name)
+    if after == _plain(before):
         here.out.say(f"{key} is not set in {path}")
         return
-    _write(path, after)
+    _write(path, after, before, in_project)
     here.out.say(f"{key} is no longer set in {path}")
 
 
@@ -143,21 +142,18 @@ def _file(in_project: bool) -> Path:
     return configuration.project_file(current().project) if in_project else configuration.user_file()
 
 
-def _read(path: Path) -> str:
-    list(configuration.read_file(path, "user"))  # refuses what is not readable TOML before it is edited
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+def _read(path: Path, in_project: bool) -> str | None:
+    """Return a file's text, None where there is none; refuses what is no TOML before it is edited."""
+    text = configuration.project_text(current().project) if in_project else configuration.user_text(path)
+    list(configuration.given_by(text, path, "user"))
+    return text
 
 
-def _write(path: Path, text: str) -> None:
-    """Replace a file in one step, following a symbolic link to its target."""
-    target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def _write(path: Path, text: str, before: str | None, in_project: bool) -> None:
+    """Replace a file in one step, following links, those of a project only if they stay in it."""
+    expected = None if before is None else before.encode()
+    replace_user_file(current().project if in_project else None, path, text.encode(), expected)
+
+
+def _plain(text: str | None) -> str:
+    return (text or "").replace("\r\n", "\n")
