@@ -12,7 +12,7 @@ from screens.plan.candidates import Shown
 from screens.safe_text import shown
 from workbench.text.sanitize import visible_line
 
-_CACHE: Final = {"hit": "index as it was", "partial": "index mended", "miss": "indexed anew"}
+_CACHE: Final = {"hit": "index as it was", "partial": "brought up to date", "miss": "indexed anew"}
 _SHOWN: Final = 3
 
 

@@ -88,26 +88,73 @@ def test_the_first_sync_builds_and_the_next_one_finds_everything(project: Any, o
     assert synced(second, strict=True).cache == "hit"
 
 
+def test_cache_status_is_of_all_that_an_answer_rests_on(project: Any, opened: Open) -> None:
+    """New rules and new past tasks make an answer partial beside an index that is as it was."""
+    workspace = opened(project.root)
+    assert synced(workspace).cache_status == "miss"
+    project.write("CLAUDE.md", "- Never log a token.\n")
+    for each in (workspace, opened(project.root)):
+        synced(each)
+    assert synced(workspace).cache_status == "hit"
+    home = workspace.adapters.home
+    assert home is not None
+    (home / ".claude").mkdir(parents=True)
+    (home / ".claude/CLAUDE.md").write_text("- Always say why.\n", encoding="utf-8")
+    found = synced(opened(project.root))
+    assert (found.cache, found.cache_status) == ("hit", "partial")
+    assert synced(opened(project.root)).cache_status == "hit"
+
+
 def test_changed_added_and_removed_files_are_mended_in_place(project: Any, opened: Open) -> None:
-    """An edit is in the next answer, in this process and in a new one."""
+    """An edit is in the next answer, in this process and in a new one, and its files are read once."""
     workspace = opened(project.root)
     synced(workspace)
+    generation = generations.latest(state_of(project.root), "project")
     project.write("pkg/auth.py", AUTH.replace("refresh", "renew_session"))
     project.write("pkg/new.py", "def brand_new(): ...\n")
     (project.root / "tests/test_auth.py").unlink()
+    result = synced(workspace)
+    assert (result.cache, result.freshness) == ("partial", Freshness.DIRTY)
+    assert (result.changed, result.added, result.removed) == (
+        ("pkg/auth.py",),
+        ("pkg/new.py",),
+        ("tests/test_auth.py",),
+    )
     for each in (workspace, opened(project.root)):
-        result = synced(each)
-        assert (result.cache, result.freshness) == ("partial", Freshness.DIRTY)
-        assert (result.changed, result.added, result.removed) == (
-            ("pkg/auth.py",),
-            ("pkg/new.py",),
-            ("tests/test_auth.py",),
-        )
+        result = synced(each, strict=True)
+        assert (result.cache, result.freshness) == ("hit", Freshness.FRESH)
         assert each.index.frequency("body", "renew") == 1
         assert each.index.frequency("body", "refresh") == 0
         assert "tests/test_auth.py" not in each.index.positions
         assert each.index.record(each.index.positions["pkg/new.py"])[0][0].name == "brand_new"
-        assert synced(each).cache == "hit"
+    assert generations.latest(state_of(project.root), "project") == generation
+
+
+def test_edits_add_up_until_a_new_index_is_written(project: Any, opened: Open) -> None:
+    """Each process finds what those before it indexed, whatever came, changed again and went."""
+    synced(opened(project.root))
+    generation = generations.latest(state_of(project.root), "project")
+    project.write("pkg/new.py", "first = 1\n")
+    assert synced(opened(project.root)).added == ("pkg/new.py",)
+    project.write("pkg/new.py", "second = 1\n")
+    project.write("pkg/auth.py", "third = 1\n")
+    assert synced(opened(project.root)).changed == ("pkg/auth.py", "pkg/new.py")
+    (project.root / "pkg/new.py").unlink()
+    assert synced(opened(project.root)).removed == ("pkg/new.py",)
+    project.write("pkg/new.py", "fourth = 1\n")
+    assert synced(opened(project.root)).added == ("pkg/new.py",)
+    last = opened(project.root)
+    assert synced(last).cache == "hit"
+    found = {word: last.index.frequency("body", word) for word in ("first", "second", "third", "fourth")}
+    assert found == {"first": 0, "second": 0, "third": 1, "fourth": 1}
+    assert generations.latest(state_of(project.root), "project") == generation
+    for number in range(6):
+        project.write(f"pkg/more_{number}.py", "sixfold = 1\n")
+    assert synced(opened(project.root)).cache == "partial"
+    assert generations.latest(state_of(project.root), "project") != generation
+    last = opened(project.root)
+    assert synced(last).cache == "hit"
+    assert (last.index.frequency("body", "sixfold"), last.index.frequency("body", "fourth")) == (6, 1)
 
 
 def test_a_mended_index_equals_one_built_anew(project: Any, opened: Open) -> None:
@@ -408,8 +455,8 @@ def test_what_one_process_verified_the_next_need_not(project: Any, opened: Open)
     assert asked == []
 
 
-def test_what_is_mended_in_memory_is_not_taken_for_stored(project: Any, opened: Open) -> None:
-    """A process that verifies names after an edit does not make the next one believe the edit is indexed."""
+def test_what_is_verified_after_an_edit_keeps_the_edit(project: Any, opened: Open) -> None:
+    """A process that verifies names after an edit leaves the next one the names and the edit."""
     workspace = opened(project.root)
     synced(workspace)
     project.write("pkg/auth.py", "def entirely_new(): ...\n")
@@ -418,20 +465,21 @@ def test_what_is_mended_in_memory_is_not_taken_for_stored(project: Any, opened: 
     os.utime(index, ns=(0, index.stat().st_mtime_ns - 10**12))
     assert synced(workspace).cache == "hit"
     other = opened(project.root)
-    assert synced(other).changed == ("pkg/auth.py",)
+    asked = listening(other)
+    assert (synced(other).cache, asked) == ("hit", [])
     assert other.index.frequency("body", "entir") == 1
 
 
 def test_a_file_added_while_names_are_verified_is_found_by_all(project: Any, opened: Open) -> None:
-    """A process that finds a new file and keeps it in memory does not hide it from the next one."""
+    """A process that finds a new file while it lists names does not hide it from the next one."""
     synced(opened(project.root))
     index = project.root / ".git/index"
     os.utime(index, ns=(0, index.stat().st_mtime_ns - 10**12))
     project.write("pkg/late.py", "late = 1\n")
-    for _ in range(3):
-        each = opened(project.root)
-        assert synced(each).added == ("pkg/late.py",)
-        assert synced(each).cache == "hit"
+    assert synced(opened(project.root)).added == ("pkg/late.py",)
+    other = opened(project.root)
+    assert synced(other).cache == "hit"
+    assert other.index.frequency("body", "late") == 1
 
 
 def test_a_moved_head_alone_writes_no_index(project: Any, opened: Open) -> None:
@@ -606,10 +654,10 @@ def test_a_file_that_stops_being_text_leaves_the_index(project: Any, opened: Ope
 
     for number, spoil in enumerate((binary, huge, link, directory)):
         spoil()
+        assert synced(workspace).cache == "partial", number
         for each in (workspace, opened(project.root)):
-            assert synced(each).cache == "partial", number
-            assert "pkg/auth.py" not in each.index.positions, number
             assert synced(each).cache == "hit", number
+            assert "pkg/auth.py" not in each.index.positions, number
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
         else:

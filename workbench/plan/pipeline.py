@@ -206,7 +206,7 @@ def plan(
     response = plan_response(
         pack,
         intent,
-        cache_status=synced.cache,
+        cache_status=synced.cache_status,
         freshness=str(synced.freshness),
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},

@@ -36,9 +36,10 @@ def plan_response(
 ) -> dict[str, Any]:
     """Return the answer to a plan request, ready for JSON.
 
-    cache_status: hit | miss | partial; freshness: fresh | stale | dirty; layers: L0 … L6 the candidates came
-    from; ranked: features by path; dropped: (file, reason) of candidates that never reached the packing;
-    notes: further lines of the decision trace; timing: milliseconds by stage.
+    cache_status: hit | partial | miss, of index, past tasks and rules together; freshness: fresh | stale |
+    dirty; layers: L0 … L6 the candidates came from; ranked: features by path; dropped: (file, reason) of
+    candidates that never reached the packing; notes: further lines of the decision trace; timing:
+    milliseconds by stage.
     """
     features = ranked or {}
     report = pack.report

@@ -44,8 +44,9 @@ Progress = Callable[[str, int, int], None]
 class Synced:
     """What one sync found and did.
 
-    `cache` is hit (nothing to do), partial (mended) or miss (built). `stages` are milliseconds. `notes` say
-    in sentences what the user should know: what was damaged, missing or could not be kept.
+    `cache` is of the index: hit (nothing to do), partial (mended) or miss (built). `renewed` is set where
+    past tasks or rules were brought up to date. `stages` are milliseconds. `notes` say in sentences what the
+    user should know: what was damaged, missing or could not be kept.
     """
 
     freshness: Freshness
@@ -58,6 +59,12 @@ class Synced:
     reason: str = ""
     stages: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    renewed: bool = False
+
+    @property
+    def cache_status(self) -> str:
+        """How much of what an answer rests on was at hand: hit (all), partial, or miss (no index)."""
+        return "partial" if self.renewed and self.cache == "hit" else self.cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +157,8 @@ class Workspace:
     ) -> Synced:
         """Bring everything in step with the disk.
 
-        A few changed files are mended in memory alone, which is cheaper than writing an index; with `settle`
-        the index on disk holds them, too, so that the next process finds it fresh.
+        A few changed files are kept beside the index on disk, which is cheaper than writing it again; with
+        `settle` the index itself holds them.
 
         Raises: StaleProject if `strict` and the index on disk was not up to date. Ctrl-C leaves the last
         generation.
@@ -174,8 +181,10 @@ class Workspace:
         notes += past.notes
         stages["history"] = _since(started)
         started = time.perf_counter()
-        self._rulebook = load_rulebook(self.rule_store(), self._rule_files(), self._rulebook, rebuild=rebuild)
-        notes += self._rulebook.notes
+        known = self._rulebook
+        book = load_rulebook(self.rule_store(), self._rule_files(), known, rebuild=rebuild)
+        self._rulebook = book
+        notes += book.notes
         stages["rules"] = _since(started)
         if not self.index.positions:
             notes.append("the project has no files to plan from")
@@ -194,6 +203,8 @@ class Workspace:
             found.reason,
             stages,
             tuple(dict.fromkeys(notes)),
+            bool(past.imported or past.forgotten)
+            or (book.renewed and (known is None or known.signature != book.signature)),
         )
 
     def sync_rules(self, *, rebuild: bool = False) -> tuple[Rulebook, tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """The project index kept in step with the disk: opened, checked, mended in place, built anew, stored.
 
 What is on disk is one generation of the index with the snapshot it was made from, and beside it what later
-checks have verified of the same files. Nothing is served that a check has found to be stale.
+checks have verified of the same files, with the few that differ. Nothing is served that a check has found to
+be stale.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
 from workbench.project.freshness import FreshnessLimits, FreshnessReport
 from workbench.project.index import ProjectIndex
+from workbench.project.overlay import Overlay, applied, followed, pack_overlay, unpack_overlay
 from workbench.project.saved import load_index, save_index
 from workbench.project.scan import Lister, Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
@@ -36,8 +38,9 @@ SEEN = "seen"
 _SNAPSHOT = "snapshot.bin"
 _REPORT = "scan.json"
 _BASE = "base"
+_OVERLAY = "overlay.bin"
 _SEEN_FROM = 20  # rows or names verified anew that are worth keeping for the next process
-_PUBLISH_FROM = 8  # fewer changed files than this are cheaper to re-extract than a generation is to write
+_PUBLISH_FROM = 8  # fewer files than this are applied to a generation faster than a new one is written
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, ParseError, msgspec.MsgspecError)
 
 
@@ -84,13 +87,16 @@ class IndexSync:
 class Held:
     """An index in memory and the snapshot of the files it describes.
 
-    `base` is the generation it was read from, as long as it describes the same files as that one.
+    `base` is the generation it was read from, None where none could be written. `ground` is the index of that
+    and `overlay` what `index` differs in from it.
     """
 
     index: ProjectIndex
     snapshot: Snapshot
     report: Mapping[str, object]
     base: Path | None
+    ground: ProjectIndex
+    overlay: Overlay = field(default_factory=Overlay)
 
 
 class IndexKeeper:
@@ -113,8 +119,8 @@ class IndexKeeper:
     ) -> IndexSync:
         """Bring the index in step with the disk; `head` is the commit checked out.
 
-        A few changed files are mended in memory alone, unless `settle`. Raises: StaleProject if `strict` and
-        the index was not up to date. Ctrl-C leaves what was there before.
+        A few changed files are kept beside the generation, with `settle` in a new one. Raises: StaleProject
+        if `strict` and the index was not up to date. Ctrl-C leaves what was there before.
         """
         held = None if rebuild else self.held or self._open(limits)
         if held is None:
@@ -132,7 +138,7 @@ class IndexKeeper:
         report = self._check(held, head, limits)
         held = self.held = self._verified(held, report)
         if report.state is Freshness.FRESH:
-            if settle and held.base is None:
+            if settle and (held.base is None or held.overlay):
                 self.held = self._stored(held)
             return IndexSync(Freshness.FRESH, "hit")
         if strict:
@@ -146,10 +152,12 @@ class IndexKeeper:
             with self.store.lock():
                 self.held = self._built(head, limits, progress)
             return IndexSync(report.state, "miss", reason=report.reason)
-        self._mend(held, report, head, limits, progress)
-        if settle or differing >= _PUBLISH_FROM or (differing and report.state is Freshness.STALE):
+        held = self.held = self._mended(held, report, head, limits, progress)
+        if settle or len(held.overlay) >= _PUBLISH_FROM:
             with self.store.lock():
-                self.held = self._stored(self.held)
+                self.held = self._stored(held)
+        else:
+            self._keep_seen(held)
         paths = (report.changed, report.added, report.removed)
         return IndexSync(report.state, "partial", *paths, report.reason)
 
@@ -181,19 +189,22 @@ class IndexKeeper:
             return None
         if report.get("made_for") != _made_for(limits):
             return None  # another set of files, or facts that another version extracted
-        return Held(index, self._seen(directory) or snapshot, report, directory)
+        return self._seen(Held(index, snapshot, report, directory, index), directory)
 
-    def _seen(self, base: Path) -> Snapshot | None:
-        """Return what later checks have verified of the files a generation was made from."""
+    def _seen(self, held: Held, base: Path) -> Held:
+        """Return a generation with what later checks have verified and found to differ."""
         directory = self.store.latest(SEEN)
         if not isinstance(directory, Path):
-            return None
+            return held
         try:
             if (directory / _BASE).read_text(encoding="utf-8") != base.name:
-                return None
-            return unpack((directory / _SNAPSHOT).read_bytes())
+                return held
+            overlay = unpack_overlay((directory / _OVERLAY).read_bytes())
+            snapshot = unpack((directory / _SNAPSHOT).read_bytes())
+            index = applied(held.ground, overlay)
+            return Held(index, snapshot, held.report, base, held.ground, overlay)
         except _DAMAGE:
-            return None  # the snapshot beside the index is as true, only older
+            return held  # what is beside the index is as true, only older
 
     def _verified(self, held: Held, report: FreshnessReport) -> Held:
         """Return what is held with what a check verified, and keep that for the next process if it pays.
@@ -201,18 +212,19 @@ class IndexKeeper:
         Not when files came or went: their directories count as looked into from then on, which is only true
         for whoever indexes the files as well.
         """
-        found = Held(held.index, report.snapshot, held.report, held.base)
+        found = replace(held, snapshot=report.snapshot)
         if not report.added and not report.removed and _learned(held.snapshot, report.snapshot):
             self._keep_seen(found)
         return found
 
     def _keep_seen(self, held: Held) -> None:
-        base, snapshot = held.base, held.snapshot
+        base = held.base
         if base is None:
             return
 
         def write(directory: Path) -> None:
-            (directory / _SNAPSHOT).write_bytes(pack(snapshot))
+            (directory / _SNAPSHOT).write_bytes(pack(held.snapshot))
+            (directory / _OVERLAY).write_bytes(pack_overlay(held.overlay))
             (directory / _BASE).write_text(base.name, encoding="utf-8")
 
         try:
@@ -239,18 +251,17 @@ class IndexKeeper:
         index = builder.finish()
         snapshot = take_snapshot(store.root, scanned, extraction.hashes, head=head, inputs=store.inputs())
         report = {**_scan_report(scanned, extraction, index.count), "made_for": _made_for(limits)}
-        return self._stored(Held(index, snapshot, report, None))
+        return self._stored(Held(index, snapshot, report, None, index))
 
-    def _mend(
+    def _mended(
         self,
         held: Held,
         report: FreshnessReport,
         head: str | None,
         limits: IndexLimits,
         progress: Progress | None,
-    ) -> None:
+    ) -> Held:
         from workbench.project.indexing import extract_all
-        from workbench.project.updating import update_index
 
         wanted = sorted({*report.changed, *report.added})
         extraction = extract_all(
@@ -269,16 +280,13 @@ class IndexKeeper:
             seen_ns=report.checked_ns,
             head=head,
         )
-        if not wanted and not gone:  # HEAD moved, and the files are those of before
-            self.held = Held(held.index, snapshot, held.report, held.base)
-            self._keep_seen(self.held)
-            return
-        index = update_index(held.index, changed, gone) if changed or gone else held.index
-        self.held = Held(index, snapshot, held.report, None)
+        if not changed and not gone:  # HEAD moved, and the files are those of before
+            return replace(held, snapshot=snapshot)
+        index, overlay = followed(held.ground, held.overlay, held.index, changed, gone)
+        return replace(held, index=index, snapshot=snapshot, overlay=overlay)
 
-    def _stored(self, held: Held | None) -> Held:
+    def _stored(self, held: Held) -> Held:
         """Write what is held as a new generation and return it read back, or as it was if that fails."""
-        assert held is not None
         document = dict(held.report)
 
         def write(directory: Path) -> None:
@@ -288,7 +296,8 @@ class IndexKeeper:
 
         try:
             directory = self.store.publish(PROJECT, write)
-            return Held(load_index(directory), held.snapshot, held.report, directory)
+            index = load_index(directory)
+            return Held(index, held.snapshot, held.report, directory, index)
         except StoreError as error:
             self.notes.append(f"the index is not kept for the next run: {error.message}")
         except _DAMAGE:

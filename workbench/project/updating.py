@@ -15,6 +15,9 @@ from workbench.project.testmap import map_tests
 from workbench.records.project import FileFacts, Role
 from workbench.text.terms import count_terms
 
+Relations = tuple[Int32, Int32]
+"""Edges and tests of an index, as `ProjectIndex` has them."""
+
 _MOST_SEGMENTS = 8  # a query looks into each; more are merged, but for the base
 
 
@@ -83,23 +86,19 @@ def update_index(
     index: ProjectIndex,
     changed: Mapping[str, tuple[FileFacts, int]],
     removed: Iterable[str] = (),
+    relations: Relations | None = None,
 ) -> ProjectIndex:
     """Return the index with some files replaced, added ({path: (facts, bytes)}) or removed.
 
     A replaced file keeps its position; added ones come after all others. Imports are resolved anew only when
-    a path came or went or a file imports something else than before, for that can redirect anyone's import.
-    What is not touched is the same object afterwards.
+    a path came or went or a file imports something else than before, for that can redirect anyone's import;
+    `relations` are what an equal update found then. What is not touched is the same object afterwards.
     """
     gone = sorted(
         index.positions[path] for path in removed if path in index.positions and path not in changed
     )
     added = sorted(path for path in changed if path not in index.positions)
     kept = sorted(path for path in changed if path in index.positions)
-    same_imports = all(
-        tuple(index.imports[index.positions[path]]) == changed[path][0].imports
-        and index.languages[index.positions[path]] == changed[path][0].language
-        for path in kept
-    )
     grown = _grown(index, added, changed) if added else index
     rows = np.asarray([grown.positions[path] for path in (*kept, *added)], dtype=np.int32)
     facts = [changed[path] for path in (*kept, *added)]
@@ -118,9 +117,22 @@ def update_index(
         segments=_merged_tail((*segments, _segment((*kept, *added), facts, rows)) if len(rows) else segments),
         positions=_living(grown, gone) if gone else grown.positions,
     )
-    if same_imports and not added and not gone:
+    if not gone and keeps_relations(index, changed):
         return fresh
-    return _related(_described(fresh, rows, facts))
+    described = _described(fresh, rows, facts)
+    if relations is None:
+        return _related(described)
+    return replace(described, edges=relations[0], tests=relations[1])
+
+
+def keeps_relations(index: ProjectIndex, changed: Mapping[str, tuple[FileFacts, int]]) -> bool:
+    """Whether changed files leave all imports and tests as they are: none is new, none imports otherwise."""
+    return all(
+        path in index.positions
+        and tuple(index.imports[index.positions[path]]) == facts.imports
+        and index.languages[index.positions[path]] == facts.language
+        for path, (facts, _) in changed.items()
+    )
 
 
 def _grown(

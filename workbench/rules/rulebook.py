@@ -38,6 +38,7 @@ class Rulebook:
     `warnings` are about rule files; `notes` say what could not be kept for the next run. `pending` counts
     changes of the store that rule files do not have yet, `conflicts` what store and file changed differently.
     `used_until` says up to where the journals of use are counted in; `named` are files imported by name.
+    `renewed` is set where rule files or journals were read to make it.
     """
 
     rules: tuple[Rule, ...]
@@ -50,6 +51,7 @@ class Rulebook:
     used_until: tuple[int, int] = (0, 0)
     named: tuple[RuleSource, ...] = ()
     changed: int = field(default=0, compare=False)
+    renewed: bool = field(default=False, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -150,7 +152,7 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
         _save(store, book)
     except StoreError as error:
         notes.append(f"rules are not kept for the next run: {error.message}")
-    return replace(book, notes=tuple(notes))
+    return replace(book, notes=tuple(notes), renewed=True)
 
 
 def _book(store: RuleStore, ledger: Ledger, found: InStep, signature: str) -> Rulebook:
