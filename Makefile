@@ -41,13 +41,13 @@ $(PYTHON_):
 
 $(VENV)/.run: requirements.lock pyproject.toml $(PYTHON_)
 	@.ci/preflight >/dev/null
-	@echo "Installing the packages pinned in requirements.lock (a minute or two: one is compiled here)" >&2
+	@echo "Installing the packages pinned in requirements.lock (a minute or two)" >&2
 	@$(call install,requirements.lock)
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock pyproject.toml $(PYTHON_)
 	@.ci/preflight >/dev/null
-	@echo "Installing the packages pinned in requirements-dev.lock (a minute or two: two are compiled here)" >&2
+	@echo "Installing the packages pinned in requirements-dev.lock (a minute or two)" >&2
 	@$(call install,requirements-dev.lock)
 	@touch $(VENV)/.run $@
 
