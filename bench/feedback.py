@@ -18,7 +18,8 @@ import numpy as np
 
 from bench.tasks import commit_tasks
 from bench.timeline import Timeline
-from workbench.plan.intent import classify, find_entities, parse_intent
+from workbench.plan.classifier import classify
+from workbench.plan.intent import find_entities, parse_intent
 from workbench.plan.ranking import LEXICAL_MODEL, load_model, rank_files
 from workbench.plan.view import ProjectView, view_project
 from workbench.records.episodes import Commit, FileChange, Outcome

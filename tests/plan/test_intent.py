@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
-from workbench.plan.intent import classify, find_entities, fingerprint, parse_intent, query_terms
-from workbench.records.plan import QueryType
+from workbench.plan.classifier import MAX_BODY, MAX_HEAD, classify, kind_features
+from workbench.plan.intent import find_entities, fingerprint, parse_intent, query_terms
+from workbench.records.plan import QueryType, Risk
+from workbench.text.tasks import split_head
 
 ROOT = Path(workbench.__file__).resolve().parents[1]
 
@@ -63,17 +65,51 @@ def test_what_looks_like_a_path_and_is_none(text: str) -> None:
     ("text", "kind"),
     [
         ("fix: crash when the token is empty", QueryType.BUGFIX),
+        ("[Feature Request]: a dark theme", QueryType.FEATURE),
+        ("docs(api): name the fields", QueryType.GENERAL),
         ("add support for refresh tokens", QueryType.FEATURE),
         ("refactor the session store into two modules", QueryType.REFACTOR),
+        ("rename utils to helpers", QueryType.REFACTOR),
+        ("session cookie is not refreshed when X is set", QueryType.BUGFIX),
+        ("loading an empty file raises TypeError", QueryType.BUGFIX),
+        ("simplify returns wrong sign for nested sqrt of negative rational", QueryType.BUGFIX),
+        ("panic when --replace is used with --multiline and --max-columns", QueryType.BUGFIX),
+        ("Response.json() crashes on an empty body", QueryType.BUGFIX),
+        ("login page returns 502 for all users since the deploy", QueryType.INCIDENT),
+        ("investigate the outage of the payment service", QueryType.INCIDENT),
         ("", QueryType.UNKNOWN),
         ("zzz", QueryType.UNKNOWN),
     ],
 )
 def test_the_kind_of_a_task(text: str, kind: QueryType) -> None:
-    """Plain tasks are of the kind they announce; nothing to go by is unknown with confidence 0."""
+    """Tasks are of the kind they announce or describe; nothing to go by is unknown with confidence 0."""
     found, confidence = classify(text)
     assert found is kind
     assert (confidence == 0) == (kind is QueryType.UNKNOWN)
+
+
+@pytest.mark.parametrize("text", ["`" * 30_000, "'" * 30_000, "- " * 15_000, "a.b:1 " * 5_000, "(" * 30_000])
+def test_what_is_weighed_of_a_task_is_bounded(text: str) -> None:
+    """A long text has no more features than its beginning gives."""
+    head, body = split_head(f"{text}\n{text}")
+    assert kind_features(head, body) == kind_features(head[:MAX_HEAD], body[:MAX_BODY])
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "risk"),
+    [
+        ("jwt is not refreshed on 401", ("authentication",), Risk.HIGH),
+        ("the checkout total is wrong", ("payment",), Risk.HIGH),
+        ("the site is down, roll back", (), Risk.HIGH),
+        ("fix a typo in the readme", ("documentation",), Risk.LOW),
+        ("`httpTimeout` of config.toml is ignored", ("configuration", "network"), Risk.MEDIUM),
+        ("zzz", (), Risk.MEDIUM),
+    ],
+)
+def test_what_a_task_touches_and_what_is_at_stake(text: str, tags: tuple[str, ...], risk: Risk) -> None:
+    """Tags name areas by the words of the task; access, money, secrets and incidents are of high risk."""
+    intent = parse_intent(text)
+    assert (intent.tags, intent.risk) == (tags, risk)
 
 
 def test_a_kind_that_is_given_is_believed() -> None:

@@ -62,7 +62,7 @@ def test_the_specified_fields_are_there_by_name() -> None:
     answer = example()
     assert answer["cache_status"] == "hit"
     assert answer["freshness"] == "fresh"
-    assert set(answer["intent"]) == {"predicted", "confidence", "task_fingerprint"}
+    assert set(answer["intent"]) == {"predicted", "confidence", "task_fingerprint", "tags", "risk"}
     assert answer["budget_report"]["token_budget"] == 100
     assert answer["context"]["files"] == ["src/auth.rs"]
     assert answer["context"]["text"].startswith("## Rules\n")

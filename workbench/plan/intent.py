@@ -1,22 +1,19 @@
 """Understand a task [img 7.1]: what it names, what kind of work it is, and its stable fingerprint.
 
-Everything here is a pure function of the text; rules decide the kind, so the same task always gives the same
-intent on every machine.
+Everything here is a pure function of the text, so the same task gives the same intent on every machine.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
-from functools import lru_cache
-from importlib.resources import files
-from itertools import pairwise
 
+from workbench.plan.areas import risk_of, tags_of
+from workbench.plan.classifier import classify
 from workbench.records.plan import Entities, Intent, QueryType
 from workbench.text.tasks import clean_task, split_head
-from workbench.text.terms import count_terms, is_identifier, stem
+from workbench.text.terms import count_terms, is_identifier
 
 _PATH = re.compile(
     r"(?<![\w/.@+-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@.+-]+|(?<![\w/.@+-])[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"
@@ -94,38 +91,6 @@ def _clean_path(path: str) -> str:
     )
 
 
-@lru_cache(maxsize=1)
-def _cues() -> dict[QueryType, dict[str, float]]:
-    """Weighted cues of each kind of task, by stem; weights are odds-like, the highest sum wins."""
-    text = (files("workbench.models") / "data" / "intent-v1.json").read_text(encoding="utf-8")
-    return {
-        QueryType(kind): {stem(word): float(weight) for word, weight in cues.items()}
-        for kind, cues in json.loads(text)["cues"].items()
-    }
-
-
-def classify(text: str) -> tuple[QueryType, float]:
-    """Return the kind of task and a confidence in [0, 1]: the share of the winning kind's cues.
-
-    The head line counts fully, the rest a quarter: bodies discuss, heads announce.
-    """
-    head, body = split_head(text)
-    scores = dict.fromkeys(_cues(), 0.0)
-    for part, weight in ((head, 1.0), (body, 0.25)):
-        words = [stem(word) for word in re.findall(r"[a-z0-9]+", part.lower())]
-        seen = set(words) | {f"{first} {second}" for first, second in pairwise(words)}
-        first_word = words[0] if words else ""
-        for kind, cues in _cues().items():
-            scores[kind] += weight * sum(value for cue, value in cues.items() if cue in seen)
-            if part is head and first_word in cues:
-                scores[kind] += cues[first_word]  # the leading verb decides most heads
-    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0].value))
-    (best, top), total = ranked[0], sum(scores.values())
-    if top < 1.0:
-        return QueryType.UNKNOWN, 0.0
-    return best, round(top / (total + 0.5), 4)
-
-
 def query_terms(text: str) -> dict[str, float]:
     """Return {term: weight} of a cleaned task: head terms weigh more than body terms, identifiers most."""
     head, body = split_head(text)
@@ -148,6 +113,7 @@ def parse_intent(task: str, *, project_id: str = "", query_type: QueryType | Non
     text = clean_task(task)
     predicted, confidence = classify(text) if query_type is None else (query_type, 1.0)
     terms = query_terms(text)
+    tags = tags_of(terms)
     return Intent(
         task=task,
         normalized=" ".join(term for term in terms if not term.startswith("=")),
@@ -156,4 +122,6 @@ def parse_intent(task: str, *, project_id: str = "", query_type: QueryType | Non
         task_fingerprint=fingerprint(terms, project_id, predicted),
         entities=find_entities(text),
         terms=tuple(terms.items()),
+        tags=tags,
+        risk=risk_of(predicted, tags),
     )

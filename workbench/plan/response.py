@@ -50,6 +50,8 @@ def plan_response(
             "predicted": str(intent.predicted),
             "confidence": round(intent.confidence, 4),
             "task_fingerprint": intent.task_fingerprint,
+            "tags": list(intent.tags),
+            "risk": str(intent.risk),
         },
         "budget_report": {
             "token_budget": report.token_budget,

@@ -17,6 +17,14 @@ class QueryType(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Risk(StrEnum):
+    """What is at stake in a task."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
 class Detail(StrEnum):
     """How much of each layer `explore` shows."""
 
@@ -68,7 +76,11 @@ class Entities:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A task understood [img 7.1]. `terms` are the query's terms with their counts, in order."""
+    """A task understood [img 7.1]. `terms` are the query's terms with their counts, in order.
+
+    `confidence` is the probability that `predicted` is right, 1 where it was given; `tags` are the areas
+    that the task touches.
+    """
 
     task: str
     normalized: str
@@ -77,6 +89,8 @@ class Intent:
     task_fingerprint: str
     entities: Entities
     terms: tuple[tuple[str, float], ...]
+    tags: tuple[str, ...] = ()
+    risk: Risk = Risk.MEDIUM
 
 
 @dataclass(frozen=True, slots=True)

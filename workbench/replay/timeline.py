@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.plan.intent import classify, find_entities
+from workbench.plan.classifier import classify
+from workbench.plan.intent import find_entities
 from workbench.plan.view import ProjectView, view_project
 from workbench.project.admission import content_refusal, refusal
 from workbench.project.facts import extract_facts
