@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from workbench.errors import GitError
+from workbench.programs import find_program, safe_path
 
 CHUNK = 1 << 18
 _PATIENCE = 300  # seconds for one answer; a pipe in an ignore file's place would hold git for ever
@@ -74,17 +74,17 @@ _CONFIG = (
 
 def program() -> str | None:
     """Return the git program's path, or None when PATH has none."""
-    return shutil.which("git")
+    return find_program("git")
 
 
 def environment() -> dict[str, str]:
-    """Return the environment for git: the caller's, without variables that redirect git elsewhere."""
+    """Return the environment for git: the caller's, without what redirects git or names other programs."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIXES)
     }
-    return kept | _ENVIRONMENT
+    return kept | _ENVIRONMENT | {"PATH": safe_path()}
 
 
 def command(directory: Path, arguments: Sequence[str | bytes]) -> list[str | bytes]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,71 +91,43 @@ def make_state(base: Path) -> Hostile:
     return hostile
 
 
-def make_planted(base: Path, files: int) -> Hostile:
+def make_planted(base: Path) -> Hostile:
     """Make a repository with a Python module, and a program, of every name that could be loaded by mistake.
 
     Each leaves a file of its name outside when it runs.
     """
     hostile = _begin(base)
     work = Work(hostile.root)
-    for name in sorted({*sys.stdlib_module_names, *THIRD_PARTY, "workbench", "store", "screens"}):
-        if name.isidentifier() and not name.startswith("__"):
-            work.write(f"{name}.py", f"open({str(hostile.outside / ('ran-' + name))!r}, 'w').close()\n")
+    for name in sorted({*imported_names(), "sitecustomize", "usercustomize"}):
+        work.write(f"{name}.py", f"open({str(hostile.outside / f'ran-{name}')!r}, 'w').close()\n")
     for name in PROGRAMS:
         work.write(name, f"#!/bin/sh\ntouch {hostile.outside}/ran-{name}\n")
         (hostile.root / name).chmod(0o755)
-    for number in range(files):
+    for number in range(CHANGED):
         work.write(f"src/part{number}.py", f"def part{number}():\n    return {number}\n")
     work.commit("parts")
     return hostile
 
 
-PROGRAMS = (
-    "git",
-    "pbcopy",
-    "xclip",
-    "xsel",
-    "wl-copy",
-    "clip.exe",
-    "tmux",
-    "python",
-    "python3",
-    "workbench",
-    "vi",
-)
-THIRD_PARTY = (
-    *(
-        "numpy",
-        "duckdb",
-        "msgspec",
-        "click",
-        "textual",
-        "rich",
-        "hnswlib",
-        "bm25s",
-        "tokenizers",
-        "onnxruntime",
-    ),
-    *(
-        "fastembed",
-        "tree_sitter",
-        "tree_sitter_python",
-        "watchfiles",
-        "aiohttp",
-        "textual_serve",
-        "re2",
-        "redis",
-    ),
-    *(
-        "loguru",
-        "pathspec",
-        "platformdirs",
-        "filelock",
-        "pygments",
-        "rs_bpe",
-        "sitecustomize",
-        "usercustomize",
-    ),
+def imported_names() -> set[str]:
+    """Return the names of the modules that the program and its children import, and all of the library's."""
+    asked = "import json, sys; " + "".join(f"import {name}; " for name in _LOADED)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", asked + "print(json.dumps(sorted(sys.modules)))"],
+        capture_output=True,
+        check=True,
+    )
+    found = {name.partition(".")[0] for name in (*json.loads(done.stdout), *sys.stdlib_module_names)}
+    return {name for name in found if name.isidentifier() and not name.startswith("__")}
+
+
+CHANGED = 160  # files, of which some are enough for workers to be worth it
+PROGRAMS = ("git", "pbcopy", "xclip", "xsel", "wl-copy", "clip.exe", "tmux", "python", "python3", "vi", "sh")
+_LOADED = (
+    *("workbench.entry.cli.main", "workbench.entry.bootstrap", "workbench.plan.pipeline", "screens.app"),
+    *("workbench.project.indexing", "workbench.project.workers", "workbench.entry.web.serving"),
+    *("duckdb", "numpy", "hnswlib", "bm25s", "onnxruntime", "tokenizers", "multiprocessing.resource_tracker"),
+    *("multiprocessing.popen_spawn_posix", "multiprocessing.spawn", "tree_sitter_python", "watchfiles"),
 )
 
 

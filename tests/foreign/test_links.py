@@ -6,12 +6,11 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.foreign.repositories import KEY, LINKS, SECRET, Hostile, make_linked, make_state
+from tests.foreign.repositories import KEY, LINKS, SECRET, Hostile, make_linked
 from workbench.entry.cli import exits, main
 from workbench.rules.files.placement import TARGETS
 
@@ -62,16 +61,6 @@ COMMANDS = tuple(
     rebuild
     """.strip().splitlines()
 ) + tuple(["rules", "export", "--to", target] for target in sorted(TARGETS))
-
-
-@pytest.fixture(scope="module", params=[make_linked, make_state], ids=["linked", "state"])
-def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
-    """A hostile project, made once."""
-    with pytest.MonkeyPatch.context() as patch:
-        for role in ("AUTHOR", "COMMITTER"):
-            patch.setenv(f"GIT_{role}_NAME", "A Stranger")
-            patch.setenv(f"GIT_{role}_EMAIL", "stranger@example.org")
-        yield request.param(tmp_path_factory.mktemp("hostile"))
 
 
 def test_every_command_is_tried() -> None:

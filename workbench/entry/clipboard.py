@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from typing import Literal
 
 from workbench.config import ClipboardConfig, user_cache
 from workbench.errors import StoreError
+from workbench.programs import find_program
 from workbench.text.sanitize import visible_line
 
 Means = Literal["native", "tmux", "osc52", "file"]
@@ -235,7 +235,7 @@ def _run(tool: Sequence[str], data: bytes, environment: Mapping[str, str], secon
 
 
 def _which(program: str, environment: Mapping[str, str]) -> str | None:
-    return shutil.which(program, path=environment.get("PATH", os.defpath))
+    return find_program(program, environment)
 
 
 def _write_file(

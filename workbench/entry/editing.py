@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.errors import ProcessError, UsageError
+from workbench.programs import safe_path
 
 _PLUS: Final = frozenset("vi vim nvim gvim view nano pico emacs emacsclient kak joe micro ne mg jed".split())
 _GOTO: Final = frozenset(("code", "codium", "code-insiders", "cursor", "windsurf"))
@@ -31,7 +32,7 @@ def edited(draft: Path) -> str:
 
     try:
         with _interrupts_are_the_editors():
-            click.edit(filename=str(draft), require_save=False)
+            click.edit(filename=str(draft), require_save=False, env={"PATH": safe_path()})
     except click.ClickException as error:
         raise ProcessError(error.message, hint="Set $EDITOR to an editor that works.") from error
     except ValueError as error:
@@ -54,9 +55,10 @@ def open_at(path: Path, line: int = 0) -> None:
     try:
         with _interrupts_are_the_editors():
             if not command or not line:
-                click.edit(filename=str(path), require_save=False)
+                click.edit(filename=str(path), require_save=False, env={"PATH": safe_path()})
                 return
-            code = subprocess.run([*command, *_at_line(command[0], path, line)], check=False).returncode
+            arguments = [*command, *_at_line(command[0], path, line)]
+            code = subprocess.run(arguments, check=False, env={**os.environ, "PATH": safe_path()}).returncode
     except (click.ClickException, OSError) as error:
         reason = error.message if isinstance(error, click.ClickException) else str(error)
         raise ProcessError(reason, hint="Set $EDITOR to an editor that works.") from error

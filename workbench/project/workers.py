@@ -2,7 +2,8 @@
 
 Each worker has a pipe of its own and ends when its other end closes, so killing the caller in any way ends
 them, too. No threads are started, so that starting processes stays safe. A worker that dies takes one item
-with it, which is found by trying the items of its batch one by one.
+with it, which is found by trying the items of its batch one by one. No worker imports anything from the
+directory it runs in, which is a repository of whomever.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import connection
@@ -27,6 +28,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST = 8  # more processes than this wait for the disk and for the caller
+_SAFE = "PYTHONSAFEPATH"
+_STARTING = threading.Lock()
 _PATIENCE = 5.0  # seconds a worker has to end before it is killed
 
 
@@ -71,13 +74,13 @@ def spread(
 ) -> Generator[list[Result], None, None]:
     """Yield the results of `function` for all items, in order, as lists of up to `batch`.
 
-    With under two workers everything happens in this process. `function` must be importable by name;
-    `failed` gives the result of an item that ended its worker. At most a few batches are ahead of the
-    caller. Errors of `function` are raised here.
+    With under two workers, or where none can be started safely, all happens in this process. `function` must
+    be importable by name; `failed` gives the result of an item that ended its worker. At most a few batches
+    are ahead of the caller. Errors of `function` are raised here.
     """
     source = iter(items)
     batches = iter(lambda: list(islice(source, batch)), [])
-    if workers < 2:
+    if workers < 2 or not _can_start():
         for chunk in batches:
             yield [function(item) for item in chunk]
         return
@@ -169,14 +172,23 @@ def _replace(function: Callable[[Item], Result], pool: list[_Worker], dead: _Wor
         pool.append(_start(function, pool))
 
 
-def _start(function: Callable[[Any], Any], others: Sequence[_Worker]) -> _Worker:
+def _can_fork() -> bool:
     # A fork with other threads alive can inherit their locks; without any it is the fastest start.
-    forking = sys.platform == "linux" and threading.active_count() == 1
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _can_start() -> bool:
+    """Tell whether a worker can be kept from the current directory: not if Python ignores its environment."""
+    return _can_fork() or bool(sys.flags.safe_path) or not sys.flags.ignore_environment
+
+
+def _start(function: Callable[[Any], Any], others: Sequence[_Worker]) -> _Worker:
+    forking = _can_fork()
     context: Any = multiprocessing.get_context("fork" if forking else "spawn")
     ours, theirs = context.Pipe()
     closing = [worker.pipe for worker in others] + [ours] if forking else []
     process = context.Process(target=_serve, args=(function, theirs, closing), daemon=True)
-    with warnings.catch_warnings(), _usable_stderr():
+    with warnings.catch_warnings(), _usable_stderr(), nullcontext() if forking else _importing_safely():
         # Newer Pythons warn of forks beside the idle threads of numerical libraries, which workers never use.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
@@ -200,6 +212,24 @@ def _usable_stderr() -> Iterator[None]:
         yield
     finally:
         sys.stderr = held
+
+
+@contextmanager
+def _importing_safely() -> Iterator[None]:
+    """Start Python as with -P: otherwise it looks for modules in the current directory first.
+
+    The program to start and its flags are chosen by the standard library, which leaves the environment.
+    """
+    with _STARTING:
+        held = os.environ.get(_SAFE)
+        os.environ[_SAFE] = "1"
+        try:
+            yield
+        finally:
+            if held is None:
+                del os.environ[_SAFE]
+            else:
+                os.environ[_SAFE] = held
 
 
 def _serve(function: Callable[[Any], Any], pipe: Connection, inherited: Sequence[Connection]) -> None:

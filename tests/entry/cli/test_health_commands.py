@@ -85,7 +85,7 @@ def test_doctor_works_where_nothing_else_does(
     assert {one["name"] for one in answer["findings"] if one["state"] == "broken"} == {"ranking", "project"}
     (home / "config.toml").unlink()
     real = shutil.which
-    monkeypatch.setattr(shutil, "which", lambda name, *rest: None if name == "git" else real(name, *rest))
+    monkeypatch.setattr(shutil, "which", lambda name, **rest: None if name == "git" else real(name, **rest))
     answer = run("doctor", "--json").json()
     notes = [one for one in answer["findings"] if (one["name"], one["state"]) == ("git", "note")]
     assert notes
