@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
@@ -33,6 +33,9 @@ from screens.themes import COLORLESS, DARK, THEMES, readable_variables
 from screens.watching import StoreChanged, Watcher
 from screens.widgets.messages import CopyRequested
 from workbench.errors import ConfigError, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.rules.curation.steps import BuiltUpon
 
 _WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
 _HEIGHTS = [(0, "-short"), (30, "-tall")]
@@ -82,6 +85,7 @@ class WorkbenchApp(App[int]):
         self._first = section
         self._watcher = Watcher(self, self.engine) if watch else None
         self._refused: ConfigError | None = None
+        self._refused_undo: BuiltUpon | None = None
         for theme in THEMES:
             self.register_theme(theme)
         # Set before anything is drawn: a theme that is changed later reads all styles anew.
@@ -178,15 +182,21 @@ class WorkbenchApp(App[int]):
         self.tell(f"{job.name}: {failure.message}{hint}", severity="error")
         self.log_of_actions.add(f"# {job.name}", failure.details or failure.message, failed=True)
 
-    def undo_rule(self, job: Job) -> str:
-        """Take back the last step of curating rules; return its title."""
+    def undo_rule(self, job: Job, step: str = "") -> str:
+        """Take back the last step of curating rules, or another one; return its title and its files."""
+        from workbench.rules.curation.steps import BuiltUpon
+
         with self.engine.rules("undo", job.progress) as rules:
-            return rules.curator.undo()
+            try:
+                return rules.curator.undo(step).summary
+            except BuiltUpon as error:
+                self._refused_undo = error
+                raise
 
     def redo_rule(self, job: Job) -> str:
-        """Do the last undone step of curating rules again; return its title."""
+        """Do the last undone step of curating rules again; return its title and its files."""
         with self.engine.rules("redo", job.progress) as rules:
-            return rules.curator.redo()
+            return rules.curator.redo().summary
 
     @property
     def section(self) -> SectionScreen | None:
@@ -308,8 +318,9 @@ class WorkbenchApp(App[int]):
         if here is None or self.screen is not here:
             return
         undo, redo, _ = here.undo_with()
-        work: Callable[[Job], str] = undo if verb == "undo" else redo
+        self._walk(here, verb, done, undo if verb == "undo" else redo)
 
+    def _walk(self, here: SectionScreen, verb: str, done: str, work: Callable[[Job], str]) -> None:
         def then(title: str) -> None:
             told = f"{done}: {title.removeprefix(f'{verb}: ')}"
             self.tell(told)
@@ -321,7 +332,20 @@ class WorkbenchApp(App[int]):
         here.ask(verb.capitalize(), work, then, failed=partial(self._declined, verb))
 
     def _declined(self, verb: str, failure: Failure) -> None:
-        self.tell(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
+        from screens.widgets.confirm import Confirm
+
+        refused, self._refused_undo = self._refused_undo, None
+        here = self.section
+        if refused is None or not refused.older or here is None:
+            self.tell(f"{failure.message}\n{failure.hint}".strip(), severity="warning")
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._walk(here, "undo", "undone", partial(self.undo_rule, step=refused.older))
+
+        body = f"{failure.message}\n\nUndo the step before it instead: {refused.older_title}?"
+        self.push_screen(Confirm("This step stays as it is", body, yes="Undo"), answered)
 
     def _show_jobs(self) -> None:
         if self.section is not None:

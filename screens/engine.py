@@ -51,7 +51,7 @@ class Rules:
         """The desk where rules are changed in the name of the app."""
         from workbench.rules.curation.curator import Curator
 
-        return Curator(self.store, BY)
+        return Curator(self.store, BY, self.opened.workspace.rule_files)
 
 
 @dataclass

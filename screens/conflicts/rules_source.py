@@ -66,7 +66,7 @@ class RuleSource:
 
         with self._opened(engine, job, "curate") as opened:
             store = opened.workspace.rule_store()
-            curator = Curator(store, BY)
+            curator = Curator(store, BY, opened.workspace.rule_files)
             seen = {side.id: _rule(side) for choice in choices for side in choice.pair.sides}
             skipped: tuple[str, ...] = ()
             done = tuple(choices)
@@ -82,8 +82,8 @@ class RuleSource:
     def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating rules. Raises: WorkbenchError."""
         with self._opened(engine, job, "undo" if back else "redo") as opened:
-            curator = Curator(opened.workspace.rule_store(), BY)
-            return curator.undo() if back else curator.redo()
+            curator = Curator(opened.workspace.rule_store(), BY, opened.workspace.rule_files)
+            return (curator.undo() if back else curator.redo()).summary
 
     def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""

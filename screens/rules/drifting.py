@@ -117,7 +117,9 @@ def take_merged(engine: Engine, difference: Difference, text: str, job: Job) -> 
         store = workspace.rule_store()
         settle(store, workspace.rule_files(), difference.identifier, "ours", by=BY)
         if text.strip() != (difference.ours or "").strip():
-            Curator(store, BY).edit(difference.store_id, reason="merged with the file", **fields)
+            Curator(store, BY, workspace.rule_files).edit(
+                difference.store_id, reason="merged with the file", **fields
+            )
 
 
 def preview_text(outcome: Outcome) -> str:
@@ -125,7 +127,7 @@ def preview_text(outcome: Outcome) -> str:
     lines: list[str] = []
     for written in outcome.written:
         before, after = (data.decode("utf-8", "replace") for data in (written.before, written.after))
-        lines.append(written.file)
+        lines.append(written.file if written.changed else f"{written.file}: nothing of it can be written")
         lines += [
             f"  {'+' if line.kind == 'new' else '-'} {line.text}"
             for line in unified(before, after, context=0)
@@ -261,13 +263,14 @@ class DriftDesk(ModalScreen[bool]):
             text = preview_text(outcome)
             incoming = sum(one.side == "file" for one in self.differences)
             taken = [f"{incoming:,} changes of files come into the store."] if incoming else []
-            if not outcome.written and not incoming:
-                self._say("what is left changed on both sides: o, t or m")
+            files = sum(written.changed for written in outcome.written)
+            if not files and not incoming:
+                refused = _refusals(outcome)
+                self._say("\n".join(refused) if refused else "what is left changed on both sides: o, t or m")
                 return
             lines = text.split("\n")
             more = [f"and {len(lines) - _SHOWN:,} more lines"] if len(lines) > 10 * _SHOWN else []
             body = "\n".join([*taken, *lines[: 10 * _SHOWN], *more])
-            files = len(outcome.written)
             title = (
                 f"Write {files:,} file{'s' if files != 1 else ''}?"
                 if files
@@ -290,8 +293,9 @@ class DriftDesk(ModalScreen[bool]):
 
         def then(outcome: Outcome) -> None:
             self._changed = True
-            refused = [f"{item.file}: {reason}" for item in outcome.written for reason in item.refused]
-            told = f"{len(outcome.written):,} files written"
+            refused = _refusals(outcome)
+            files = sum(item.changed for item in outcome.written)
+            told = f"{files:,} file{'s' if files != 1 else ''} written" if files else "no file was written"
             section.bench.tell("\n".join([told, *refused]), severity="warning" if refused else "information")
             section.bench.log_action(["rules", "drift", "--merge"], told)
             self._look()
@@ -327,6 +331,10 @@ class DriftDesk(ModalScreen[bool]):
 
     def _say(self, text: str) -> None:
         self.query_one(".dialog-error", Static).update(shown_lines(text))
+
+
+def _refusals(outcome: Outcome) -> list[str]:
+    return [f"{item.file}: {reason}" for item in outcome.written for reason in item.refused]
 
 
 _LEFT: Final = {"both": "the store", "store": "the store, to be written", "file": "the store"}

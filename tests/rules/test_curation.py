@@ -54,7 +54,7 @@ def test_several_rules_are_added_in_one_step(curator: Curator) -> None:
     with pytest.raises(UsageError, match=r"^f:2: that rule is already there"):
         curator.add_all([make("Use spaces."), make("use SPACES.")], places=["f:1", "f:2"])
     assert in_force(curator) == ["Run the tests.", "Use tabs."]
-    assert curator.undo() == "undo: add 2 rules"
+    assert curator.undo().title == "undo: add 2 rules"
     assert in_force(curator) == []
 
 
@@ -75,7 +75,7 @@ def test_rules_are_edited_in_one_step_each_in_its_way(curator: Curator) -> None:
     rules = curator.add_all([make("Use tabs."), make("Run the tests.")])
     changes = {rule.id: {"priority": place} for place, rule in enumerate(rules)}
     assert [rule.priority for rule in curator.edit_each(changes, title="tidy")] == [0, 1]
-    assert curator.undo() == "undo: tidy"
+    assert curator.undo().title == "undo: tidy"
     assert curator.store.ledger().live == {rule.id: rule for rule in rules}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from workbench.text.prose import CODE, LEADING, MAX_CHARS, bare, sentences, table_cells
 from workbench.text.verbs import AMBIGUOUS, NOUN_FOLLOWERS, VERBS
@@ -187,6 +188,9 @@ _PAST = re.compile(
 )
 
 
+NO_INSTRUCTION: Final = "no instruction"
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """Whether a text is an instruction, and the test that decided it."""
@@ -247,12 +251,12 @@ def judge(text: str, section: tuple[str, ...] = (), lead: str = "") -> Judgement
         if reason:
             return Judgement(True, reason)
     if described or raw.endswith(":"):
-        return Judgement(False, "no instruction")
+        return Judgement(False, NO_INSTRUCTION)
     if lead and not _DEFINES.match(raw) and judge(lead.rstrip(" :")).instruction:
         return Judgement(True, "under an instruction")
     if _directive_section(section) and (_CONVENTION.search(raw) or _CASE.search(text[:MAX_CHARS])):
         return Judgement(True, "convention under a heading of rules")
-    return Judgement(False, "no instruction")
+    return Judgement(False, NO_INSTRUCTION)
 
 
 def judge_row(row: str, header: str, section: tuple[str, ...] = ()) -> Judgement:

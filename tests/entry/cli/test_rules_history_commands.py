@@ -95,15 +95,50 @@ def test_undo_and_redo_say_what_they_did(empty: Any, run: Run) -> None:
 
 
 def test_undo_says_which_files_lag_behind(project: Any, run: Run) -> None:
-    """What comes back is to be written only where it is missing; what changed in place stands in no file."""
+    """What changed in place is in no file; what was written is undone in its file, and shown."""
     identifier = run("rules", "list", "--json").json()["rules"][0]["id"]
     run("rules", "edit", identifier, "--priority", "3")
     assert run("rules", "undo").err == ""
     assert "CLAUDE.md does not say so yet" in run("rules", "remove", identifier).err
     assert run("rules", "undo").err == ""
     assert "CLAUDE.md does not say so yet" in run("rules", "redo").err
+    before = (project.root / "CLAUDE.md").read_bytes()
     run("rules", "drift", "--merge")
-    assert "CLAUDE.md does not say so yet" in run("rules", "undo").err
+    undone = run("rules", "undo")
+    assert (undone.err, (project.root / "CLAUDE.md").read_bytes()) == ("", before)
+    assert "+++ b/CLAUDE.md" in undone.out
+    again = run("rules", "redo", "--json").json()
+    assert [(item["file"], item["refused"]) for item in again["written"]] == [("CLAUDE.md", [])]
+    assert (project.root / "CLAUDE.md").read_bytes() != before
+
+
+def test_a_step_that_was_built_upon_is_left_for_an_older_one(project: Any, run: Run) -> None:
+    """The refusal names the file that changed since and the command that undoes the step before it."""
+    rule = run("rules", "list", "--json").json()["rules"][0]
+    run("rules", "edit", rule["id"], "--priority", "3")
+    reworded(run, rule["id"], "Never log a token at all.")
+    run("rules", "drift", "--merge")
+    path = project.root / "CLAUDE.md"
+    path.write_text(path.read_text("utf-8").replace("token at all", "token, ever"), "utf-8")
+    refused = run("rules", "undo")
+    assert refused.code == exits.USAGE
+    assert "changed in CLAUDE.md" in refused.err
+    step = refused.err.split("`workbench rules undo ")[1].split("`")[0]
+    listed = run("rules", "undo", "--list").out.splitlines()
+    assert listed[1].split()[:2] == ["undo", step]
+    assert "was changed since" in run("rules", "undo", step).err
+    assert "there is no step 123" in run("rules", "undo", "123").err
+
+
+def test_words_that_a_file_cannot_hold_are_refused(project: Any, run: Run) -> None:
+    """At once, with the reason and what to type instead; store and file stay in step."""
+    identifier = run("rules", "list", "--json").json()["rules"][0]["id"]
+    refused = run("rules", "edit", identifier, "--text", "The suite takes two minutes")
+    assert refused.code == exits.USAGE
+    assert "CLAUDE.md:" in refused.err
+    assert "reads as no instruction" in refused.err
+    assert "hint: Word it as an instruction" in refused.err
+    assert "in step" in run("rules", "drift").err
 
 
 def test_use_is_recorded_and_counted(empty: Any, run: Run) -> None:

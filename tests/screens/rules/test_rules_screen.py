@@ -197,7 +197,7 @@ async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
         before = desk.current
         await desk.press("e")
         form = desk.dialog(EditRule)
-        form.query_one("#field-0", SafeArea).load_text("Amounts are integers of cents.")
+        form.query_one("#field-0", SafeArea).load_text("Keep amounts as integers of cents.")
         form.query_one("#field-2", SafeInput).value = "200"
         await desk.press("f2")
         assert desk.dialog(EditRule) is form
@@ -206,11 +206,11 @@ async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
         await desk.press("f2")
         assert desk.app.screen is desk.screen
         after = desk.current
-        assert (after.rule, after.priority, after.version) == ("Amounts are integers of cents.", 81, 2)
+        assert (after.rule, after.priority, after.version) == ("Keep amounts as integers of cents.", 81, 2)
         assert before.id in after.replaces
         assert ".cursor/rules/python.mdc does not say so yet: D shows what is to be written" in desk.told[-1]
         assert desk.commands[-1] == (
-            f"workbench rules edit {before.id} --text 'Amounts are integers of cents.' --priority 81"
+            f"workbench rules edit {before.id} --text 'Keep amounts as integers of cents.' --priority 81"
         )
         await desk.press("V")
         story = desk.screen.query_one(RulePanes).story

@@ -108,6 +108,66 @@ async def test_what_only_the_store_changed_is_written_into_the_file(opened: Open
         assert desk.dialog(DriftDesk).differences == ()
         await desk.press("escape")
         assert desk.commands[-1] == "workbench rules drift --merge"
+        await desk.press("u")
+        assert "also in CLAUDE.md" in desk.told[-1]
+        assert file.read_text() == before
+
+
+async def test_words_that_a_file_cannot_hold_are_refused_at_once(opened: Opened, roastery: Path) -> None:
+    """Nothing is said to be saved, and files and rules are in step."""
+    async with opened() as desk:
+        await desk.filter("file:CLAUDE.md suite")
+        desk.screen.desk._save(desk.current, {"rule": "The suite takes two minutes."}, None)
+        await desk.settle()
+        assert "CLAUDE.md:" in desk.told[-1]
+        assert "reads as no instruction" in desk.told[-1]
+        await desk.press("D")
+        assert "in step" in screen_text(desk.app)
+
+
+async def test_nothing_is_asked_where_nothing_can_be_written(
+    opened: Opened, roastery: Path, other: Other
+) -> None:
+    """Words that were recorded all the same are named with the reason; no file is said to be written."""
+    async with opened() as desk:
+        curator = other()
+        rule = next(
+            rule
+            for rule in curator.store.ledger().live.values()
+            if rule.provenance and rule.provenance.file == "CLAUDE.md" and "suite" in rule.rule
+        )
+        before = (roastery / "CLAUDE.md").read_bytes()
+        curator.edit(rule.id, rule="The suite takes two minutes.")
+        await desk.press("f5", "D", "f2")
+        desk.dialog(DriftDesk)
+        assert "reads as no instruction" in " ".join(screen_text(desk.app).split())
+        assert (roastery / "CLAUDE.md").read_bytes() == before
+
+
+async def test_a_step_that_was_built_upon_offers_the_one_before_it(
+    opened: Opened, roastery: Path, other: Other
+) -> None:
+    """What changed since is named, and yes undoes the older step."""
+    file = roastery / "CLAUDE.md"
+    async with opened() as desk:
+        curator = other()
+        rules = sorted(curator.store.ledger().live.values(), key=lambda rule: rule.id)
+        mine = next(
+            rule
+            for rule in rules
+            if "suite" in rule.rule and rule.provenance and rule.provenance.file == "CLAUDE.md"
+        )
+        another = next(rule for rule in rules if rule.id != mine.id)
+        curator.edit(another.id, priority=3)
+        curator.edit(mine.id, rule="Run the suite twice before a commit.")
+        await desk.press("f5", "D", "f2", "y", "escape")
+        file.write_text(file.read_text().replace("suite twice before", "suite thrice before"))
+        await desk.press("f5", "u")
+        desk.dialog(Confirm)
+        assert "changed in CLAUDE.md" in " ".join(screen_text(desk.app).split())
+        await desk.press("y")
+        assert "undone: edit" in desk.told[-1]
+        assert other().store.ledger().live[another.id].priority == another.priority
 
 
 async def _conflict(desk: object, roastery: Path, other: Other) -> tuple[str, Path]:

@@ -70,17 +70,17 @@ async def test_texts_of_both_are_merged_in_three_panes(opened: Opened, other: Ot
         rule = desk.current
         await desk.press("e")
         form = desk.dialog(EditRule)
-        form.query_one("#field-0", SafeArea).load_text("Amounts are whole cents.")
-        theirs = other().edit(rule.id, rule="Amounts are integers of cents, always.")
+        form.query_one("#field-0", SafeArea).load_text("Keep amounts in whole cents.")
+        theirs = other().edit(rule.id, rule="Keep amounts as integers of cents, always.")
         await desk.press("f2")
         await desk.press("e")
         editor = desk.dialog(MergeEditor)
-        editor.query_one("#merge-result", SafeArea).load_text("Amounts are whole cents, always.")
+        editor.query_one("#merge-result", SafeArea).load_text("Keep amounts in whole cents, always.")
         await desk.press("f2")
         assert desk.dialog(OvertakenRule).merges[0].choice == "merged"
         await desk.press("f2")
         assert desk.app.screen is desk.screen
-        assert desk.current.rule == "Amounts are whole cents, always."
+        assert desk.current.rule == "Keep amounts in whole cents, always."
         assert desk.current.version == 3
         assert theirs.id in desk.current.replaces
 
@@ -91,7 +91,7 @@ async def test_a_rule_that_was_removed_meanwhile_can_be_added_again(opened: Open
         rule = desk.current
         await desk.press("e")
         form = desk.dialog(EditRule)
-        form.query_one("#field-0", SafeArea).load_text("Amounts are whole cents.")
+        form.query_one("#field-0", SafeArea).load_text("Keep amounts in whole cents.")
         other().remove([rule.id])
         await desk.press("f2")
         assert "removed meanwhile" in screen_text(desk.app)
@@ -101,7 +101,7 @@ async def test_a_rule_that_was_removed_meanwhile_can_be_added_again(opened: Open
         desk.dialog(Confirm)
         await desk.press("y")
         assert desk.app.screen is desk.screen
-        assert desk.current.rule == "Amounts are whole cents."
+        assert desk.current.rule == "Keep amounts in whole cents."
 
 
 async def test_a_change_of_many_is_refused_if_one_of_them_is_gone(opened: Opened, other: Other) -> None:

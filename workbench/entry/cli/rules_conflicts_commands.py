@@ -170,7 +170,7 @@ def resolve(
         ]
         decisions = [_decision(conflict, action, text, keep, scopes, reason) for conflict in chosen]
         skipped: tuple[str, ...] = ()
-        curator = Curator(work.opened.workspace.rule_store(), "cli")
+        curator = Curator(work.opened.workspace.rule_store(), "cli", work.opened.workspace.rule_files)
         if len(decisions) == 1:
             curator.resolve(decisions[0])
             done = tuple(decisions)

@@ -130,7 +130,7 @@ def _changed(
     left = replace(rule, examples=remove_examples(rule, removed))
     left = replace(left, examples=add_examples(left, added))
     left = replace(left, examples=(*left.examples, *sift(left, kept, generated=True).examples))
-    curator = Curator(work.opened.workspace.rule_store(), "cli")
+    curator = Curator(work.opened.workspace.rule_store(), "cli", work.opened.workspace.rule_files)
     return curator.edit(rule.id, reason="examples", examples=left.examples)
 
 

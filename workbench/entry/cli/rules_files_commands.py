@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import unified_diff
 
 import click
 
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
+from workbench.entry.cli.rules_written import changed_lines, line_paint, tell_written, written_document
 from workbench.entry.cli.session import Session, session
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
-from workbench.rules.files.drift import FileDrift, Outcome, Written, look, settle, write_pending
+from workbench.rules.files.drift import FileDrift, Outcome, look, settle, write_pending
 from workbench.rules.files.exporting import ExportedFile
 from workbench.rules.files.merging import FileConflict, FromFile, Incoming, Pending
 from workbench.rules.files.named import import_named, named_files
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publishing import Published, publish
 from workbench.rules.files.stepping import InStep
-from workbench.text.sanitize import visible_line
 
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
 
@@ -137,7 +136,7 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
     for file in files:
         if dry_run:
             for line in _lines_of(file):
-                out.painted(out.style(line, _line_paint(line)))
+                out.painted(out.style(line, line_paint(line)))
         elif file.changed:
             gone = "removed" if file.data is None else counted(len(file.anchors), "rule")
             out.painted(f"{out.style(file.path, '36')}  {gone}")
@@ -191,7 +190,7 @@ def _tell(work: Session, outcome: Outcome, *, merge: bool, dry_run: bool) -> Non
             {
                 "dry_run": dry_run,
                 "taken": [_document(found) for found in outcome.taken],
-                "written": [_written(item) for item in outcome.written],
+                "written": [written_document(item) for item in outcome.written],
                 "drift": [_document(found) for found in outcome.drift],
                 "warnings": list(outcome.warnings),
             }
@@ -199,13 +198,7 @@ def _tell(work: Session, outcome: Outcome, *, merge: bool, dry_run: bool) -> Non
         return
     for found in outcome.taken:
         out.painted(f"{out.style(found.file, '36')}  taken in: {_counts(found.incoming)}")
-    for item in outcome.written:
-        for line in _diff(item):
-            out.painted(out.style(line, _line_paint(line)))
-        for note in item.notes:
-            out.say(f"{item.file}: {note}")
-        for reason in item.refused:
-            out.warn(f"{item.file}: {reason}")
+    tell_written(out, outcome.written)
     if not (merge and dry_run):
         for found in outcome.drift:
             _tell_file(out, found)
@@ -234,7 +227,8 @@ def _summary(outcome: Outcome, *, merge: bool, dry_run: bool) -> str:
     pending = sum(len(found.pending) for found in outcome.drift)
     conflicts = sum(len(found.conflicts) for found in outcome.drift)
     if merge and dry_run:
-        return f"{counted(len(outcome.written), 'file')} would be written; nothing was changed"
+        files = sum(item.changed for item in outcome.written)
+        return f"{counted(files, 'file')} would be written; nothing was changed"
     if not (incoming or pending or conflicts):
         return "files and store are in step"
     parts = [
@@ -266,25 +260,8 @@ def _shown(out: Output, rule: Rule | None) -> str:
     return out.style(line if len(line) <= 90 else line[:89] + "…", "0")
 
 
-def _diff(item: Written) -> Iterator[str]:
-    return _changed_lines(item.file, item.before, item.after)
-
-
 def _lines_of(file: ExportedFile) -> Iterator[str]:
-    return _changed_lines(file.path, file.before or b"", file.data or b"")
-
-
-def _changed_lines(name: str, before: bytes, after: bytes) -> Iterator[str]:
-    """Yield the lines that a file gains and loses, as a unified diff."""
-    old, new = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
-    for line in unified_diff(old, new, f"a/{name}", f"b/{name}", n=1, lineterm=""):
-        yield visible_line(line)
-
-
-def _line_paint(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "1"
-    return {"+": "32", "-": "31", "@": "36"}.get(line[:1], "0")
+    return changed_lines(file.path, file.before or b"", file.data or b"")
 
 
 def _document(found: FileDrift) -> dict[str, object]:
@@ -322,13 +299,4 @@ def _conflict(item: FileConflict) -> dict[str, object]:
         "last": item.base.rule,
         "ours": None if item.ours is None else item.ours.rule,
         "theirs": None if item.theirs is None else item.theirs.rule,
-    }
-
-
-def _written(item: Written) -> dict[str, object]:
-    return {
-        "file": item.file,
-        "diff": list(_diff(item)),
-        "refused": list(item.refused),
-        "notes": list(item.notes),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
@@ -11,13 +11,20 @@ import click
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
-from workbench.entry.cli.rules_diff import at_text, change_document, diff_lines, told_line
+from workbench.entry.cli.rules_diff import (
+    at_text,
+    change_document,
+    diff_lines,
+    told_line,
+)
 from workbench.entry.cli.rules_session import PREFIX, RuleSession, find_any, rule_session, short, tell_files
+from workbench.entry.cli.rules_written import tell_written, written_document
 from workbench.errors import UsageError
-from workbench.rules.curation.curator import lineage
+from workbench.rules.curation.curator import Curator, lineage
 from workbench.rules.curation.differences import story, told_changes
 from workbench.rules.curation.ledger import Ledger, Step, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
+from workbench.rules.files.undo import Walked
 from workbench.text.sanitize import visible, visible_line
 
 _SHOWN = 20
@@ -134,42 +141,53 @@ def _named(step: Step) -> dict[str, str]:
     return {"id": step.id, "at": step.at, "by": step.by, "title": step.title}
 
 
-@command(examples=("workbench rules undo", "workbench rules undo --list"))
+@command(
+    examples=(
+        "workbench rules undo",
+        "workbench rules undo --list",
+        "workbench rules undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
+    )
+)
+@click.argument("step", metavar="[STEP]", required=False, default="")
 @click.option("--list", "listed", is_flag=True, help="List what could be undone and done again instead.")
-def undo(listed: bool) -> None:
-    """Take back the last step: an edit, a removal, a settlement, an import by name. `redo` does it again.
+def undo(step: str, listed: bool) -> None:
+    """Take back the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
 
+    Lines that were written into rule files because of it are put back, where they are as they were written.
     Rules that came or changed with their files are not steps of anybody's: change the files for that.
+    `redo` does it again.
     """
-    _walk(listed, back=True)
+    _walk(listed, lambda curator: curator.undo(step))
 
 
 @command(examples=("workbench rules redo", "workbench rules redo --list"))
 @click.option("--list", "listed", is_flag=True, help="List what could be undone and done again instead.")
 def redo(listed: bool) -> None:
-    """Do the step again that was undone last."""
-    _walk(listed, back=False)
+    """Do the step again that was undone last, also in the files that its undo was written into."""
+    _walk(listed, Curator.redo)
 
 
-def _walk(listed: bool, *, back: bool) -> None:
+def _walk(listed: bool, walk: Callable[[Curator], Walked]) -> None:
     with rule_session("rules" if listed else "rules-edit") as work:
-        title = "" if listed else work.curator.undo() if back else work.curator.redo()
+        done = None if listed else walk(work.curator)
         ledger = work.store.ledger()
     out = work.here.out
-    if listed:
+    if done is None:
         _stacks(out, ledger, as_json=work.here.flags.json)
         return
-    step = next(reversed(ledger.steps.values()))
+    step = next(one for one in reversed(ledger.steps.values()) if one.undoes or one.redoes)
     told = told_changes(ledger, step.changes)
     if work.here.flags.json:
-        out.json({"done": title, "changes": [change_document(one) for one in told]})
+        written = [written_document(item) for item in done.written]
+        out.json({"done": done.title, "changes": [change_document(one) for one in told], "written": written})
         return
-    out.data(visible_line(title))
+    out.data(visible_line(done.title))
     for one in told:
         out.painted(told_line(out, one))
         for line in diff_lines(out, one.fields):
             out.painted(line)
-    # What changes in place stands in no file.
+    tell_written(out, done.written)
+    # What changes in place is in no file.
     tell_files(work, (rule for one in told if one.what != "changed" and (rule := one.after or one.before)))
 
 
@@ -181,7 +199,8 @@ def _stacks(out: Output, ledger: Ledger, *, as_json: bool) -> None:
         return
     for name, steps in (("undo", done), ("redo", undone)):
         for step in steps:
-            out.data(f"{name}  {at_text(step.at)}  {visible_line(step.by):<17}  {visible_line(step.title)}")
+            shown = f"{step.id}  {at_text(step.at)}  {visible_line(step.by):<17}  {visible_line(step.title)}"
+            out.data(f"{name}  {shown}")
     if not done and not undone:
         out.say("there is nothing to undo or to do again")
 

@@ -45,7 +45,7 @@ class RuleSession:
     @property
     def curator(self) -> Curator:
         """Return the desk where rules are changed."""
-        return Curator(self.store, "cli")
+        return Curator(self.store, "cli", self.opened.workspace.rule_files)
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UsageError
 from workbench.records.rules import Provenance, Rule
@@ -29,13 +29,21 @@ from workbench.rules.curation.steps import (
 from workbench.rules.curation.versions import past_ids
 from workbench.text.prose import plain, short_name
 
+if TYPE_CHECKING:
+    from workbench.rules.files.undo import Walked
+
 
 @dataclass(frozen=True, slots=True)
 class Curator:
-    """Curates the rules of a project and of its user. `by` is the face that acts: cli, tui, http, mcp."""
+    """Curates the rules of a project and of its user. `by` is the face that acts: cli, tui, http, mcp.
+
+    `rule_files` lists the project's rule files: with it, words that their file cannot hold are refused, and
+    what a step wrote into files is undone and done again with it. Without it files are left alone.
+    """
 
     store: RuleStore
     by: str
+    rule_files: Callable[[], Sequence[str]] | None = None
 
     def add(self, rule: Rule, *, reason: str = "") -> Rule:
         """Add a rule, whose id, cost and times are made here. `project_id` None makes it the person's own.
@@ -140,6 +148,7 @@ class Curator:
             for decision in sound:
                 try:
                     drafts = resolved(ledger, decision, now=now, count=count, step=step)
+                    self._refuse_unwritable(ledger, drafts, ledger.versions)
                 except UsageError as error:
                     skipped.append(f"{decision.conflict[:17]}: {error.message}")
                     continue
@@ -149,19 +158,42 @@ class Curator:
             record(self.store, entries, by=self.by)
         return tuple(done), tuple(skipped)
 
-    def undo(self) -> str:
-        """Take back the last step and return what it was called. Raises: UsageError, StoreError."""
-        return self._step(undone).title
+    def undo(self, step: str = "") -> Walked:
+        """Take back the last step, or the one with this id. Raises: UsageError, StoreError."""
+        from workbench.rules.files.undo import undo_step
 
-    def redo(self) -> str:
-        """Do the last undone step again and return what it is called. Raises: UsageError, StoreError."""
-        return self._step(redone).title
+        if self.rule_files is None:
+            return self._walk(lambda ledger: undone(ledger, step))
+        return undo_step(self.store, self.rule_files(), by=self.by, step=step)
+
+    def redo(self) -> Walked:
+        """Do the last undone step again. Raises: UsageError, StoreError."""
+        from workbench.rules.files.undo import redo_step
+
+        if self.rule_files is None:
+            return self._walk(redone)
+        return redo_step(self.store, self.rule_files(), by=self.by)
+
+    def _walk(self, make: Callable[[Ledger], Drafts]) -> Walked:
+        from workbench.rules.files.undo import Walked
+
+        return Walked(self._step(make).title)
 
     def _step(self, make: Callable[[Ledger], Drafts]) -> Drafts:
         with self.store.lock(LOCK):
-            drafts = make(self.store.ledger())
+            ledger = self.store.ledger()
+            known = frozenset(ledger.versions)
+            drafts = make(ledger)
+            self._refuse_unwritable(ledger, drafts, known)
             record(self.store, drafts.entries, by=self.by)
         return drafts
+
+    def _refuse_unwritable(self, ledger: Ledger, drafts: Drafts, known: Container[str]) -> None:
+        """Raise UsageError for words that a file of their rule cannot hold."""
+        from workbench.rules.files.wording import refuse_unwritable
+
+        if self.rule_files is not None:
+            refuse_unwritable(self.store, self.rule_files, ledger, drafts, known)
 
     def _all_added(self, ledger: Ledger, rules: Sequence[Rule], places: Sequence[str], reason: str) -> Drafts:
         now, parts, known = self.store.moment(), [], already_said(ledger)

@@ -93,7 +93,10 @@ class Settled:
 
 @dataclass(slots=True)
 class Step:
-    """What one curation step changed: rules, what is known of files, conflicts settled or opened again."""
+    """What one curation step changed: rules, what is known of files, conflicts settled or opened again.
+
+    `writes` are rule files that its words were written into at once.
+    """
 
     id: str
     at: str
@@ -101,6 +104,7 @@ class Step:
     title: str
     undoes: str = ""
     redoes: str = ""
+    writes: tuple[str, ...] = ()
     changes: list[Change] = field(default_factory=list)
     resolved: list[Settled] = field(default_factory=list)
     reopened: list[Settled] = field(default_factory=list)
@@ -303,7 +307,9 @@ def _step(ledger: Ledger, entry: Entry) -> Step:
     if known is not None:
         return known
     undoes, redoes = str(told.get("undoes", "")), str(told.get("redoes", ""))
-    step = Step(identifier, entry.at, entry.by, str(told.get("title", "")), undoes, redoes)
+    writes = told.get("writes")
+    files = tuple(map(str, writes)) if isinstance(writes, list) else ()
+    step = Step(identifier, entry.at, entry.by, str(told.get("title", "")), undoes, redoes, files)
     ledger.steps[identifier] = step
     if undoes and undoes in ledger.done:
         ledger.done.remove(undoes)

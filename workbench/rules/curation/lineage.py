@@ -1,13 +1,14 @@
 """Which rule of a changed file is which rule of before: the same, changed, new or gone.
 
-Equal texts are the same rule wherever they moved to. What is left over is paired where it stands between the
-same neighbours and says similar things: that is a rule somebody reworded, not one removed and one added.
+Equal texts are the same rule wherever they moved to, equal to what the file said before or to what the store
+says now. What is left over is paired where it is between the same neighbours and says similar things: that is
+a rule somebody reworded, not one removed and one added.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -30,25 +31,36 @@ def text_digest(text: str) -> str:
     return blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
-def align(before: Sequence[str], after: Sequence[str], digests: Sequence[str] | None = None) -> list[Pair]:
+def align(
+    before: Sequence[str],
+    after: Sequence[str],
+    digests: Sequence[str] | None = None,
+    current: Sequence[str] = (),
+) -> list[Pair]:
     """Pair the texts of a file before and after a change; None stands for a text that is not there.
 
-    `digests` are those of `before` where its texts are not what the file said. Pairs come in the order of
-    `after`, those that are gone at the end in their own order. Each text is in exactly one pair.
+    `digests` are those of `before` where its texts are not what the file said. `current` are digests of what
+    the store says in place of each: words that were written into the file are those of their rule, however
+    unlike the old ones. Pairs come in the order of `after`, those that are gone at the end in their own
+    order. Each text is in exactly one pair.
     """
     old = list(digests) if digests is not None else [text_digest(text) for text in before]
-    matched = _same(old, [text_digest(text) for text in after])
+    new = [text_digest(text) for text in after]
+    matched = _same(dict(enumerate(old)), dict(enumerate(new)))
+    left = set(range(len(old))) - set(matched.values())
+    written = {at: current[at] for at in sorted(left) if at < len(current) and current[at]}
+    matched.update(_same(written, {at: said for at, said in enumerate(new) if at not in matched}))
     matched.update(_reworded(before, after, matched))
     gone = sorted(set(range(len(before))) - set(matched.values()))
     return [*((matched.get(at), at) for at in range(len(after))), *((at, None) for at in gone)]
 
 
-def _same(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
-    """Return {after: before} of equal texts, the first with the first."""
+def _same(before: Mapping[int, str], after: Mapping[int, str]) -> dict[int, int]:
+    """Return {after: before} of equal texts by their places, the first with the first."""
     places = defaultdict(list)
-    for at in reversed(range(len(before))):
+    for at in sorted(before, reverse=True):
         places[before[at]].append(at)
-    return {at: places[text].pop() for at, text in enumerate(after) if places[text]}
+    return {at: places[text].pop() for at, text in sorted(after.items()) if places[text]}
 
 
 def _reworded(before: Sequence[str], after: Sequence[str], matched: dict[int, int]) -> dict[int, int]:

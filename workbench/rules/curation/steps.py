@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import takewhile
 from typing import Any, Final
 
 from workbench.errors import UsageError
@@ -23,6 +24,7 @@ from workbench.rules.curation.ledger import (
     REOPENED,
     RESOLVED,
     SYNCED,
+    UNSTACKED,
     Change,
     FileState,
     Ledger,
@@ -185,16 +187,30 @@ def settled(left: Rule, right: Rule, conflict: str, action: str, told: Marks) ->
     return Draft(RESOLVED, body, is_home(left) and is_home(right))
 
 
-def undone(ledger: Ledger) -> Drafts:
-    """Draft the reverse of the last step. Raises UsageError if there is none or it was built upon."""
-    if not ledger.done:
-        raise UsageError("there is nothing to undo", hint="`workbench rules history` lists what was done.")
-    step = ledger.steps[ledger.done[-1]]
+class BuiltUpon(UsageError):
+    """A step whose rules were changed since; `older` is the step before it, None if there is none."""
+
+    def __init__(self, message: str, hint: str, older: Step | None) -> None:
+        super().__init__(message, hint=hint)
+        self.older = "" if older is None else older.id
+        self.older_title = "" if older is None else older.title
+
+
+def undone(ledger: Ledger, identifier: str = "") -> Drafts:
+    """Draft the reverse of the last step, or of the one whose id begins so.
+
+    Raises: UsageError if there is none; BuiltUpon if its rules were changed since.
+    """
+    step = _done(ledger, identifier)
     net = _net(_latest(ledger, step))
-    for identifier, (_, after) in net.items():
-        _unchanged(ledger, identifier, after, step)
+    for rule_id, (before, after) in net.items():
+        _unchanged(ledger, rule_id, before, after, step)
     told = marks(f"undo: {step.title}", undoes=step.id)
-    restored = {identifier: before for identifier, (before, _) in net.items() if before is not None}
+    restored = {
+        rule_id: _put_back(before, after, ledger.live.get(rule_id))
+        for rule_id, (before, after) in net.items()
+        if before is not None
+    }
     entries = [put(rule, told) for rule in restored.values()]
     for before, after in net.values():
         if before is None and after is not None:
@@ -211,8 +227,8 @@ def redone(ledger: Ledger) -> Drafts:
         raise UsageError("there is nothing to redo", hint="Redo follows an undo.")
     step = ledger.steps[ledger.undone[-1]]
     net = _net(step.changes)
-    for identifier, (before, _) in net.items():
-        _unchanged(ledger, identifier, before, step)
+    for identifier, (before, after) in net.items():
+        _unchanged(ledger, identifier, after, before, step)
     told = marks(f"redo: {step.title}", redoes=step.id)
     entries = [put(after, told) for _, after in net.values() if after is not None]
     replaced = {old for _, after in net.values() if after is not None for old in after.replaces}
@@ -284,17 +300,68 @@ def _latest(ledger: Ledger, step: Step) -> list[Change]:
     return again[-1].changes if again else step.changes
 
 
-def _unchanged(ledger: Ledger, identifier: str, expected: Rule | None, step: Step) -> None:
-    """Raise UsageError if a rule is not as a step left it."""
-    now = ledger.live.get(identifier)
-    if _essence(now) == _essence(expected):
+def _done(ledger: Ledger, identifier: str) -> Step:
+    """Return the step to be undone. Raises UsageError if there is none."""
+    if not ledger.done:
+        raise UsageError("there is nothing to undo", hint="`workbench rules history` lists what was done.")
+    found = [one for one in reversed(ledger.done) if one.startswith(identifier)]
+    if not found:
+        raise UsageError(
+            f"there is no step {identifier} to undo", hint="`workbench rules undo --list` has their ids."
+        )
+    return ledger.steps[found[0]]
+
+
+def _unchanged(
+    ledger: Ledger, identifier: str, other: Rule | None, expected: Rule | None, step: Step
+) -> None:
+    """Raise BuiltUpon if a rule is not as a step left it; `other` is how it is on the step's other side.
+
+    Of a rule that was there before and after only the fields count that the step decided. What files say
+    beside a rule's words is read again and is no reason.
+    """
+    since = _differing(expected, ledger.live.get(identifier))
+    if since == frozenset():
         return
+    if since is not None:
+        decided = _differing(other, expected)
+        if not since & decided if decided is not None else _only_read(ledger, identifier, step):
+            return
     last = next(change for change in reversed(ledger.changes) if change.rule_id == identifier)
-    raise UsageError(
+    below = ledger.done.index(step.id) if step.id in ledger.done else 0
+    older = ledger.steps[ledger.done[below - 1]] if below else None
+    hint = f"`workbench rules history {identifier[:13]}` shows how; edit it instead."
+    if older is not None:
+        hint += f" `workbench rules undo {older.id}` undoes the step before it: {older.title}"
+    raise BuiltUpon(
         f"{identifier} was changed since {step.title!r}: {last.reason or 'changed'} "
         f"({last.by}, {last.at[:16]})",
-        hint=f"`workbench rules history {identifier[:13]}` shows how; edit it instead.",
+        hint,
+        older,
     )
+
+
+def _only_read(ledger: Ledger, identifier: str, step: Step) -> bool:
+    """Whether all that changed a rule since a step came with its files."""
+    own = {step.id, *(other.id for other in ledger.steps.values() if step.id in (other.redoes, other.undoes))}
+    changes = (change for change in reversed(ledger.changes) if change.rule_id == identifier)
+    return all(change.by in UNSTACKED for change in takewhile(lambda change: change.step not in own, changes))
+
+
+def _differing(first: Rule | None, second: Rule | None) -> frozenset[str] | None:
+    """Return the fields that differ; None where one of the two is not there."""
+    one, two = _essence(first), _essence(second)
+    if one is None or two is None:
+        return frozenset() if one is two else None
+    return frozenset(item.name for item in fields(Rule) if getattr(one, item.name) != getattr(two, item.name))
+
+
+def _put_back(before: Rule, after: Rule | None, now: Rule | None) -> Rule:
+    """Return a rule as it was before a step, with what files said of it since."""
+    if after is None or now is None or not _differing(after, now):
+        return before
+    changed = _differing(before, after) or frozenset()
+    return replace(now, **{name: getattr(before, name) for name in changed}, updated_at=before.updated_at)
 
 
 def _essence(rule: Rule | None) -> Rule | None:

@@ -13,11 +13,12 @@ from typing import Any, Final
 from workbench.records.rule_values import HISTORY as HISTORY
 from workbench.records.rule_values import past_ids as past_ids
 from workbench.records.rules import Rule, rule_id
+from workbench.text.prose import short_name
 
 CONTENT: Final = frozenset({"rule", "condition_text", "action_text"})
 """The fields whose change makes a new version; all others change in place."""
 
-DERIVED: Final = ("authority", "priority", "category", "scope", "tags", "level")
+DERIVED: Final = ("authority", "priority", "category", "scope", "tags", "level", "condition_text")
 """What an import reads out of a file and a person may decide otherwise."""
 
 AS_IMPORTED: Final = "as_imported"
@@ -49,9 +50,11 @@ def carried_over(before: Rule, imported: Rule) -> Rule:
     last, now = before.metadata.get(AS_IMPORTED), derived(before)
     kept: dict[str, Any] = {
         name: getattr(before, name)
-        for name in DERIVED
+        for name in now
         if last is None or (name in last and last[name] != now[name])  # None: a rule made by hand
     }
+    if before.name != short_name(before.action_text):
+        kept["name"] = before.name  # somebody gave it one
     metadata = dict(imported.metadata)
     if HISTORY in before.metadata:
         metadata[HISTORY] = before.metadata[HISTORY]
@@ -73,6 +76,12 @@ def carried_over(before: Rule, imported: Rule) -> Rule:
         version=before.version,
         replaces=before.replaces,
     )
+
+
+def as_decided(ours: Rule, imported: Rule) -> Rule:
+    """Return our rule as a file that got its words is read: every field that a person sees stays."""
+    read = carried_over(ours, imported)
+    return replace(read, name=ours.name, **{name: getattr(ours, name) for name in derived(ours)})
 
 
 def derived(rule: Rule) -> dict[str, Any]:

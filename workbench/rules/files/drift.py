@@ -8,13 +8,13 @@ until a person says which of the two holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, Anchor, FileState, Ledger
+from workbench.rules.curation.ledger import AUTOMATIC, EXPORT, Anchor, FileState, Ledger
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import LOCK, RuleStore, record
 from workbench.rules.curation.steps import Draft, Drafts, Marks, marks, put, removed, synced
@@ -52,6 +52,11 @@ class Written:
     after: bytes
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything of it was, or would be, written."""
+        return self.before != self.after
 
 
 @dataclass(slots=True)
@@ -111,7 +116,7 @@ def write_pending(
     before stays, and the next run goes on.
     """
     with store.lock(LOCK):
-        sources = _sources(store, candidates)
+        sources = rule_sources(store, candidates)
         ledger = store.ledger()
         found = bring_in_step(store, ledger, list(sources.values()))
         outcome = Outcome(warnings=found.warnings)
@@ -123,9 +128,9 @@ def write_pending(
         for merge in found.merges:
             source = sources.get(merge.state.file)
             if merge.pending and source is not None and (not files or source.path in files):
-                outcome.written.append(_write(store, source, merge.pending, dry_run=dry_run))
+                outcome.written.append(write_edits(store, source, merge.pending, dry_run=dry_run))
         if not dry_run:
-            found = _settled(store, sources)
+            found = record_written(store, sources, [item.file for item in outcome.written if item.changed])
         outcome.drift = drifts(found.merges)
     return outcome
 
@@ -139,7 +144,7 @@ def settle(
     """
     with store.lock(LOCK):
         ledger = store.ledger()
-        found = bring_in_step(store, ledger, list(_sources(store, candidates).values()))
+        found = bring_in_step(store, ledger, list(rule_sources(store, candidates).values()))
         merge, conflict = _conflict(found.merges, identifier)
         record(store, found.drafts, by=AUTOMATIC)
         settlement = _theirs if side == "theirs" else _ours
@@ -148,24 +153,28 @@ def settle(
     return conflict
 
 
-def _sources(store: RuleStore, candidates: Sequence[str]) -> dict[str, RuleSource]:
+def rule_sources(store: RuleStore, candidates: Sequence[str]) -> dict[str, RuleSource]:
+    """Return the rule files there are by path: those that are found by themselves and those named."""
     sources = {source.path: source for source in found_sources(store, candidates)}
     named = named_sources(store, store.ledger(), set(sources))
     return sources | {source.path: source for source in named}
 
 
-def _settled(store: RuleStore, sources: dict[str, RuleSource]) -> InStep:
-    """Read the files again and remember that they say what the store says."""
+def record_written(store: RuleStore, sources: Mapping[str, RuleSource], files: Sequence[str]) -> InStep:
+    """Read the files again and remember that those written say what the store says."""
     ledger = store.ledger()
-    found = bring_in_step(store, ledger, list(sources.values()))
-    record(store, found.drafts, by=AUTOMATIC)
+    title = f"write {files[0] if len(files) == 1 else f'{len(files):,} rule files'}" if files else ""
+    found = bring_in_step(store, ledger, list(sources.values()), title=title)
+    record(store, found.drafts, by=EXPORT if files else AUTOMATIC)
     return found
 
 
-def _write(store: RuleStore, source: RuleSource, pending: Sequence[Pending], *, dry_run: bool) -> Written:
-    """Write the store's changes into a file, and into identical files of other names."""
+def write_edits(
+    store: RuleStore, source: RuleSource, pending: Sequence[Pending], *, dry_run: bool
+) -> Written:
+    """Write the store's changes into a file, and into identical files of other names. Raises: StoreError."""
     before = read_source(source)
-    result = try_edits(before, [_edit(change) for change in pending])
+    result = try_edits(before, [edit_for(change) for change in pending])
     refused = tuple(f"line {told.line}: {told.reason}" for told in result.refused)
     if not dry_run and result.data != before:
         location = Path(source.location)
@@ -178,9 +187,12 @@ def _write(store: RuleStore, source: RuleSource, pending: Sequence[Pending], *, 
     return Written(source.path, before, result.data, refused, (*result.notes, *others))
 
 
-def _edit(change: Pending) -> Edit:
+def edit_for(change: Pending) -> Edit:
+    """Return a pending change as an edit of its file."""
     if change.base is None:
         assert change.rule is not None  # what is neither in the file nor in the store is not pending
+        if change.after is not None:
+            return Insert(change.rule.rule, change.after)
         section = None if change.rule.provenance is None else change.rule.provenance.section
         return Insert(change.rule.rule, section=section or ())
     if change.rule is None:

@@ -14,7 +14,14 @@ from enum import StrEnum
 from workbench.records.rules import Rule, rule_id
 from workbench.rules.curation.ledger import Anchor, FileState, Ledger
 from workbench.rules.curation.lineage import align, text_digest
-from workbench.rules.curation.versions import HISTORY, MANAGED, carried_over, next_version, past_ids
+from workbench.rules.curation.versions import (
+    HISTORY,
+    MANAGED,
+    as_decided,
+    carried_over,
+    next_version,
+    past_ids,
+)
 
 
 class Incoming(StrEnum):
@@ -42,7 +49,7 @@ class Pending:
     """A change of the store that a file does not have yet.
 
     `rule` is what should stand in the lines, None for nothing; `base` is what stands there, None for a rule
-    that is to be added.
+    that is to be added: below the line `after`, or at the end of its section.
     """
 
     file: str
@@ -50,6 +57,7 @@ class Pending:
     end_line: int
     base: Rule | None
     rule: Rule | None
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +109,10 @@ def merge_file(
     bases = [ledger.versions.get(anchor.rule_id) for anchor in state.anchors]
     texts = ["" if base is None else base.rule for base in bases]
     digests = [anchor.digest for anchor in state.anchors]
+    ours = [ledger.standing(anchor.rule_id) for anchor in state.anchors]
+    current = ["" if rule is None else text_digest(rule.rule) for rule in ours]
     later: list[Rule] = []
-    for old, new in align(texts, [rule.rule for rule in rules], digests):
+    for old, new in align(texts, [rule.rule for rule in rules], digests, current):
         if old is None and new is not None:
             later.append(rules[new])
         elif old is not None and new is not None:
@@ -151,7 +161,7 @@ class _Merge:
         elif not changed_here and ours is not None:
             self._reworded(ours, theirs)
         elif ours is not None and said == text_digest(ours.rule):
-            self._anchor(ours, theirs)
+            self._agreed(ours, theirs)
         else:
             line, end_line = _lines(theirs)
             self.anchors.append(replace(anchor, line=line, end_line=end_line))
@@ -234,6 +244,13 @@ class _Merge:
             self._anchor(ours, theirs)
         else:
             self._incoming(Incoming.REFRESHED, ours, carried_over(ours, theirs), theirs)
+
+    def _agreed(self, ours: Rule, theirs: Rule) -> None:
+        """The file says our words now: they were written there. What is decided of them stays."""
+        if _file_of(ours) != self.file or ours.metadata.get("imported") == theirs.metadata.get("imported"):
+            self._anchor(ours, theirs)
+        else:
+            self._incoming(Incoming.REFRESHED, ours, as_decided(ours, theirs), theirs)
 
     def _reworded(self, ours: Rule, theirs: Rule) -> None:
         """Other words: the next version of the rule, or one that it had before."""

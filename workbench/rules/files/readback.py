@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from workbench.rules.files.editing_units import Parsed, Patch
 from workbench.rules.formats.markdown import Kind
-from workbench.rules.reading.building import is_rule, worded
+from workbench.rules.reading.building import is_rule, why_no_rule, worded
 from workbench.rules.reading.units import Unit
 
 
@@ -151,7 +151,7 @@ def _edited(unit: Unit | None, at: int, text: str, found: Unit, result: ReadBack
             return f"would read {_short(says)!r} there, after what introduces or prohibits it"
         return f"would read {_short(says)!r} there"
     if not is_rule(found):
-        return "reads as no instruction there and would not be imported as a rule"
+        return f"reads as no instruction there and would not be imported as a rule: {why_no_rule(found)}"
     if says != text:
         result.notes.append(f"line {found.line}: line breaks and spaces of the rule changed")
     if unit is not None:

@@ -47,13 +47,14 @@ class InStep:
 
 
 def bring_in_step(
-    store: RuleStore, ledger: Ledger, sources: Sequence[RuleSource], *, named: bool = False
+    store: RuleStore, ledger: Ledger, sources: Sequence[RuleSource], *, named: bool = False, title: str = ""
 ) -> InStep:
     """Import rule files and merge each with the store.
 
     The ledger is brought along; the drafts are what has to be written so that the journals agree with it.
     Files known from before that are gone take their rules with them; files that cannot be read change
     nothing. With `named` only the given files are looked at, and they are remembered as imported by name.
+    `title` is what the history calls it.
     """
     known = {source.path for source in sources}
     others = [] if named else named_sources(store, ledger, known)
@@ -69,7 +70,7 @@ def bring_in_step(
         warnings=tuple(f"{told.file}:{told.line}: {told.message}" for told in imported.warnings),
         files=imported.files,
     )
-    told = marks(f"import {_several(imported.files)}")
+    told = marks(title or f"import {_several(imported.files)}")
     merging = _Merging(store, ledger, imported, _by_file(imported), told, named)
     rounds = [_merge_all(found, merging, complete=False)]
     if any(merge.unknown for merge in rounds[0]):

@@ -17,7 +17,15 @@ from workbench.rules.reading.authority import authority_of, category_of, priorit
 from workbench.rules.reading.discover import RuleSource
 from workbench.rules.reading.tags import tags_of
 from workbench.rules.reading.units import Unit
-from workbench.text.instructions import introduces_only, judge, judge_row, negative, negative_lead
+from workbench.text.instructions import (
+    NO_INSTRUCTION,
+    descriptive_heading,
+    introduces_only,
+    judge,
+    judge_row,
+    negative,
+    negative_lead,
+)
 from workbench.text.prose import plain, short_name, table_cells
 
 SOURCE_PREFIX = "import:"
@@ -44,6 +52,34 @@ def is_rule(unit: Unit) -> bool:
     if unit.kind is Kind.TABLE_ROW:
         return judge_row(unit.text, unit.lead, unit.section).instruction
     return unit.kind in PROSE and judge(unit.own, unit.section, unit.lead).instruction
+
+
+def why_no_rule(unit: Unit) -> str:
+    """Return what about a unit that is no rule makes it none, as a clause."""
+    if len(unit.text) > MAX_RULE_CHARS:
+        return f"it is longer than {MAX_RULE_CHARS:,} characters"
+    if unit.introduces and introduces_only(unit.own):
+        return "it introduces the list below it"
+    if unit.kind is Kind.TABLE_ROW:
+        return "no cell of its row is an order"
+    if unit.kind not in PROSE:
+        return f"it reads as a {unit.kind.value.replace('_', ' ')}"
+    reason = judge(unit.own, unit.section, unit.lead).reason
+    announced = next((name for name in unit.section[-2:] if descriptive_heading(name)), "")
+    if reason == NO_INSTRUCTION and announced:
+        return (
+            f"below the heading {announced!r}, which announces facts, only orders such as 'Use …' are taken"
+        )
+    return _NO_RULE.get(reason, reason)
+
+
+_NO_RULE = {
+    NO_INSTRUCTION: "it begins with no verb that orders something, and holds no 'must', 'never' or 'only'",
+    "question": "it is a question",
+    "too short": "it is a single word",
+    "code": "it begins like a line of code",
+    "licence": "it reads as a notice of copyright or licence",
+}
 
 
 def globs_for(source: RuleSource, reach: Reach) -> tuple[str, ...]:
@@ -104,6 +140,8 @@ def build_rule(
 
 def _fingerprint(rule: Rule, metadata: dict[str, object]) -> str:
     """Return a digest of all that an import decides about a rule; times, counts and lines are not in it."""
+    values = {name: value for name, value in derived(rule).items() if name != "condition_text"}
+    metadata = {**metadata, AS_IMPORTED: values}  # the condition is in the rule: journals have such digests
     where = None if rule.provenance is None else replace(rule.provenance, line=0, end_line=0)
     decided = replace(rule, created_at="", updated_at="", metadata={}, provenance=where)
     return hashlib.sha256(repr((decided, metadata)).encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,0 +1,181 @@
+"""Curation steps taken back and done again, together with what they wrote into rule files.
+
+What the program wrote belongs to the step whose words it wrote: undoing the step puts the file's lines back,
+where they still say what was written. Where they do not, or never got there, the files stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.rules.curation import CURATION
+from workbench.rules.curation.ledger import AUTOMATIC, PUT, REMOVED, Anchor, FileState, Ledger
+from workbench.rules.curation.rulestore import LOCK, RuleStore, imagine, record
+from workbench.rules.curation.steps import Draft, Drafts, redone, undone
+from workbench.rules.curation.versions import past_ids
+from workbench.rules.files.drift import Written, edit_for, record_written, rule_sources, write_edits
+from workbench.rules.files.editing import try_edits
+from workbench.rules.files.merging import FileMerge, Pending
+from workbench.rules.files.stepping import bring_in_step
+from workbench.rules.reading.discover import RuleSource, read_source
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A step that was undone or done again: what it was called, and the rule files it was written into."""
+
+    title: str
+    written: tuple[Written, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The title and what became of its files, on one line."""
+        files = ", ".join(item.file for item in self.written if item.changed)
+        refused = "; ".join(f"{item.file}: {reason}" for item in self.written for reason in item.refused)
+        return f"{self.title}{f', also in {files}' if files else ''}{f' ({refused})' if refused else ''}"
+
+
+def undo_step(store: RuleStore, candidates: Sequence[str], *, by: str, step: str = "") -> Walked:
+    """Take back the last step, or the one with this id, also in the files it was written into.
+
+    Raises: UsageError if there is none or it was built upon; StoreError.
+    """
+    return _walk(store, candidates, by, lambda ledger: undone(ledger, step), lambda ledger: None)
+
+
+def redo_step(store: RuleStore, candidates: Sequence[str], *, by: str) -> Walked:
+    """Do the last undone step again, also in the files that its undo was written into.
+
+    Raises: as `undo_step`.
+    """
+    return _walk(store, candidates, by, redone, _undo_wrote)
+
+
+def _undo_wrote(ledger: Ledger) -> tuple[str, ...]:
+    """Return the files that the undo of the step to be done again was written into."""
+    undos = [step for step in ledger.steps.values() if ledger.undone and step.undoes == ledger.undone[-1]]
+    return undos[-1].writes if undos else ()
+
+
+def _walk(
+    store: RuleStore,
+    candidates: Sequence[str],
+    by: str,
+    make: Callable[[Ledger], Drafts],
+    files: Callable[[Ledger], tuple[str, ...] | None],
+) -> Walked:
+    with store.lock(LOCK):
+        sources = rule_sources(store, candidates)
+        ledger = store.ledger()
+        before = bring_in_step(store, ledger, list(sources.values()))
+        record(store, before.drafts, by=AUTOMATIC)
+        only = files(ledger)
+        drafts = make(ledger)
+        if not _changes_words(ledger, drafts):
+            record(store, drafts.entries, by=by)
+            return Walked(drafts.title)
+        imagine(store, drafts.entries, by=by, ledger=ledger)
+        edits = {
+            file: pending
+            for file, pending in _to_write(ledger, before.merges, _merged(store, ledger, sources), sources)
+            if only is None or file in only
+        }
+        # Journal first: whoever is ended between the two finds the files waiting to be written.
+        record(store, _marked(drafts.entries, sorted(edits)), by=by)
+        written = [write_edits(store, sources[file], edits[file], dry_run=False) for file in sorted(edits)]
+        if written:
+            record_written(store, sources, [file.file for file in written])
+    return Walked(drafts.title, tuple(written))
+
+
+def _merged(store: RuleStore, ledger: Ledger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
+    return bring_in_step(store, ledger, list(sources.values())).merges
+
+
+def _changes_words(ledger: Ledger, drafts: Drafts) -> bool:
+    """Whether rules come or go, as all do whose words change; what changes in place is in no file."""
+    return any(
+        draft.kind == REMOVED or (draft.kind == PUT and draft.body["id"] not in ledger.live)
+        for draft in drafts.entries
+    )
+
+
+def _marked(entries: Sequence[Draft], files: Sequence[str]) -> list[Draft]:
+    """Return the entries of a step that say which files it is written into."""
+    if not files:
+        return list(entries)
+    return [
+        replace(entry, body={**entry.body, CURATION: {**entry.body[CURATION], "writes": list(files)}})
+        for entry in entries
+    ]
+
+
+def _to_write(
+    ledger: Ledger,
+    before: Sequence[FileMerge],
+    after: Sequence[FileMerge],
+    sources: Mapping[str, RuleSource],
+) -> Iterator[tuple[str, list[Pending]]]:
+    """Yield what a step leaves to be written into each file that agreed with the store before it."""
+    waited = {_key(pending) for merge in before for pending in merge.pending}
+    for merge in after:
+        file = merge.state.file
+        found = [
+            placed
+            for pending in merge.pending
+            if _key(pending) not in waited
+            and (placed := _placed(ledger, merge.state, pending, sources.get(file))) is not None
+        ]
+        if found and file in sources:
+            yield file, found
+
+
+def _key(pending: Pending) -> tuple[str, int, str]:
+    """Return what tells pending changes apart: their lines, or the rule that is to be added."""
+    rule = pending.rule
+    if pending.base is not None or rule is None:
+        return pending.file, pending.line, ""
+    return pending.file, 0, (*past_ids(rule), rule.id)[0]
+
+
+def _placed(ledger: Ledger, state: FileState, pending: Pending, source: RuleSource | None) -> Pending | None:
+    """Return a change with the line where its rule was before; None for a rule that never was in the file."""
+    if pending.base is not None or pending.rule is None or source is None:
+        return pending
+    former = _former(ledger, state.file, {*past_ids(pending.rule), pending.rule.id})
+    if former is None:
+        return None
+    placed = replace(pending, after=_line_before(ledger, state, *former))
+    refused = try_edits(read_source(source), [edit_for(placed)]).refused
+    return pending if refused else placed
+
+
+def _former(ledger: Ledger, file: str, ids: set[str]) -> tuple[FileState, int] | None:
+    """Return a file as it was when it last had a rule, and which of its anchors that was."""
+    for step in reversed(ledger.steps.values()):
+        for change in reversed(step.files):
+            for state in reversed(change):
+                if state is None or state.file != file:
+                    continue
+                for at, anchor in enumerate(state.anchors):
+                    if anchor.rule_id in ids and anchor.line:
+                        return state, at
+    return None
+
+
+def _line_before(ledger: Ledger, now: FileState, then: FileState, at: int) -> int:
+    """Return the line of today's file that was above a rule: as far below the rule before it as it was."""
+    here: dict[str, Anchor] = {}
+    for anchor in now.anchors:
+        rule = ledger.standing(anchor.rule_id)
+        if rule is not None and anchor.line:
+            here[rule.id] = anchor
+    line = then.anchors[at].line - 1
+    gone = 0
+    for anchor in reversed(then.anchors[:at]):
+        rule = ledger.standing(anchor.rule_id)
+        if rule is not None and rule.id in here:
+            return here[rule.id].end_line + line - anchor.end_line - gone
+        gone += anchor.end_line - anchor.line + 1
+    return line - gone
