@@ -4,7 +4,7 @@ DATA holds `pairs/negation_nli.jsonl` {Text, Hypothesis, gold_label} and `rules/
 each repository. Pairs of coding rules written by hand are in tests/rules. Thresholds of the baselines are
 fitted on the pairs whose hash is even, figures are for the odd ones, with 95 % bootstrap intervals.
 `--sample N` prints pairs found among the rules, for judging by eye; `--speed` times 1,000 to 50,000 rules;
-`--exhaustive N` compares all pairs of N rules to tell what the search misses.
+`--exhaustive N` compares all pairs of N rules to find what the search misses.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def interval(said: Flags, gold: Flags) -> tuple[float, float]:
 
 
 def report(title: str, pairs: Sequence[Pair], every: Sequence[Pair], embed: Embed) -> None:
-    """Print how contradictions are told from everything else, beside baselines."""
+    """Print how contradictions are distinguished from everything else, beside baselines."""
     fit = [pair for pair in every if not pair.odd]
     fit_cosine, fit_overlap, fit_gold = cosines_of(fit, embed), overlaps_of(fit), contradictory(fit)
     cosine, overlap, gold = cosines_of(pairs, embed), overlaps_of(pairs), contradictory(pairs)
@@ -333,7 +333,7 @@ def enlarged(rules: Sequence[Rule], size: int) -> list[Rule]:
 
 
 def split_words(text: str) -> list[str]:
-    """Return a text's words and what stands between them."""
+    """Return a text's words and what is between them."""
     import re
 
     return re.split(r"(\W+)", text)

@@ -3,7 +3,7 @@
 DATA holds a directory for each repository, `owner+name`: a clone with sessions that the Entire tool recorded
 (branch `entire/checkpoints/v1`), or transcripts. Prompts are read as `memory ingest` reads them, a session's
 once. The patterns were made on the repositories of the fit half; `--show` prints what is suggested and what
-was only noted, to be read by eye, and with `--missed` sentences with telling words that were passed over.
+was only noted, to be read by eye, and with `--missed` sentences passed over that hold words of correction.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def take(found: Found, place: Path) -> None:
     for raw in prompts(place):
         found.prompts += 1
         found.sessions.add(raw.session)
-        told = corrections_of(raw.prompt, later=raw.place > 0)
-        for one in told:
+        given = corrections_of(raw.prompt, later=raw.place > 0)
+        for one in given:
             found.strengths[one.strength.value] += 1
             match = next(
                 (m for m in index.matches(one.text) if m.judgement.verdict is Verdict.DUPLICATE), None
@@ -99,7 +99,7 @@ def take(found: Found, place: Path) -> None:
                 template=template_of(raw.prompt, one.quote),
             )  # fmt: skip
             found.said.setdefault(key, []).append(said)
-        if not told and len(raw.prompt) <= MOST_PROMPT:
+        if not given and len(raw.prompt) <= MOST_PROMPT:
             found.missed += [line.strip() for line in raw.prompt.splitlines() if _TELLING.search(line)]
 
 

@@ -42,7 +42,7 @@ class Labelled:
 
     @property
     def held(self) -> bool:
-        """Whether the pair is in the half that nothing is fitted on, told by a hash of its text."""
+        """Whether the pair is in the half that nothing is fitted on, by a hash of its text."""
         digest = hashlib.sha256(f"{self.left}\0{self.right}".encode()).digest()
         return digest[0] % 2 == 1
 

@@ -130,7 +130,7 @@ def _spliced(
 
 
 def splice(carrier: str, text: str, place: str, joint: str = "\n") -> tuple[int, str]:
-    """Return where an instruction stands, and the carrier with it at the start, the end, or in the middle."""
+    """Return where an instruction is, and the carrier with it at the start, the end, or in the middle."""
     carrier = carrier.strip("\n")
     if place == "start":
         return 0, f"{text}{joint}{carrier}"

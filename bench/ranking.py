@@ -59,11 +59,11 @@ def rows_of(
 
 
 def _every(say: Say, name: str, kind: str) -> Callable[[int, int], None]:
-    def told(done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
         if done % 25 == 0 or done == total:
             say(f"{name} {kind}: {done} of {total}")
 
-    return told
+    return show
 
 
 def score(repository: str, rows: Sequence[Row], models: Mapping[str, LinearModel]) -> Scores:

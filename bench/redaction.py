@@ -70,7 +70,7 @@ def _recall(found: list[Leak]) -> None:
     held = [leak for leak in found if is_held_out(leak.format) and leak.context in named]
     alone = sum(not survives(leak, generic(leak.text)) for leak in held)
     _row("held-out formats, generic part alone", alone, len(held))
-    groups = (("beside a name", named), ("of no format, in a telling place", {"of no format"}))
+    groups = (("beside a name", named), ("of no format, in a place of secrets", {"of no format"}))
     for title, members in groups:
         _group(title, [leak for leak in found if leak.context in members or leak.format in members], missed)
     blocks = {name for name, _ in BLOCKS}

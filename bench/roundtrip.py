@@ -78,7 +78,7 @@ def reworded(rule: Rule, chance: random.Random) -> str:
     """Return a rule's text with one word written differently that makes it no other kind of sentence.
 
     Words of the introduction that an import put before the text, the heads of table columns and the words
-    by which an instruction is told (verbs, "must", "never") stay as they are. Empty if nothing else is there.
+    that make an instruction (verbs, "must", "never") stay as they are. Empty if nothing else is there.
     """
     text = rule.rule
     start = max(12, text.find(": ") + 2)
@@ -135,7 +135,7 @@ def edit_many(data: bytes, path: str, rules: Sequence[Rule], chance: random.Rand
             edits.append((rule, Insert(NEW, where.end_line)))
     result = try_edits(data, [edit for _, edit in edits])
     wanted = Counter(" ".join(rule.rule.split()) for rule in rules)
-    refused = {told.at for told in result.refused}
+    refused = {one.at for one in result.refused}
     for at, (rule, edit) in enumerate(edits):
         if at not in refused and not isinstance(edit, Insert):
             wanted[" ".join(rule.rule.split())] -= 1
@@ -147,7 +147,7 @@ def edit_many(data: bytes, path: str, rules: Sequence[Rule], chance: random.Rand
         if change.after:
             wanted[" ".join(change.after.split())] += 1
     tally.tried += len(edits)
-    tally.refused.update(re.sub(r"'.*'|\d+|\".*\"", "…", told.reason) for told in result.refused)
+    tally.refused.update(re.sub(r"'.*'|\d+|\".*\"", "…", one.reason) for one in result.refused)
     after = Counter(" ".join(rule.rule.split()) for rule in rules_of(result.data, path))
     if +wanted == after and undo_edits(result.data, result.undo) == data:
         tally.well += len(edits) - len(refused)
@@ -239,7 +239,7 @@ def exports_of(rules: Sequence[Rule], target: str) -> Exported:
         name, directory = (found[0].name, found[1]) if found else ("plain", "")
         sources.append(RuleSource(path, name, path, directory))
     again = import_rules(sources, lambda source: files[source.path]).rules
-    wanted, read = set(map(told, rules)), set(map(told, again))
+    wanted, read = set(map(meaning, rules)), set(map(meaning, again))
     anchors: dict[str, list[tuple[str, int, int]]] = {}
     for rule in again:
         if (where := rule.provenance) is not None:
@@ -249,7 +249,7 @@ def exports_of(rules: Sequence[Rule], target: str) -> Exported:
     return Exported(len(files), len(wanted), len(wanted & read) - len(read - wanted), same)
 
 
-def told(rule: Rule) -> tuple[str, str, str, tuple[str, ...]]:
+def meaning(rule: Rule) -> tuple[str, str, str, tuple[str, ...]]:
     """Return what an export has to keep of a rule: words, authority, when it applies."""
     reach = reach_of(rule)
     return written(rule.rule), rule.authority.value, reach.activation.value, reach.globs

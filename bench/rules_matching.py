@@ -125,7 +125,7 @@ def answers(case: Case, scores: Float64, threshold: float) -> NDArray[np.int64]:
 
 
 def aurocs(case: Case, all_scores: Sequence[Float64]) -> tuple[list[float], Float64]:
-    """Return how well each system's best score tells known messages from others, and bootstrap samples."""
+    """Return how well each system's best score separates known messages from others; its samples."""
     best = [scores.max(axis=1) for scores in all_scores]
     known, unknown = np.flatnonzero(case.inside), np.flatnonzero(~case.inside)
     random = np.random.default_rng(7)

@@ -211,7 +211,7 @@ BLOCKS: Final = (
     ("pgp", pem("PGP PRIVATE KEY BLOCK")),
 )
 
-# Where a secret stands beside its name: NAME, camelName and name are the variable's three spellings.
+# A secret beside its name: NAME, camelName and name are the variable's three spellings.
 NAMED: Final = (
     ("env", "{NAME}={value}\n"),
     ("export", "export {NAME}='{value}'\n"),
@@ -240,7 +240,7 @@ NAMED: Final = (
     ("tool result", '{{"type":"tool_result","content":"PORT=80\\n{NAME}={value}\\nDEBUG=1"}}\n'),
 )
 
-# Where one stands without its name; only for those that announce themselves.
+# One without its name; only for those that announce themselves.
 ALONE: Final = (
     ("prose", "I used {value} and it failed again.\n"),
     ("log line", "ERROR request to upstream with {value} was refused (401)\n"),
@@ -249,7 +249,7 @@ ALONE: Final = (
     ("parameter", "GET /v1/items?limit=3&t={value}&page=2 HTTP/1.1\n"),
 )
 
-# Where it is the place that tells: `{value}` is a password or token of no format.
+# Known by its place alone: `{value}` is a password or token of no format.
 PLACED: Final = (
     ("bearer header", "curl -s -H 'Authorization: Bearer {value}' https://api.example.org\n", some(ALNUM, 32)),
     ("bearer json", '{{"Authorization": "Bearer {value}"}}\n', some(WEB, 40)),

@@ -26,7 +26,7 @@ LIMIT_OPEN: Final = 0.150
 LIMIT_KEY: Final = 0.030
 LIMIT_RATIO: Final = 1.5
 NOISE: Final = 0.020
-"""Seconds below which two times are not told apart."""
+"""Seconds below which two times count as equal."""
 SIZE: Final = (120, 40)
 KEYS: Final = 20
 DATA_TABLE_ROWS: Final = 5_000

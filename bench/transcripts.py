@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     known = {file.path: family(file) for file in files}
     groups, _ = grouped(files, lambda file: known[file.path][1], lambda file: known[file.path][0])
     total, began = Tally(), time.perf_counter()
-    hits = told = wanted = 0
+    hits = reported = wanted = 0
     print("| session | format | tasks | lines | events | precision | recall |\n|---|---|---|---|---|---|---|")
     for group in groups:
         reading = read_session(group)
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         if outcome is not None:
             found = {change[0] for body in bodies for change in body["changes"]}
             truth = set(outcome["files_touched"])
-            hits, told, wanted = hits + len(found & truth), told + len(found), wanted + len(truth)
+            hits, reported, wanted = hits + len(found & truth), reported + len(found), wanted + len(truth)
             figures = (
                 f" {_share(len(found & truth), len(found))} | {_share(len(found & truth), len(truth))} |"
             )
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(
         f"\nunderstood: {total.share_of_lines:.2%} of {total.lines:,} lines, {total.share_of_events:.2%} of "
         f"{total.events:,} events\n"
-        f"changed files: precision {_share(hits, told)}, recall {_share(hits, wanted)} of {wanted} files\n"
+        f"changed files: precision {_share(hits, reported)}, recall {_share(hits, wanted)} of {wanted}\n"
         f"{size / 1e6:.1f} MB in {seconds:.1f} s, {memory:.0f} MB of memory\n"
     )
     for reason, count in total.reasons.most_common():

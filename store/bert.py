@@ -1,7 +1,7 @@
 """BERT as an ONNX graph, made from the tensors of a checkpoint.
 
 The sizes of words, positions and layers are read off the tensors, so any BERT encoder with absolute positions
-works; only the number of attention heads must be told.
+works; only the number of attention heads must be given.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class ProcessCache(Generic[Value]):
             return kept.value
 
     def put(self, key: str, value: Value, weight: int = 1) -> None:
-        """Keep a value, in place of the one under that key. What it weighs is told by its parts."""
+        """Keep a value, in place of the one under that key. Its size is the sum of its parts."""
         del weight
         parts = tuple(dict.fromkeys(self._parts(value)))
         with self._lock:

@@ -6,7 +6,7 @@ import time
 
 
 class SystemClock:
-    """Time as the machine tells it."""
+    """The time of the machine."""
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Tables that no journal stands behind (artifacts, edges, symbols) are not projections of journals.
+# Tables that no journal feeds (artifacts, edges, symbols) are not projections of journals.
 PROJECTED: Final = {
     "applied": "SELECT origin, stream, position, head FROM applied ORDER BY ALL",
     "causal_links": "SELECT * FROM causal_links ORDER BY id",

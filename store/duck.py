@@ -1,6 +1,6 @@
 """DuckDB as a file that is attached for a moment: one kept in-memory connection a process, no owner.
 
-Attaching to a kept connection takes milliseconds where opening the file anew takes tens of them. Extensions
+Attaching to a kept connection takes milliseconds where opening the file again takes tens of them. Extensions
 are never loaded from a network.
 """
 

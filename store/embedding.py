@@ -65,7 +65,7 @@ class EmbedderReport:
     """Which model is in use, and what became of each option in the order they were considered.
 
     `source` is "none" and `model` empty where the engine is lexical. `as_configured` is False where the
-    configured model could not be used and another stands in. `build_seconds` is 0.0 unless it was built now.
+    configured model could not be used and another is. `build_seconds` is 0.0 unless it was built now.
     """
 
     source: str

@@ -9,7 +9,7 @@ from store.tables import Tables
 from workbench.records.episodes import Completeness
 
 # A session that nobody ended counts as ended once it is quiet since before $quiet_since; the journal says so
-# after the next time the past is brought in step.
+# after the next catch-up.
 SESSIONS: Final = """
 WITH touched AS (
     SELECT session_id,
@@ -18,12 +18,12 @@ WITH touched AS (
         count(*) AS events,
         max("timestamp") AS last_event
     FROM episode_events GROUP BY session_id
-), told AS (
+), described AS (
     SELECT episodes.*, source, parent_session, prompt_index, outcome_evidence, closed_by,
         coalesce(reads, 0) AS reads, coalesce(edits, 0) AS edits, coalesce(events, 0) AS events,
         greatest(started_at, coalesce(ended_at, started_at), coalesce(last_event, started_at)) AS last_at
     FROM episodes JOIN episode_sources USING (session_id) LEFT JOIN touched USING (session_id)
-), known AS (SELECT *, ended_at IS NOT NULL OR last_at < $quiet_since AS over FROM told)
+), known AS (SELECT *, ended_at IS NOT NULL OR last_at < $quiet_since AS over FROM described)
 """
 SELECT_SESSIONS: Final = (
     SESSIONS
@@ -102,7 +102,7 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session in a list. `reads` and `edits` count files, `events` everything that was told of it."""
+    """A session in a list. `reads` and `edits` count files, `events` everything that was recorded of it."""
 
     session_id: str
     task_text: str
@@ -133,7 +133,7 @@ def sessions(
 
 
 def completeness(tables: Tables, *, quiet_since: float) -> Completeness:
-    """Return how many sessions tell a whole story. Raises: StoreError."""
+    """Return how many sessions are complete. Raises: StoreError."""
     [counts] = tables.query(SELECT_COMPLETENESS, {"quiet_since": quiet_since})
     return Completeness(*counts)
 

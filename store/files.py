@@ -101,7 +101,7 @@ def linked_below(root: Path, *, but: str = "") -> str:
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace the file's content: readers see the old bytes or the new ones, also after a power cut.
 
-    Raises: StoreError; then the old content stands.
+    Raises: StoreError; then the old content stays.
     """
     private_dir(path.parent)
     root, below = _split(path)

@@ -218,7 +218,7 @@ def _checksum(path: Path) -> int:
 
 @contextlib.contextmanager
 def _building(index: Path, kind: str) -> Iterator[Path]:
-    """Give a directory of one's own; the lock in it tells others that its writer lives."""
+    """Give a directory of one's own; the lock in it shows others that its writer is alive."""
     for _ in range(_ATTEMPTS):
         path = private_dir(index / f".{kind}-{new_id()}")
         with contextlib.ExitStack() as stack:

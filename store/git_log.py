@@ -1,4 +1,4 @@
-"""Commits as git tells them: one `git log` call, read as a stream, so that memory stays bounded.
+"""Commits as git reports them: one `git log` call, read as a stream, so that memory stays bounded.
 
 The grammar of the stream (all tokens end with NUL): id, parents, time, message, then per path one raw entry
 (`:modes ids status`, path, and the new path of a rename) and then per path one count (`added TAB removed TAB

@@ -83,7 +83,7 @@ def list_files(repository: Repository, under: str = "", only: Sequence[str] | No
     """Return the tracked and the untracked, not ignored names, relative to the directory `under`.
 
     `under` is a directory of the work tree (posix, relative to its root; empty for all); `only` narrows
-    the answer to these literal paths (directories stand for all below). Submodules and nested
+    the answer to these literal paths (a directory means all files below it). Submodules and nested
     repositories are in `skipped`. A tracked file that was deleted on disk is still listed.
     Raises GitError, also for a bare repository.
     """

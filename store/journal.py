@@ -191,7 +191,7 @@ class FileJournal:
     def revision(self, stream: str) -> str:
         """Return a short text that differs when what a reader may consume differs.
 
-        Besides the size it tells the first line and the end of the last one, in which the entries' ids are: a
+        Besides the size it holds the first line and the end of the last one, in which the entries' ids are: a
         journal that another one of the same size took the place of has another revision.
         """
         path = stream_path(self._root, stream)
@@ -213,7 +213,7 @@ class FileJournal:
         return list_streams(self._root)
 
     def prefix(self, stream: str, length: int) -> bytes:
-        """Return the first `length` bytes of a stream, fewer if it is shorter: they tell it from another."""
+        """Return the first `length` bytes of a stream, fewer if it is shorter: they identify it."""
         path = stream_path(self._root, stream)
         with translated(f"reading the journal {stream}", JournalError):
             try:

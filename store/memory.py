@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 
 
 class ManualClock:
-    """A clock that stands still until it is told to move (port `Clock`)."""
+    """A clock that does not move by itself (port `Clock`)."""
 
     def __init__(self, seconds: float = 1_700_000_000.0) -> None:
         self._seconds = seconds

@@ -50,7 +50,7 @@ class Ollama:
     """The model called `name` on a server."""
 
     def __init__(self, url: str, name: str) -> None:
-        """Nothing is sent yet. Raises: ConfigError for an address that is none."""
+        """Nothing is sent yet. Raises: ConfigError for an invalid address."""
         self.server = parse_server(url)
         self.name = name
 
@@ -155,7 +155,7 @@ class Ollama:
 def survey(url: str, name: str, timeout: float = _SURVEY_SECONDS) -> ModelState:
     """Return whether a model can be asked, by asking the server for its list. Nothing is sent if it is off.
 
-    Raises: ConfigError for an address that is none.
+    Raises: ConfigError for an invalid address.
     """
     if not url or not name:
         missing = "models.llm_url" if not url else "models.llm"
@@ -177,7 +177,7 @@ def survey(url: str, name: str, timeout: float = _SURVEY_SECONDS) -> ModelState:
 def window_for(text: str, max_tokens: int) -> int:
     """Return a context window, in tokens, that holds a prompt and its answer, a power of two.
 
-    Ollama cuts a prompt that is longer than its window without saying so, and loads a model anew when the
+    Ollama cuts a prompt that is longer than its window without saying so, and loads a model again when the
     window changes: hence an upper estimate, in coarse steps. Raises: ModelError above `MAX_WINDOW`.
     """
     needed = utf8_bound(text) + max_tokens + _TEMPLATE

@@ -174,4 +174,4 @@ def _read_json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-_REPAIR: Final = "Delete the model's directory to have it built or downloaded anew."
+_REPAIR: Final = "Delete the model's directory to have it built or downloaded again."

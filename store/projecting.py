@@ -1,4 +1,4 @@
-"""One round of projection: from where the tables stand to where the journals end, in one transaction."""
+"""One round of projection: from where the tables are to where the journals end, in one transaction."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Replaced(Exception):
 def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal], limit: int) -> Round:
     """Project at most `limit` entries, at least one where there is one, in one transaction.
 
-    Raises: Replaced, ForeignSchema if the tables must be made anew; duckdb.Error; JournalError; StoreBusy.
+    Raises: Replaced, ForeignSchema if the tables must be rebuilt; duckdb.Error; JournalError; StoreBusy.
     """
     connection.execute("BEGIN")
     _check_fingerprint(connection)
@@ -143,7 +143,7 @@ def projected_streams(origin: str, journal: FileJournal) -> list[str]:
 
 
 def fingerprint(journal: FileJournal, stream: str, position: int) -> str:
-    """Return what tells the first `position` bytes of a stream from those of another."""
+    """Return what distinguishes the first `position` bytes of a stream from those of another."""
     beginning = journal.prefix(stream, min(position, HEAD_BYTES))
     return hashlib.blake2b(beginning, digest_size=8).hexdigest()
 

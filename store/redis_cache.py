@@ -64,7 +64,7 @@ class RedisCache:
 
     The oldest go first. `retry` is for how many seconds Redis is left alone after it failed, `wait` for how
     many a command is waited for. `attempts` counts the commands sent. Any number of threads may use it.
-    Raises: ConfigError for a URL that is none; ImportError where the package `redis` is not installed.
+    Raises: ConfigError for an invalid URL; ImportError where the package `redis` is not installed.
     """
 
     def __init__(

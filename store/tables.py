@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """What a catch-up did. `rebuilt` says why the tables were made anew; empty if they were not.
+    """What a catch-up did. `rebuilt` says why the tables were rebuilt; empty if they were not.
 
     `rejected` holds the first entries that were left out for their form, `rejections` counts all of them;
     `unknown` counts entries of kinds this program does not know; `quarantined` lines that cannot be read.
@@ -104,7 +104,7 @@ class Tables:
             return _report(rounds)
 
     def rebuild(self) -> CatchUp:
-        """Make the tables anew from the journals. The old ones serve readers until the new ones are whole.
+        """Rebuild the tables from the journals. The old ones serve readers until the new ones are whole.
 
         Artifacts are not in the journals: those tables are empty until the engine replaces them again.
         Raises: StoreError, StoreBusy.
@@ -141,7 +141,7 @@ class Tables:
         return (rows[0][0], Rejected(*rows[0][1:])) if rows else (0, Rejected("", "", 0, "", ""))
 
     def digest(self) -> dict[str, str]:
-        """Return a content hash of each table that journals stand behind."""
+        """Return a content hash of each table that is built from journals."""
         return self.read(digests)
 
     def replace_artifacts(
@@ -190,7 +190,7 @@ class Tables:
             return work(connection)
 
     def _recover(self, seen: object, reason: str) -> None:
-        """Make the tables anew, unless another process did so since `seen`."""
+        """Rebuild the tables, unless another process did so since `seen`."""
         with locks.exclusive(self._lock, timeout=self._timeout):
             if _identity(self.path) == seen:
                 self._set_aside()
@@ -198,7 +198,7 @@ class Tables:
 
     def _rebuild(self, reason: str) -> CatchUp:
         fresh = self.path.with_name(f"{FILE}.new")
-        with translated(f"making {self.path} anew"):
+        with translated(f"rebuilding {self.path}"):
             _remove(fresh)
             rounds: list[Round] = []
             try:
@@ -206,7 +206,7 @@ class Tables:
                     rounds.append(self._round(fresh))
             except (Damaged, Replaced, ForeignSchema) as finding:
                 raise StoreError(
-                    f"making {self.path} anew failed: {finding}",
+                    f"rebuilding {self.path} failed: {finding}",
                     hint="Check the disk; the journals are untouched.",
                 ) from finding
             # The old log must not be taken for the new file's. Without it the old file is an earlier state.

@@ -1,6 +1,6 @@
 """Calls that may hang, made in a thread of their own, so that nobody waits for one longer than it likes.
 
-Timeouts of sockets count each read anew and know nothing of name resolution or TLS; a deadline on the whole
+Timeouts of sockets restart with each read and know nothing of name resolution or TLS; a deadline on the whole
 call does. A call that is given up runs on in its thread, and until it ends further calls fail at once.
 """
 

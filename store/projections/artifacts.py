@@ -32,7 +32,7 @@ SYMBOL_COLUMNS: Final = {
     "exported": "bool",
 }
 
-# Rows are few or many, but a table is always replaced whole: made anew it needs no deletion of each row.
+# Rows are few or many, but a table is always replaced whole: rebuilt it needs no deletion of each row.
 DELETE_ARTIFACTS: Final = "TRUNCATE artifacts"
 DELETE_EDGES: Final = "TRUNCATE artifact_edges"
 DELETE_SYMBOLS: Final = "TRUNCATE symbols"

@@ -160,7 +160,7 @@ class ConflictReopened(msgspec.Struct):
 
 
 class Anchor(msgspec.Struct):
-    """Where a rule stands in a file."""
+    """Where a rule is in a file."""
 
     rule_id: str
     line: Whole
@@ -169,7 +169,7 @@ class Anchor(msgspec.Struct):
 
 
 class FileSynced(msgspec.Struct):
-    """How a rule file stood when it was brought in step."""
+    """How a rule file was when it was last synced."""
 
     file: Name
     format: str

@@ -200,8 +200,8 @@ class EpisodeProjector:
     def _event(self, offset: int, entry: Entry) -> None:
         body = convert(entry.body, EpisodeEvent)
         session = body.session_id
-        told = {**(body.payload or {}), "late": True} if body.late else body.payload
-        payload = None if told is None else json_text(told)
+        marked = {**(body.payload or {}), "late": True} if body.late else body.payload
+        payload = None if marked is None else json_text(marked)
         is_edit = body.event_type == "edit" and body.file_path is not None
         if is_edit and session in self._patches:
             self.flush()

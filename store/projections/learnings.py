@@ -82,8 +82,14 @@ class LearningProjector:
         event = _EVENTS[entry.kind]
         row = _put(entry) if event == "put" else _said(entry)
         self._clock = max(self._clock, entry.id)
-        told = {"entry_id": entry.id, "moment": self._clock, "event": event, "at": entry.at, "by": entry.by}
-        self._rows.append({**self._place, "position": offset, **told, **_marks(entry), **row})
+        event_row = {
+            "entry_id": entry.id,
+            "moment": self._clock,
+            "event": event,
+            "at": entry.at,
+            "by": entry.by,
+        }
+        self._rows.append({**self._place, "position": offset, **event_row, **_marks(entry), **row})
 
     def flush(self) -> None:
         """Write what is held back."""
@@ -136,17 +142,17 @@ def _said(entry: Entry) -> Row:
 
 
 def _whole(number: int | None) -> str | None:
-    """Return a number as text, None where it is none that tables hold."""
+    """Return a number as text, None where tables cannot hold it."""
     if number is not None and abs(number) > _MOST:
         raise ValueError("a number is out of range")
     return None if number is None else str(number)
 
 
 def _marks(entry: Entry) -> dict[str, str]:
-    told = _curation(entry)
-    return {"step": str(told.get("step") or entry.id), "title": str(told.get("title") or "")}
+    marks = _curation(entry)
+    return {"step": str(marks.get("step") or entry.id), "title": str(marks.get("title") or "")}
 
 
 def _curation(entry: Entry) -> Mapping[str, Any]:
-    told = entry.body.get("curation")
-    return told if isinstance(told, Mapping) else {}
+    marks = entry.body.get("curation")
+    return marks if isinstance(marks, Mapping) else {}

@@ -58,7 +58,7 @@ class MeasureProjector:
         return len(self._rows)
 
     def take(self, offset: int, entry: Entry) -> None:
-        """Take an entry. Raises ValueError for a body of another form or a time that is none."""
+        """Take an entry. Raises ValueError for a malformed body or time."""
         del offset
         body = convert(entry.body, Measured)
         self._rows.append(

@@ -164,7 +164,7 @@ class RuleProjector:
         self._say("conflict", convert(entry.body, ConflictReopened).id, None)
 
     def sync(self, offset: int, entry: Entry) -> None:
-        """A rule file was brought in step."""
+        """A rule file was synced."""
         del offset
         body = convert(entry.body, FileSynced)
         row: Row = {
@@ -262,8 +262,8 @@ def _version_row(
 
 def _marks(entry: Entry) -> dict[str, str]:
     """Return what an entry says of the step it belongs to; an entry without one is a step by itself."""
-    told = entry.body.get(CURATION)
-    marks = told if isinstance(told, Mapping) else {}
+    found = entry.body.get(CURATION)
+    marks = found if isinstance(found, Mapping) else {}
     found = {name: str(marks.get(name) or "") for name in ("reason", "step", "title", "undoes", "redoes")}
     found["reason"] = found["reason"] or str(entry.body.get("reason") or "")
     found["step"] = found["step"] or entry.id

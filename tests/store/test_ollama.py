@@ -80,7 +80,7 @@ def test_counts_a_server_leaves_out_are_zero(ollama: Any) -> None:
         ('["yes"]', "not JSON"),
         ('{"answer": NaN}', "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ('{"answer": "maybe"}', "another shape: the answer.answer is none of"),
+        ('{"answer": "maybe"}', "another shape: the answer.answer is not one of"),
         ("{}", "another shape: the answer has no answer"),
     ],
 )

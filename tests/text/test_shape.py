@@ -29,7 +29,7 @@ SCHEMA: dict[str, Any] = {
         ({"answer": "no", "other": None}, ""),
         ([], "the answer is not of type object"),
         ({}, "the answer has no answer"),
-        ({"answer": "maybe"}, 'the answer.answer is none of "yes", "no"'),
+        ({"answer": "maybe"}, 'the answer.answer is not one of "yes", "no"'),
         ({"answer": True}, "the answer.answer is not of type string"),
         ({"answer": "no", "why": "because"}, "the answer.why has 7 characters"),
         ({"answer": "no", "why": ""}, "the answer.why has only 0 characters"),

@@ -1,4 +1,4 @@
-"""Two sentences laid over each other: which word of one stands for which of the other, and how.
+"""Two sentences laid over each other: which word of one corresponds to which of the other, and how.
 
 Words are the same (equal or synonyms) or they oppose each other (antonyms, "un-", "in-", "non-"). Pairs are
 taken one to one, the surest first, nearest places first. What remains is what only one of them says

@@ -62,7 +62,7 @@ class Pair:
 
 
 class DuplicateIndex:
-    """A growing collection of texts that tells what a new one repeats or contradicts.
+    """A growing collection of texts that finds what a new one repeats or contradicts.
 
     With `vectors` (float32 [n, dimensions], unit rows) texts are found by meaning as well; `neighbours` may
     search them faster than all rows are compared. Texts added later bring their vector along.
@@ -217,7 +217,7 @@ def find_duplicates(
     """Return the pairs of a collection that repeat or contradict each other, by position.
 
     `vectors` float32 [n, dimensions] are unit vectors of the texts, `neighbours` an index of them. Of equal
-    texts each is paired with the first one only. `progress` is told (texts done, of how many).
+    texts each is paired with the first one only. `progress` receives (texts done, of how many).
     """
     index = DuplicateIndex(texts, vectors=vectors, neighbours=neighbours)
     first: dict[str, int] = {}

@@ -52,7 +52,7 @@ def pair_lines(lines: Iterable[bytes]) -> Iterator[PairLine]:
 
 
 def text_lines(lines: Iterable[bytes], *, json_lines: bool) -> Iterator[TextLine]:
-    """Yield each line as a text: plain, or JSON that is one or has one under `text`. Blank lines are none."""
+    """Yield each line as a text: plain, or JSON that is one or has one under `text`.."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -139,8 +139,12 @@ def conflict_features(found: Overlay, *, instruct: bool) -> dict[str, float]:
         features |= reference_features(*texts, denied_only=denied_extra, free=free, other_only=mass(weak))
     else:
         features |= dict.fromkeys(REFERENCE, 0.0)
-    told = float(not all(map(scene, found.texts)))
-    return {**features, "statement": told, **{f"statement, {name}": told * features[name] for name in TOLD}}
+    statement = float(not all(map(scene, found.texts)))
+    return {
+        **features,
+        "statement": statement,
+        **{f"statement, {name}": statement * features[name] for name in TOLD},
+    }
 
 
 def lone_denial(found: Overlay) -> bool:
@@ -185,7 +189,7 @@ def _attributes(a: Alignment, pair: Aligned) -> bool:
 
 
 def depth(a: Alignment, pair: Aligned) -> int:
-    """Return how many words after the head of its denial a denied word stands."""
+    """Return how many words after the head of its denial a denied word is."""
     mine, theirs = a.left[pair.left], a.right[pair.right]
     return mine.depth if mine.denied else theirs.depth
 
@@ -211,7 +215,7 @@ def _bigrams(a: Alignment) -> float:
 
 
 def inverted(a: Alignment) -> float:
-    """Return the share of pairs of aligned words that stand in another order on the other side."""
+    """Return the share of pairs of aligned words that are in another order on the other side."""
     order = [p.right for p in sorted(a.pairs, key=lambda p: p.left) if weight(a.left[p.left]) >= PLAIN]
     size = len(order)
     if size < 2:
@@ -264,7 +268,7 @@ LEAST: Final = 1.5
 """Mass that two texts must share before what they do not share is weighed at all."""
 
 SLOT: Final = 3
-"""Words that can stand in one place of a sentence."""
+"""Words that can take the same place in a sentence."""
 
 
 def _exchanged(left: list[Word], right: list[Word]) -> bool:

@@ -58,7 +58,7 @@ def antonym_groups() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A job that one of several things does. `implied` are words that name the job and tell no two apart."""
+    """A job that one of several things does. `implied` are words that name the job itself."""
 
     name: str
     members: tuple[str, ...]

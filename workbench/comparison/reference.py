@@ -2,7 +2,7 @@
 
 "No man runs" contradicts that any man does; "the man is not running" only that this one does, and "a man
 runs" speaks of another as long as nothing says that he is the same. Two scenes ("a man is running") are read
-as told of one picture, statements and rules are not.
+as descriptions of one picture, statements and rules are not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INDEFINITE: Final = frozenset("a an some one any another two three four five sev
 
 
 def scene(text: Scoped) -> bool:
-    """Whether a text tells what is going on: "is" or "are" and a verb in "-ing"."""
+    """Whether a text describes what is going on: "is" or "are" and a verb in "-ing"."""
     return not _TELLING.isdisjoint(text.small) and any(word.text.endswith("ing") for word in text.words)
 
 
@@ -30,7 +30,7 @@ def reference_features(
 ) -> dict[str, float]:
     """Return what it changes whom a denial speaks of; masses are those of what only one text says.
 
-    `denied_only` stands in the scope of the denial, `free` beside it, `other_only` on the other side.
+    `denied_only` is in the scope of the denial, `free` beside it, `other_only` on the other side.
     """
     every = float(denying.none)
     one = 1.0 - every

@@ -2,7 +2,7 @@
 
 "There is no man playing" denies man and playing, "a man is not playing" only playing, "a man with no hat is
 playing" only hat. "Do not forget to run" denies nothing, nor do "not only" and "never commit without tests".
-Scope ends where a clause ends; a participle ("is forbidden", "is not allowed") denies what stands before it.
+Scope ends where a clause ends; a participle ("is forbidden", "is not allowed") denies what comes before it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Word:
 
     `kind` is word, place, number, modal or name. A name is code, a path, a flag or a tool: only an equal one
     is the same. `head` marks the first word that a denial reaches, `denied` every word in its
-    scope, `depth` how many words before it the nearest head stands.
+    scope, `depth` how many words before it the nearest head is.
     """
 
     text: str

@@ -87,7 +87,7 @@ class Judgement:
 def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
     """Return what two texts are to each other; the order makes no difference.
 
-    `similarity` is the cosine of their embeddings, if it is known. It helps to tell repetitions;
+    `similarity` is the cosine of their embeddings, if it is known. It helps to find repetitions;
     contradictions are found without it.
     """
     left, right = sorted((left, right))
@@ -163,7 +163,7 @@ def opposition(left: str, right: str) -> tuple[float, tuple[Evidence, ...]]:
 
 @lru_cache(maxsize=65_536)
 def instructs(text: str) -> bool:
-    """Whether a text tells somebody to do something."""
+    """Whether a text instructs somebody to do something."""
     return is_instruction(text).instruction
 
 

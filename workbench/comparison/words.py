@@ -46,7 +46,7 @@ LIGHT: Final = frozenset(
 
 
 class Token(NamedTuple):
-    """A word, code, number, path, flag or symbol, with where it stands."""
+    """A word, code, number, path, flag or symbol, with its place."""
 
     kind: str
     text: str

@@ -20,7 +20,7 @@ from workbench.text.tokens import utf8_bound
 CountTokens = Callable[[str], int]
 
 # Templates mark turns with <|im_start|>, <start_of_turn>, [INST] and the like, and servers read them as such
-# wherever they stand. All begin with one of these, which JSON can write otherwise.
+# wherever they are. All begin with one of these, which JSON can write otherwise.
 _MARKS = re.compile(r"[<>]|\[(?=/?[A-Z_]{3,}\])")
 
 
@@ -60,7 +60,7 @@ def ask(
     max_tokens: int,
     count_tokens: CountTokens = utf8_bound,
 ) -> Asked:
-    """Ask once about `data`. A failure is told in the cost, with what to do about it.
+    """Ask once about `data`. A failure is reported in the cost, with what to do about it.
 
     `timeout` is in seconds for the whole call, `max_tokens` bounds the answer.
     """

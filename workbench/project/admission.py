@@ -87,7 +87,7 @@ def refusal(path: str, *, tracked: bool = True) -> str | None:
     """Return why a name is not read; None means the file may be read.
 
     Reasons: `vendored`, `tooling`, `output`, `lock`, `secret`, `binary`, `generated`, `minified`. `path` is
-    project-relative with posix separators. `tracked` tells whether version control chose the names:
+    project-relative with posix separators. `tracked` says whether version control chose the names:
     outside it, `build`, `target` and the like are output too.
     """
     directory, _, base = path.rpartition("/")

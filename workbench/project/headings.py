@@ -48,7 +48,7 @@ def sections(language: str, text: str) -> tuple[Symbol, ...]:
 
 
 def _markdown(lines: list[str]) -> list[tuple[int, int, str]]:
-    """(0-based line, level, title) of each heading; those in code fences and front matter are none."""
+    """(0-based line, level, title) of each heading; those in code fences and front matter do not count."""
     found: list[tuple[int, int, str]] = []
     fence = ""
     start = 0

@@ -1,6 +1,6 @@
 """The project index: files as columns, their terms as posting lists, imports and tests as edges.
 
-One immutable base plus a small tail: a changed file is read anew into the tail and its entry in the base
+One immutable base plus a small tail: a changed file is read again into the tail and its entry in the base
 dies, so an edit costs one file however large the project is. Positions of files never change by an edit.
 """
 

@@ -1,4 +1,4 @@
-"""The project index kept in step with the disk: opened, checked, mended in place, built anew, stored.
+"""The project index kept up to date with the disk: opened, checked, mended in place, rebuilt, stored.
 
 What is on disk is one generation of the index with the snapshot it was made from, and beside it what later
 checks have verified of the same files, with the few that differ. Nothing is served that a check has found to
@@ -39,7 +39,7 @@ _SNAPSHOT = "snapshot.bin"
 _REPORT = "scan.json"
 _BASE = "base"
 _OVERLAY = "overlay.bin"
-_SEEN_FROM = 20  # rows or names verified anew that are worth keeping for the next process
+_SEEN_FROM = 20  # rows or names verified again that are worth keeping for the next process
 _PUBLISH_FROM = 8  # fewer files than this are applied to a generation faster than a new one is written
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, IndexError, ParseError, msgspec.MsgspecError)
 
@@ -117,7 +117,7 @@ class IndexKeeper:
         settle: bool = False,
         progress: Progress | None = None,
     ) -> IndexSync:
-        """Bring the index in step with the disk; `head` is the commit checked out.
+        """Bring the index up to date with the disk; `head` is the commit checked out.
 
         A few changed files are kept beside the generation, with `settle` in a new one. Raises: StaleProject
         if `strict` and the index was not up to date. Ctrl-C leaves what was there before.
@@ -185,7 +185,7 @@ class IndexKeeper:
             if not isinstance(report, dict) or (index.count and not snapshot.paths):
                 raise ValueError("its parts do not belong together")
         except _DAMAGE as error:
-            self.notes.append(f"the stored index could not be used ({error}) and is built anew")
+            self.notes.append(f"the stored index could not be used ({error}) and is rebuilt")
             return None
         if report.get("made_for") != _made_for(limits):
             return None  # another set of files, or facts that another version extracted
@@ -311,7 +311,7 @@ def _made_for(limits: IndexLimits) -> list[object]:
 
 
 def _learned(before: Snapshot, after: Snapshot) -> bool:
-    """Whether a check verified so much anew that the next process should not have to do it again."""
+    """Whether a check verified so much again that the next process should not have to do it again."""
     if before is after:
         return False
     if before.inputs != after.inputs or before.inputs_seen != after.inputs_seen:

@@ -1,6 +1,6 @@
 """Layers L0-L6 of a project and the routing of a kind of task to layers.
 
-The layers show a project without knowing the task: files stand in the order of how many files import them,
+The layers show a project without knowing the task: files are in the order of how many files import them,
 changes in the order of their age. Routing by the kind of task alone is the baseline every ranking is compared
 with [img 7.2].
 """

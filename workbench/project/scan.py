@@ -42,7 +42,7 @@ class Scan:
     """What a scan found. `files` are sorted by path.
 
     `skipped` is sorted and cut at `max_skipped`; `skipped_counts` counts all of them by reason. `large`
-    are the files over the size limit: not read, but watched, since they may shrink. `capped` tells that
+    are the files over the size limit: not read, but watched, since they may shrink. `capped` says that
     `max_files` left some out. `started_ns` is the time before the first name was listed. `notes` say what
     could not be done as wished.
     """

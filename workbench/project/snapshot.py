@@ -62,7 +62,7 @@ class Snapshot:
 
 
 def content_hash(data: bytes) -> str:
-    """Return the 32 hexadecimal digits that stand for a content (BLAKE2b, 128 bits)."""
+    """Return the digest of a content in 32 hexadecimal digits (BLAKE2b, 128 bits)."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 

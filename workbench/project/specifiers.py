@@ -1,7 +1,7 @@
 """Import specifiers as written in a source file, found by pattern.
 
 Patterns find imports at any depth (inside functions, conditionals, lazy loaders) at a fraction of a tree
-query's cost; the caller may hand in a test that tells which hits lie in comments or strings. Specifiers keep
+query's cost; the caller may hand in a test that says which hits lie in comments or strings. Specifiers keep
 the language's own spelling, normalised where one statement names many things: `from a import (b, c)` gives
 `a.b` and `a.c`. Where files use each other's types without an import, the names of types a file mentions
 count as specifiers.

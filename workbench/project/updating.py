@@ -90,7 +90,7 @@ def update_index(
 ) -> ProjectIndex:
     """Return the index with some files replaced, added ({path: (facts, bytes)}) or removed.
 
-    A replaced file keeps its position; added ones come after all others. Imports are resolved anew only when
+    A replaced file keeps its position; added ones come after all others. Imports are resolved again only when
     a path came or went or a file imports something else than before, for that can redirect anyone's import;
     `relations` are what an equal update found then. What is not touched is the same object afterwards.
     """
@@ -167,7 +167,7 @@ def _described(index: ProjectIndex, rows: Int32, facts: Sequence[tuple[FileFacts
 
 
 def _related(index: ProjectIndex) -> ProjectIndex:
-    """Return the index with imports and tests of all living files resolved anew."""
+    """Return the index with imports and tests of all living files resolved again."""
     living = sorted(index.positions.values())
     columns = np.asarray(living, dtype=np.int32)
     paths = [index.paths[position] for position in living]

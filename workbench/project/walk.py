@@ -62,7 +62,7 @@ def walk_lister(
 ) -> Callable[[Sequence[str] | None], Listing]:
     """Return a lister that walks `root`; `progress` is called with (names so far, 0) now and then.
 
-    Asked with None it lists everything, asked with paths only those (directories stand for all below).
+    Asked with None it lists everything, asked with paths only those (a directory means all files below it).
     Vendored, tool and output directories are not entered but reported; links are listed, not followed.
     After `max_names` names the walk ends and `.` is in `skipped` with the reason `walk cap`.
     """

@@ -95,7 +95,7 @@ def _of_project(
 ) -> tuple[str, ...]:
     """Return the names that are listed or gone.
 
-    A directory that appeared stands for every file in it: they may be older than the watch on it.
+    A directory that appeared means every file in it: they may be older than the watch on it.
     """
     gone: list[str] = []
     ask: list[str] = []

@@ -41,7 +41,7 @@ class _Worker:
 
 @dataclass(slots=True)
 class _Job(Generic[Item]):
-    """Items to do, as part of the batch `number`, to which they stand in `position`."""
+    """Items to do, as part of the batch `number`, at `position` in it."""
 
     number: int
     items: Sequence[Item]

@@ -93,7 +93,7 @@ class Comparison:
 def compare(before: ReplayRun, after: ReplayRun, *, system: str, measure: str = COMPARED[0]) -> Comparison:
     """Compare two runs; sessions and tasks are listed for one system and measure.
 
-    Raises: ValueError if `measure` is none.
+    Raises: ValueError for an unknown `measure`.
     """
     if measure not in MEASURES:
         raise ValueError(f"{measure} is no measure of a replay")

@@ -1,4 +1,4 @@
-"""Which kind of dataset a folder holds, and its records, read strictly: a fault is told with file and line.
+"""Which kind of dataset a folder holds, and its records, read strictly: faults name file and line.
 
 A rules benchmark is `rules.jsonl` (a `Rule` a line) and `messages.jsonl` (a `Message` a line). Further kinds
 are further entries of `MARKS`.
@@ -76,9 +76,9 @@ def holds_dataset(folder: Path) -> bool:
 def detect(folder: Path) -> DatasetKind:
     """Return the kind of a folder's dataset. Raises: UsageError without one, ParseError for half of one."""
     if not folder.is_dir():
-        told = "is nothing that can be replayed" if folder.exists() else "does not exist"
+        reason = "cannot be replayed" if folder.exists() else "does not exist"
         raise UsageError(
-            f"{folder} {told}",
+            f"{folder} {reason}",
             hint="--replay takes a repository, the folder of a dataset, or transcripts (.jsonl).",
         )
     for kind, names in MARKS.items():
@@ -124,7 +124,7 @@ def split_of(text: str) -> Split:
 def _check_rule(rule: Rule, place: Path, line: int, known: Container[str]) -> None:
     problem, hint = "", "Each rule needs an id of its own and a text."
     if not rule.id or rule.id in known:
-        problem = f"the rule id {rule.id!r} stands for two rules" if rule.id else "the rule has no id"
+        problem = f"the rule id {rule.id!r} names two rules" if rule.id else "the rule has no id"
     elif not rule.rule.strip():
         problem = f"the rule {rule.id!r} says nothing"
     elif not 0 <= rule.priority <= 100:
@@ -138,7 +138,7 @@ def _check_message(
     message: Message, place: Path, line: int, known: Container[str], rules: Mapping[str, Rule]
 ) -> None:
     if not message.id or message.id in known:
-        problem = f"the id {message.id!r} stands for two messages" if message.id else "the message has no id"
+        problem = f"the id {message.id!r} names two messages" if message.id else "the message has no id"
         raise ParseError(problem, path=str(place), line=line, hint="Each message needs an id of its own.")
     if not message.text.strip():
         raise ParseError(

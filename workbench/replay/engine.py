@@ -181,7 +181,7 @@ class Engine:
             return None  # malformed then: the baseline did without it, too
 
     def _truth(self, task: Task, moment: Moment, files: tuple[str, ...]) -> Truth:
-        """Return what the task changed; lines only where its commit tells them."""
+        """Return what the task changed; lines only where its commit has them."""
         if not (task.packed and task.revision and task.commit):
             return Truth(files, {})
         try:
@@ -280,13 +280,15 @@ def _measured(
     }
     by_path = {found.path: (place, found) for place, found in enumerate(ranking.files, 1)}
     missed = [path for path in truth.files if path not in right]
-    told = [*paths[:_LOOKED_AT], *(path for path in missed if path in by_path)] if ranking.weighed else []
+    explained = (
+        [*paths[:_LOOKED_AT], *(path for path in missed if path in by_path)] if ranking.weighed else []
+    )
     return SystemRow(
         ranking=tuple(paths[:TOP]),
         measures=measures,
         packed={} if pack is None else packed_files(pack),
         tokens=None if pack is None else pack.report.estimated_used,
-        contributions={path: _largest(by_path[path][1].contributions) for path in told},
+        contributions={path: _largest(by_path[path][1].contributions) for path in explained},
         missed={path: _why(by_path.get(path), ranking.weighed) for path in missed},
     )
 

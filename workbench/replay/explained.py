@@ -77,12 +77,12 @@ def as_text(found: Explained) -> str:
         for file in found.files
     ]
     head, *lines = table(["", "place", "", "score"], rows).split("\n")
-    told = [
+    lines = [
         f"{line}  {_first(file.contributions)}".rstrip()
         for line, file in zip(lines, found.files, strict=True)
     ]
     title = f"{visible_line(found.system)} for {visible_line(found.head)} (* right)"
-    return "\n".join([title, head, *told])
+    return "\n".join([title, head, *lines])
 
 
 def _first(parts: Mapping[str, float]) -> str:

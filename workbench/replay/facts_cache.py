@@ -47,14 +47,14 @@ class SegmentedFacts(FactsCache):
         try:
             return decode_msgpack(data, FileFacts)
         except msgspec.MsgspecError:
-            return None  # damaged: made anew
+            return None  # damaged: rebuilt
 
     def put(self, path: str, sha: str, facts: FileFacts) -> None:
         """Keep the facts of a blob; they are written with others."""
         try:
             self._fresh[_key(path, sha)] = msgspec.msgpack.encode(facts)
         except UnicodeEncodeError:
-            return  # names that are no UTF-8 are read anew each time
+            return  # names that are not UTF-8 are read each time
         if len(self._fresh) >= 4 * ENOUGH:
             self.flush()
 

@@ -19,7 +19,7 @@ _SHOWN = 3
 
 
 class GateState(StrEnum):
-    """How a gate stands."""
+    """The state of a gate."""
 
     PASSED = "pass"
     FAILED = "fail"
@@ -28,7 +28,7 @@ class GateState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate: what was measured, what is wanted, and how it stands.
+    """One gate: what was measured, what is wanted, and its state.
 
     `value` and `limit` are the same as numbers, None where there are none; `reason` says why it is not
     passed, or what the figure rests on.
@@ -46,7 +46,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was found out about the local state; None stands for what could not be looked at.
+    """What was found out about the local state; None means what could not be looked at.
 
     `stale` names files that were served otherwise than they are, of `looked` looks; `damage` says what is
     corrupt among `sound` things looked at. Of `asked` tasks `answered` had an answer without any model.

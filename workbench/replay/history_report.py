@@ -65,10 +65,10 @@ def head_text(run: ReplayRun) -> str:
     measured = [row for row in run.rows if not row.fault]
     counts = {source: sum(row.source == source for row in measured) for source in ("commit", "session")}
     names = {"commit": "commits", "session": "prompts"}
-    told = " and ".join(f"{count} {names[source]}" for source, count in counts.items() if count) or "no task"
+    tasks = " and ".join(f"{count} {names[source]}" for source, count in counts.items() if count) or "no task"
     clusters = len({row.session for row in measured})
     lines = [
-        f"{visible_line(run.project)}: {told} in {clusters} clusters, each as of when it began"
+        f"{visible_line(run.project)}: {tasks} in {clusters} clusters, each as of its start"
         + ("" if run.complete else " (interrupted)")
     ]
     faults: dict[str, int] = {}

@@ -194,7 +194,7 @@ def _tasks(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int], r
     sides = " and ".join(escaped(name, 60) for name in systems) or "nothing"
     return (
         "<h2>Tasks</h2>\n"
-        f'<p class="soft">nDCG@10 of {sides}, and the difference. Right files are bold; behind a file stands '
+        f'<p class="soft">nDCG@10 of {sides}, and the difference. Right files are bold; behind a file is '
         f"how it is in the pack, under it what features added to its score. {said}</p>\n{_FORM}"
         f'<p id="count">{len(lines):,} tasks</p>\n<div id="tasks">\n{"".join(lines)}</div>\n'
     )

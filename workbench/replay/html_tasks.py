@@ -46,7 +46,7 @@ DETAILS: Final = (Detail(20, 20, 40), Detail(10, 10, 6), Detail(10, 5, 3), Detai
 
 
 def escaped(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Return text that is text wherever it stands in HTML, on one line, its middle left out if it is long."""
+    """Return text that is text anywhere in HTML, on one line, its middle left out if it is long."""
     if len(text) > most:
         text = f"{text[: most // 2]} … {text[-most // 2 :]}"
     return html.escape(visible_line(text))

@@ -1,4 +1,4 @@
-"""Which system stands beside the baseline, and whose rows a reader is shown side by side."""
+"""Which system is compared with the baseline, and whose rows a reader is shown side by side."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _SYSTEMS = 12
 _PERIODS = 8
 _LEAST_IN_PERIOD = 5
 _LINE_ROWS = 12
-_LONG = 240 * 86_400  # seconds from which months tell periods apart
+_LONG = 240 * 86_400  # seconds from which months distinguish periods
 _LATEST = 253_402_300_799  # the last second of the year 9999
 _MARKS = ("o", "x")  # apart without colours, too
 

@@ -1,7 +1,7 @@
-"""Rows that were replayed before: a log by what decided them, so that a replay goes on where it was stopped.
+"""Rows that were replayed before: a log by what decided them, so that a replay resumes where it stopped.
 
 A row is reused for the same task at the same revision with the same past, systems and settings, as computed
-by the same engine. Whatever is not understood of a log is computed anew.
+by the same engine. What cannot be read of a log is computed again.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ def row_keys(
     sessions: Sequence[PastSession],
     rules: Callable[[int], Sequence[Rule]] = lambda moment: (),
 ) -> list[str]:
-    """Return the key of each task's row: it changes with all of the past that commits do not tell.
+    """Return the key of each task's row: it changes with all of the past that is not in commits.
 
     `rules` gives the rules in force at a second.
     """
-    told = sorted(sessions, key=lambda one: (one.ended, one.id))
-    ends, digests, rolling = [one.ended for one in told], [""], hashlib.sha256()
-    for one in told:
+    ordered = sorted(sessions, key=lambda one: (one.ended, one.id))
+    ends, digests, rolling = [one.ended for one in ordered], [""], hashlib.sha256()
+    for one in ordered:
         rolling.update(
             repr((one.id, one.ended, one.commit, one.text, one.changes, one.reads)).encode("utf-8", "replace")
         )

@@ -43,14 +43,14 @@ def rules_then(
     `changes` are the moments (ISO 8601) at which a journal of rules changed; `in_force` gives the rules up to
     and with such a moment, and is asked once for each state that any of the seconds falls into.
     """
-    told = sorted(changes)
+    ordered = sorted(changes)
     found: dict[int, tuple[Rule, ...]] = {}
     states: dict[int, tuple[Rule, ...]] = {}
     for moment in sorted(set(moments)):
         until = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.999Z")
-        state = bisect_right(told, until)
+        state = bisect_right(ordered, until)
         if state and state not in states:
-            states[state] = tuple(sorted(in_force(told[state - 1]), key=lambda rule: rule.id))
+            states[state] = tuple(sorted(in_force(ordered[state - 1]), key=lambda rule: rule.id))
         found[moment] = states.get(state, ())
     return RulesThen(tuple(found), tuple(found.values()))
 

@@ -1,4 +1,4 @@
-"""Replays many tasks by several processes, keeps every row at once, and goes on where it was stopped."""
+"""Replays many tasks by several processes, keeps every row at once, and continues where it was stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def replay_tasks(
     log: RowLog | None,
     *,
     workers: int,
-    progress: Progress = lambda done, total, told: None,
+    progress: Progress = lambda done, total, text: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Replayed:
     """Return a row for each task. `function` must be importable by name where there are several workers.

@@ -1,7 +1,7 @@
 """Finished replays as they are kept: an id that follows from the content, one header line, one line a task.
 
 The id is the beginning of the SHA-256 of everything but itself, so that a file that changed is noticed and
-the same run has the same name everywhere. The header alone tells what a list shows.
+the same run has the same name everywhere. The header alone holds what a list shows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DAMAGE = "Remove it from the directory `runs` of the project's state, or replay
 class RunSummary:
     """What a list says of a kept run. `scores` maps a system to its precision@10 and nDCG@10.
 
-    `sources` counts the tasks that were replayed by where they come from; empty for runs that do not tell.
+    `sources` counts the tasks that were replayed by where they come from; empty for runs that do not say.
     """
 
     id: str

@@ -79,7 +79,7 @@ def commit_tasks(commits: Iterable[Commit], line: Line, limit: int) -> list[Task
 
 @dataclass(frozen=True, slots=True)
 class PastSession:
-    """One prompt of a recorded session, as the journal told it when it ended."""
+    """One prompt of a recorded session, as the journal had it when it ended."""
 
     id: str
     session: str
@@ -95,23 +95,23 @@ class PastSession:
 def recorded(entries: Iterable[Entry]) -> tuple[list[PastSession], int]:
     """Return the prompts of ended sessions, oldest first, and how many entries are malformed.
 
-    Sessions that were imported and those that were told live count alike. Forgotten ones are left out, and
-    episodes that are commits: git tells those. What was said of a session after its end is left out, too: no
+    Imported sessions and those recorded live count alike. Forgotten ones are left out, and
+    episodes that are commits: those come from git. What came after a session's end is left out, too: no
     task before that moment may know it.
     """
-    told: dict[str, list[Entry]] = {}
+    by_session: dict[str, list[Entry]] = {}
     for entry in entries:
         if entry.kind == FORGOTTEN:
             gone = entry.body.get("session_ids", ())
             for session in gone if isinstance(gone, list) else ():
-                told.pop(str(session), None)
+                by_session.pop(str(session), None)
             continue
         session = str(entry.body.get("session_id", ""))
         if session and not session_commit(session):
-            told.setdefault(session, []).append(entry)
+            by_session.setdefault(session, []).append(entry)
     found: list[PastSession] = []
     malformed = 0
-    for mentions in told.values():
+    for mentions in by_session.values():
         whole, faults = _followed(mentions)
         malformed += faults
         if whole is not None and whole.ended_at is not None:

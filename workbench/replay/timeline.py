@@ -101,7 +101,7 @@ class FactsCache:
 class Timeline:
     """Steps through a repository's past; the nearer the next revision, the cheaper the step.
 
-    `sessions` are past tasks that no commit tells, in any order; `trust` says how far what was said of
+    `sessions` are past tasks that are no commits, in any order; `trust` says how far what was said of
     outcomes counts. Not thread-safe.
     """
 
@@ -242,5 +242,5 @@ def known_commit(commit: Commit) -> Known | None:
 
 
 def head_of(text: str) -> str:
-    """Return the line that stands for a past task."""
+    """Return the line of a past task."""
     return text[:MAX_HEAD].split("\n", 1)[0]

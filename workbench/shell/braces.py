@@ -11,7 +11,7 @@ _PLAIN = str.maketrans({OPEN: "{", COMMA: ",", CLOSE: "}", SPLIT: " "})
 
 
 def fields(word: str) -> list[str]:
-    """Return the words that a marked word stands for: `a{b,c}` gives two, an empty one none.
+    """Return the words that a marked word expands to: `a{b,c}` gives two, an empty one none.
 
     Braces that would give more than MAX_WORDS words stay as they are written.
     """

@@ -298,7 +298,7 @@ class _Reader(WordReader):
             pending.writes.append(target)
 
     def _heredoc(self, *, strip: bool) -> str:
-        """Return the text after this line up to the delimiter that stands here."""
+        """Return the text after this line up to the delimiter given here."""
         words, plain = self.word()
         delimiter = " ".join(words)
         start = self.resume or self.text.find("\n", self.at) + 1 or len(self.text)

@@ -74,7 +74,7 @@ class WordReader(ABC):
         """Read commands up to `until`; return what they print where that is one echo of known words."""
 
     def inside(self, text: str) -> WordReader:
-        """Return a reader of a text that stands inside of this one."""
+        """Return a reader of a text inside this one."""
         return type(self)(text, self.state, self.depth + 1)
 
     def word(self) -> tuple[list[str], bool]:
@@ -171,7 +171,7 @@ class WordReader(ABC):
         return UNKNOWN if printed is None else printed
 
     def _dollar(self, *, quoted: bool) -> str:
-        """Read what stands after a dollar sign and return its value, UNKNOWN where it cannot be known."""
+        """Read what follows a dollar sign and return its value, UNKNOWN where it cannot be known."""
         text = self.text
         char = text[self.at : self.at + 1]
         if char == "(":
@@ -234,7 +234,7 @@ class WordReader(ABC):
         return _ANSI.sub(_ansi_escape, raw)
 
     def nested(self, directory: str) -> str | None:
-        """Read what stands after an opening parenthesis, up to its closing one."""
+        """Read what follows an opening parenthesis, up to its closing one."""
         before, self.depth = self.directory, self.depth + 1
         if self.depth > MAX_DEPTH:
             self.state.fail("it is nested too deeply")
@@ -244,7 +244,7 @@ class WordReader(ABC):
         return printed
 
     def arithmetic(self, start: int) -> bool:
-        """Skip an arithmetic expression from `start`, reading commands inside; False if it is none."""
+        """Skip an arithmetic expression from `start`, reading commands inside; False if there is none."""
         depth, at = 2, start
         while at < len(self.text):
             depth += {"(": 1, ")": -1}.get(self.text[at], 0)

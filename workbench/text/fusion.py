@@ -96,7 +96,7 @@ def standing_out(bm25: Float32, bound: float) -> Float32:
 
 
 def _others(bm25: Float32) -> Float32:
-    """The score at rank `OTHERS`, or in the middle of a short list; 0 where one document stands alone."""
+    """The score at rank `OTHERS`, or in the middle of a short list; 0 where there is one document only."""
     rank = min(OTHERS, (len(bm25) + 1) // 2 + 1)
     if rank > len(bm25):
         return np.zeros(1, np.float32)

@@ -1,4 +1,4 @@
-"""Whether a piece of a rule file tells somebody to do something, or just tells.
+"""Whether a piece of a rule file instructs somebody to do something, or describes.
 
 A rule is an imperative ("Use uv"), an obligation ("tests must pass"), a prohibition ("no wildcard imports"),
 a preference ("composition over inheritance") or a convention ("tests live in `tests/`"). Descriptions,
@@ -86,7 +86,7 @@ _FIRM = re.compile(
     r"^(?:(?:always|please|only) )?(?:use|run|prefer|avoid|never|keep|ensure|make sure|do not|don't|"
     r"follow)\b",
     re.IGNORECASE,
-)  # what begins so is an order wherever it stands
+)  # what begins so is an order anywhere
 _PAUSE = re.compile(r"[,:]\s+(?:and |but )?|\s[—–-]{1,2}\s")
 _DASH = re.compile(r"\s(?:[—–-]{1,2}|→|=>|->)\s")
 _FACT = re.compile(
@@ -331,7 +331,7 @@ def _orders(clause: str) -> bool:
 
 
 def _obliged(sentence: str) -> bool:
-    """Whether an obligation stands in the sentence, outside of descriptions ("what you must know")."""
+    """Whether an obligation is in the sentence, outside of descriptions ("what you must know")."""
     if _OBLIGATION.search(_DESCRIBED.sub(" ", _WHETHER.sub(" ", sentence))):
         return True
     return bool(_ADDRESSED.search(sentence)) and not _ASIDE.search(sentence)

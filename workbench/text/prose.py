@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-CODE = "\u00b6"  # stands for a code span while wording is judged
+CODE = "\u00b6"  # in the place of a code span while wording is judged
 MAX_CHARS = 4000  # longer units are documents, not instructions; judged by their beginning
 CODE_SPAN = re.compile(r"``[^`\n]+``|`[^`\n]*`")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)|!?\[([^\[\]\n]*)\]\[[^\[\]\n]*\]")

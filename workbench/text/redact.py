@@ -1,7 +1,7 @@
 """Takes secrets out of text before it is kept or sent: each becomes `[secret:<kind>]`, and is counted.
 
-It finds what announces itself, by the shape of the token, the place it stands in, or the name beside it.
-A password that stands alone and looks like a word is not found. Lines keep their numbers; redacting twice
+It finds what announces itself, by the shape of the token, the place it is in, or the name beside it.
+A password by itself that looks like a word is not found. Lines keep their numbers; redacting twice
 changes nothing more.
 """
 
@@ -36,7 +36,7 @@ class Secret:
 
 
 def mark(kind: str) -> str:
-    """Return what stands in a text where a secret of a kind was."""
+    """Return what replaces a secret of a kind in a text."""
     return f"[secret:{kind}]"
 
 

@@ -36,7 +36,7 @@ def mismatch(value: object, schema: Mapping[str, Any], place: str = "the answer"
     if wanted is not None and not _is(value, wanted):
         return f"{place} is not of type {wanted}"
     if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
-        return f"{place} is none of {', '.join(map(json.dumps, schema['enum']))}"
+        return f"{place} is not one of {', '.join(map(json.dumps, schema['enum']))}"
     if isinstance(value, dict):
         return _object(value, schema, place)
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Counting tokens, so that a budget means what a model will be charged.
 
 The tables of o200k and cl100k come with rs-bpe (or bpe-openai, where rs-bpe has no wheel); without either a
-conservative estimate stands in, under its own name, and a pack simply ends a little earlier. Counts are exact
+conservative estimate is used, under its own name, and a pack simply ends a little earlier. Counts are exact
 for a whole text. A sum over pieces is close to, but not a bound of, the count of their concatenation: whoever
 adds counts up must count the final text once more.
 """

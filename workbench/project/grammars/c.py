@@ -53,7 +53,7 @@ def collect(root: Node, found: Collector) -> None:
     ]
 
 
-# During the walk definitions and prototypes have kinds of their own, to tell them apart at the end.
+# During the walk definitions and prototypes have kinds of their own, to distinguish them at the end.
 _DEFINED = {"function definition": "function", "method definition": "method"}
 _PROTOTYPES = {"function prototype": "function definition", "method prototype": "method definition"}
 

@@ -81,6 +81,6 @@ def _modifiers(node: Node) -> tuple[Node, set[str]]:
 
 
 def _mixed(modifiers: Node) -> bool:
-    """Whether an annotation stands after a keyword."""
+    """Whether an annotation follows a keyword."""
     kinds = [child.type in _NOT_KEYWORDS for child in modifiers.children]
     return True in kinds[kinds.index(False) :] if False in kinds else False

@@ -1,4 +1,4 @@
-"""Go imports: a package is a folder; the module's own path is told by the imports that fit its folders."""
+"""Go imports: a package is a folder; the module's own path follows from the imports that fit its folders."""
 
 from __future__ import annotations
 

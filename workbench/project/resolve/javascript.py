@@ -73,7 +73,7 @@ def _entry(tree: PathTree, folder: str) -> tuple[int, ...]:
 
 
 def _aliased(tree: PathTree, importer: int, whole: str, rest: str) -> tuple[int, ...]:
-    """An alias stands for the source root of the importer's package: try the folders above, nearest first."""
+    """An alias means the source root of the importer's package: try the folders above, nearest first."""
     folder = tree.folders[importer]
     while True:
         for path in (rest, whole):

@@ -1,8 +1,8 @@
 """Whether a text carries an instruction to the assistant that reads it, what speaks for it, and where.
 
-Two judges: phrases that only attacks have (`patterns`), and a linear model over what tells a spliced sentence
-from its surroundings (`features`), with weights that `python -m bench.injection --fit` writes. Rules are
-imperative by nature: a text that instructs throughout is no carrier with a splice.
+Two judges: phrases that only attacks have (`patterns`), and a linear model over what separates a spliced
+sentence from its surroundings (`features`), with weights that `python -m bench.injection --fit` writes. Rules
+are imperative by nature: a text that instructs throughout is no carrier with a splice.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def scored(text: str, model: Model) -> list[tuple[Segment, float]]:
 
 
 def probability(row: tuple[float, ...], weights: tuple[float, ...]) -> float:
-    """Return the logistic of features times weights; 0 for a request that stands alone: no splice."""
+    """Return the logistic of features times weights; 0 for a request by itself: no splice."""
     if row[ALONE] and not any(row[index] for index in OWN):
         return 0.0
     return 1 / (1 + exp(-max(-60.0, min(60.0, sum(a * b for a, b in zip(row, weights, strict=True))))))

@@ -1,4 +1,4 @@
-"""What tells a spliced instruction from the text around it, one sentence at a time.
+"""What distinguishes a spliced instruction from the text around it, one sentence at a time.
 
 It is asked of the assistant (its answer, its code), not of the reader; it starts a task that nothing around it
 speaks of; the text around it does not give orders. The idea of comparing with the carrier is that of discourse

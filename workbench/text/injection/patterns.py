@@ -1,4 +1,4 @@
-"""What instructions to an assistant look like wherever they stand: phrases that only an attack, or a text about
+"""What instructions to an assistant look like anywhere: phrases that only an attack, or a text about
 attacks, has. Each is a kind with an expression whose repeats are bounded, so a text is read in linear time.
 """
 

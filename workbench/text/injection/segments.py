@@ -21,7 +21,7 @@ _LONGEST: Final = 600  # characters of a sentence that are looked at
 class Segment:
     """A sentence or a line of code at `[start, end)`; `item` marks list items and headings.
 
-    `code` is the code right below a sentence, for a line of code the line itself; `is_code` tells which.
+    `code` is the code right below a sentence, for a line of code the line itself; `is_code` says which.
     """
 
     start: int

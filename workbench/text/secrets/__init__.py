@@ -1,1 +1,1 @@
-"""Secrets in text: the formats that announce themselves, values beside a telling name, and where they are."""
+"""Secrets in text: the formats that announce themselves, values beside a revealing name, and their places."""

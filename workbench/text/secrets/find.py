@@ -33,7 +33,7 @@ class Span:
 
 
 def spans(data: bytes) -> tuple[Span, ...]:
-    """Return the secrets in a text in UTF-8, in order, none touching another; what is marked is none."""
+    """Return the secrets in a text in UTF-8, in order, none touching another; marks are skipped."""
     found = [*_shaped(data), *_placed(data), *_named(data)]
     if not found:
         return ()

@@ -1,4 +1,4 @@
-"""The shapes of secrets that announce themselves: issued tokens by their prefix, and places secrets stand in.
+"""The shapes of secrets that announce themselves: issued tokens by their prefix, and the places of secrets.
 
 A shape is a kind and an expression in RE2's syntax over bytes. `TOKENS` match the secret itself; `PLACES` and
 `COMMANDS` match its surroundings and capture the secret in their only group. Prefixes and

@@ -1,4 +1,4 @@
-"""Whether a value that stands where a secret would stand is one: not a placeholder, a reference, a word.
+"""Whether a value in the place of a secret is one: not a placeholder, a reference, a word.
 
 Demands, weakest first: given (something literal), mixed (letters and digits, or signs, no plain word),
 numbered, random (what a generator makes, not what a person names things).
@@ -87,7 +87,7 @@ def _cased(value: str) -> bool:
 
 
 def _are_words(value: str) -> bool:
-    """Whether every part of a value is a word a person writes; a long one without vowels is none."""
+    """Whether every part of a value is a word a person writes; a long one without vowels is not."""
     pieces = [piece for piece in _PIECE.split(value) if piece]
     return all(
         _WORD.fullmatch(piece) and (len(piece) < 5 or _VOWELS.search(piece)) for piece in pieces
@@ -101,5 +101,5 @@ def _entropy(value: str) -> float:
 
 
 def is_key_block(value: str) -> bool:
-    """Whether what stands between two marks of a key is one: short, and nearly all of it Base64."""
+    """Whether what is between two marks of a key is one: short, and nearly all of it Base64."""
     return len(value) <= 40_000 and len(_BASE64.findall(value)) >= 0.7 * len(value)
