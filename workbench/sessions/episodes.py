@@ -30,6 +30,7 @@ from workbench.sessions.episodes_fold import (
     STARTED,
     STREAM,
     TIMEOUT,
+    active_parts,
     events_of,
     follow_all,
     names,
@@ -263,6 +264,18 @@ class EpisodeDesk:
         entries = self._entries(session_id)
         episode, session = self._known(entries, session_id)
         return Trace(episode, events_of(entries, session))
+
+    def active(self, session_id: str) -> tuple[str, str]:
+        """Return the scenario and the step that are active in a session [adr2], '' for none.
+
+        Decisions say so, the last one counts, and nothing is active in a session that is not known or has
+        ended. Raises: StoreError.
+        """
+        try:
+            trace = self.trace(session_id)
+        except UsageError:
+            return "", ""
+        return ("", "") if trace.episode.ended_at is not None else active_parts(trace.events)
 
     def _append(self, entries: list[Entry], episode: Episode, kind: str, body: dict[str, Any]) -> Episode:
         """Write an entry unless it changes nothing; return the episode afterwards."""

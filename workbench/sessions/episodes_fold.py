@@ -84,6 +84,15 @@ def events_of(entries: Iterable[Entry], session: str) -> tuple[Event, ...]:
     return tuple(found)
 
 
+def active_parts(events: Iterable[Event]) -> tuple[str, str]:
+    """Return the scenario and the step that the decisions of a session made active last, '' for none."""
+    parts = {"scenario": "", "step": ""}
+    for event in events:
+        if event.event_type is EventType.DECISION:
+            parts |= {name: str(event.payload[name]) for name in parts if name in event.payload}
+    return parts["scenario"], parts["step"]
+
+
 def names(entry: Entry, session: str) -> bool:
     """Tell whether an entry is about a session."""
     if entry.kind == FORGOTTEN:

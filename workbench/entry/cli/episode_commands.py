@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _PLACE = "workbench.entry.cli"
 _MAX_INPUT = 1 << 20  # bytes
 BY = "cli"
+_SCENARIO = click.option("--scenario", metavar="NAME", help="The scenario that is active from now on.")
+_STEP = click.option("--step", metavar="NAME", help="The step of the work that is active from now on.")
 
 episode = LazyGroup(
     name="episode",
@@ -78,6 +80,8 @@ def desk(here: Invocation) -> EpisodeDesk:
 )
 @click.option("--parent", default="", metavar="ID", help="The longer session it is a part of.")
 @click.option("--prompt", type=int, metavar="N", help="Which prompt of the longer session it is.")
+@_SCENARIO
+@_STEP
 def start(
     task: str,
     session: str,
@@ -86,13 +90,16 @@ def start(
     source: str,
     parent: str,
     prompt: int | None,
+    scenario: str | None,
+    step: str | None,
 ) -> None:
     """Begin an episode and print its session's id.
 
     An episode is one task. To begin the same one again changes nothing.
     """
     here = current()
-    found = desk(here).start(
+    records = desk(here)
+    found = records.start(
         task,
         session_id=session,
         query_type=query_type,
@@ -101,6 +108,8 @@ def start(
         parent_session=parent,
         prompt_index=prompt,
     )
+    if parts := _parts(scenario, step):
+        records.event(found, "decision", payload=parts, key=f"begun in {parts}")
     if here.flags.json:
         here.out.json({"session_id": found})
     else:
@@ -125,6 +134,8 @@ def start(
 @click.option(
     "--key", default="", metavar="TEXT", help="Names the event: the same key again changes nothing."
 )
+@_SCENARIO
+@_STEP
 def event(
     session: str,
     event_type: str,
@@ -133,18 +144,25 @@ def event(
     change: str,
     payload: str,
     key: str,
+    scenario: str | None,
+    step: str | None,
 ) -> None:
     """Record what a session did, once for each file. Prints nothing.
 
-    Files are kept relative to the project; others are refused. Any unambiguous beginning names a session.
+    A decision may say which scenario and which step of the work are active from now on, empty for none: rules
+    of that scenario or step hold in plans of the session. Files are kept relative to the project; others are
+    refused. Any unambiguous beginning names a session.
     """
     here = current()
+    parts = _parts(scenario, step)
+    if parts and event_type != "decision":
+        raise UsageError("--scenario and --step belong to a decision", hint="Record it with --type decision.")
     recorded = desk(here).event(
         session,
         event_type,
         files=files,
         symbol=symbol,
-        payload=_payload(payload),
+        payload={**_payload(payload), **parts},
         kind=change,
         base=os.getcwd(),
         key=key,
@@ -234,6 +252,11 @@ def _tell(here: Invocation, found: Episode) -> None:
     files = f"{counted(len(found.reads), 'file')} read, {len(found.changes):,} edited"
     state = "open" if found.ended_at is None else "ended"
     here.out.data(f"{found.session_id}  {state}: {found.outcome}, {files}")
+
+
+def _parts(scenario: str | None, step: str | None) -> dict[str, str]:
+    given = {"scenario": scenario, "step": step}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _payload(given: str) -> dict[str, Any]:
