@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.records.rules import Authority, Rule
 from workbench.rules.fetching.facets import column_rules
+from workbench.rules.matching.context import make_context
 from workbench.rules.matching.lexical import index_words, words_arrays, words_from
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.searching import RuleIndex, index_rules, match_message, search_rules
@@ -120,8 +121,7 @@ def _actions(
         return RuleQuery(
             messages[number % MESSAGES],
             project_id="p1",
-            tool="claude",
-            paths=tuple(f"src/part{part}/a.py" for part in range(10)),
+            context=make_context(paths=[f"src/part{part}/a.py" for part in range(10)], tool="claude"),
             now=0.0,
         )
 

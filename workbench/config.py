@@ -81,7 +81,8 @@ class RulesConfig:
 
     `global_weight`, `scenario_weight` and `step_weight` are what a rule's level counts in the scope's part.
     With `recheck` the language model is asked about the first `recheck_top`, `recheck_timeout` seconds in
-    all. `tags` are `category:value` tags known besides the predefined ones; every layer adds to them.
+    all. `tags` are `category:value` tags known besides the predefined ones; every layer adds to them. `tool`
+    is the agent that plans and matches are for where none is named.
     """
 
     threshold: Share = 0.5
@@ -99,6 +100,7 @@ class RulesConfig:
     recheck: bool = False
     recheck_top: Few = 5
     recheck_timeout: Seconds = 20.0
+    tool: str = ""
     tags: tuple[str, ...] = ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -174,7 +174,10 @@ def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
     from workbench.entry.planning import preview_for
 
     settings = planning.opened.config.plan
-    request = asked.request(str(planning.opened.root), settings.budget, settings.strict)
+    request = replace(
+        asked.request(str(planning.opened.root), settings.budget, settings.strict),
+        tool=planning.opened.config.rules.tool,
+    )
     return preview_for(
         planning.opened,
         planning.told,

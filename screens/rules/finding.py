@@ -84,6 +84,7 @@ def answers(engine: Engine, message: str, job: Job) -> Answers:
     A project without an index is indexed first, in a process of its own.
     """
     from workbench.plan.pipeline import match_task, rank
+    from workbench.records.plan import PlanRequest
     from workbench.rules.matching.searching import search_all
 
     with engine.planning("rules", job.progress) as work:
@@ -91,7 +92,8 @@ def answers(engine: Engine, message: str, job: Job) -> Answers:
         if not opened.workspace.indexed:
             run_command(job, engine.root, ["index"])
         ranking = rank(opened.workspace, opened.planner, message, progress=job.progress)
-        _, report = match_task(opened.workspace, opened.planner, message, ranking)
+        request = PlanRequest(str(opened.root), message, tool=opened.config.rules.tool)
+        _, report = match_task(opened.workspace, opened.planner, request, ranking)
         planner, book = opened.planner, opened.workspace.rulebook
         vector = ranking.vector.get() if book.rules else None
         index = planner.matcher.index(book.rules, book.words, None if vector is None else planner.embedder)

@@ -44,8 +44,8 @@ def test_what_the_model_takes_away_is_out(tmp_path: Path, monkeypatch: Any) -> N
 
     planner = replace(project.planner, recheck=no)
     ranking = rank(project.workspace, planner, TASK)
-    _, before = match_task(project.workspace, project.planner, TASK, ranking)
-    _, after = match_task(project.workspace, planner, TASK, ranking)
+    _, before = match_task(project.workspace, project.planner, PlanRequest("", TASK), ranking)
+    _, after = match_task(project.workspace, planner, PlanRequest("", TASK), ranking)
     assert (len(before.matches), len(after.matches)) == (1, 0)
     assert (before.matches[0].rule.id, "not about it") in after.rejected
     made = plan(project.workspace, planner, PlanRequest("", TASK, token_budget=1000))

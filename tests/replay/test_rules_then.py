@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.plan.intent import parse_intent
 from workbench.plan.pipeline import RULE_SHARE
 from workbench.records.rules import Authority, Rule
 from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
@@ -42,7 +43,7 @@ def test_passages_are_of_the_rules_of_the_moment() -> None:
     """An absolute rule is in the pack of a task begun after it was made, and fits its share."""
     then: RulesThen = rules_then(CHANGES, [50, 150], in_force)
     given_rules: Any = RulePassages(then, "p", MatchParams())
-    assert given_rules.passages("a token is logged", 50, ["a.py"], 1000) == []
-    (passage,) = given_rules.passages("a token is logged", 150, ["a.py"], 1000)
+    assert given_rules.passages(parse_intent("a token is logged"), 50, ["a.py"], 1000) == []
+    (passage,) = given_rules.passages(parse_intent("a token is logged"), 150, ["a.py"], 1000)
     assert (passage.id, passage.mandatory) == ("r1", True)
     assert 0 < RULE_SHARE < 1

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.records.rules import Activation, Authority, Provenance, Rule
-from workbench.rules.matching.applying import PlanRuleLimits, rules_for_plan, select_rules
-from workbench.rules.matching.match import RuleQuery, match_rules
+from workbench.records.rules import Activation, Authority, Level, Provenance, Rule
+from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
+from workbench.rules.matching.context import make_context
+from workbench.rules.matching.match import RuleQuery, match_report
 
 Make = Callable[..., Rule]
 ABSOLUTE = Authority.ABSOLUTE
+
+
+def selected(
+    rules: list[Rule],
+    paths: Sequence[str] = (),
+    limits: PlanRuleLimits | None = None,
+    *,
+    relevance: Sequence[float] | None = None,
+    project_id: str | None = None,
+    **known: Any,
+) -> RuleSelection:
+    """Return the rules of a plan for files at hand, with what else is known of the work."""
+    query = RuleQuery("", project_id, make_context(paths=paths, **known), 1000.0)
+    report = match_report(rules, query, relevance=relevance or [0.0] * len(rules))
+    return select_rules(rules, report, query, limits)
 
 
 def test_the_order_of_claims(rule: Make) -> None:
@@ -32,47 +49,81 @@ def test_the_order_of_claims(rule: Make) -> None:
             provenance=Provenance("a.mdc", 1, 1, "cursor", activation=Activation.REQUESTED),
         ),
     ]
-    matches = match_rules(rules, RuleQuery(paths=("src/a.py",)), relevance=[0, 0, 0.9, 0, 0, 0, 0, 0])
-    chosen = rules_for_plan(rules, matches, ["src/a.py"])
+    picked = selected(rules, ["src/a.py"], relevance=[0, 0, 0.9, 0, 0, 0, 0, 0])
+    chosen = picked.selected
     assert [item.rule.id for item in chosen] == ["absolute", "absolute-file", "matched", "by-file"]
     assert chosen[0].why == "absolute and valid everywhere (CLAUDE.md:7)"
     assert chosen[1].why == "absolute for src/a.py"
     assert "relevance 0.90" in chosen[2].why
     assert chosen[3].why == "default for src/a.py"
+    assert {item.rule.id: item.reason for item in picked.dropped} == {
+        "other-file": "is for path:*.ts, and no file at hand is one of them",
+        "asked-for": "is read where its description fits the task, and this is another one",
+    }
 
 
 def test_limits_drop_with_reasons(rule: Make) -> None:
     """Caps and tokens drop the least important, and say so; a short rule still fits after a long one."""
     rules = [rule(f"r{n}", f"Use {n}.", authority=ABSOLUTE, priority=90 - n, token_cost=40) for n in range(3)]
     rules.append(rule("long", "Use long.", authority=ABSOLUTE, priority=99, token_cost=1000))
-    picked = select_rules(rules, [], [], PlanRuleLimits(tokens=100, absolute=2))
+    picked = selected(rules, [], PlanRuleLimits(tokens=100, absolute=2))
     assert [item.rule.id for item in picked.selected] == ["r0", "r1"]
     assert picked.tokens == 80
     assert [(item.rule.id, item.reason) for item in picked.dropped] == [
-        ("long", "its 1000 tokens exceed the rules' 100"),
-        ("r2", "more than 2 absolute rules"),
+        ("long", "takes 1000 tokens, and rules have 100 in all"),
+        ("r2", "is beyond the first 2 absolute rules"),
     ]
-
-
-def test_only_top_files_are_at_hand(rule: Make) -> None:
-    """A file far down the ranking brings no rules."""
-    rules = [rule("a", scope=("path:*.py",))]
-    paths = [f"x{n}.ts" for n in range(10)]
-    assert rules_for_plan(rules, [], [*paths, "a.py"]) == []
-    assert len(rules_for_plan(rules, [], ["a.py", *paths])) == 1
 
 
 def test_equal_texts_enter_once(rule: Make) -> None:
     """The same sentence in two rule files is shown once."""
     rules = [rule("a", "Use tabs.", authority=ABSOLUTE), rule("b", "use  tabs.", authority=ABSOLUTE)]
-    assert len(rules_for_plan(rules, [], [])) == 1
+    assert len(selected(rules).selected) == 1
 
 
 def test_the_query_filters(rule: Make) -> None:
     """Rules of another project or tool stay out of the plan."""
     rules = [rule("a", "Use a.", authority=ABSOLUTE, project_id="q"), rule("b", "Use b.", authority=ABSOLUTE)]
-    chosen = rules_for_plan(rules, [], [], None, RuleQuery(project_id="p"))
+    chosen = selected(rules, project_id="p").selected
     assert [item.rule.id for item in chosen] == ["b"]
+
+
+def test_what_a_rule_is_limited_to_decides(rule: Make) -> None:
+    """Absolute rules enter where agent, context, step and facts are given, and are dropped elsewhere."""
+    rules = [
+        rule("agent", "Use a.", authority=ABSOLUTE, tool_targets=("codex",)),
+        rule("cooling", "Use c.", authority=ABSOLUTE, cooldown=60, last_used="1970-01-01T00:16:00Z"),
+        rule("default", "Use d.", scope=("docs",)),
+        rule("fact", "Use f.", authority=ABSOLUTE, conditions={"phase": "release"}),
+        rule("irrelevant", "Use i.", scope=("web",)),
+        rule("named", "Use n.", authority=ABSOLUTE, scope=("docs",)),
+        rule("step", "Use s.", authority=ABSOLUTE, level=Level.STEP),
+    ]
+    nowhere = selected(rules)
+    assert nowhere.selected == ()
+    assert {item.rule.id: item.reason for item in nowhere.dropped} == {
+        "agent": "is for codex, and no agent is named: --tool codex",
+        "cooling": "was used at 1970-01-01T00:16:00Z and cools down until 1970-01-01T00:17:00Z",
+        "fact": "holds where phase is release, and phase is not known: --fact phase=release",
+        "named": "is for docs, which is not in the context: --context docs",
+        "step": "is for a step, and none is active: --step NAME",
+    }
+    given_all = selected(rules, tool="codex", contexts=["Docs"], step="review", facts={"phase": ["release"]})
+    assert {item.rule.id: item.why for item in given_all.selected} == {
+        "agent": "absolute and valid everywhere, given codex",
+        "fact": "absolute and valid everywhere, given phase",
+        "step": "absolute for the step review",
+        "named": "absolute for the context docs",
+        "default": "default for the context docs",
+    }
+    assert [item.rule.id for item in given_all.dropped] == ["cooling"]
+
+
+def test_relevant_rules_that_do_not_hold_are_dropped_with_the_reason(rule: Make) -> None:
+    """A default rule has a claim by being about the task: what its limits took away is told."""
+    picked = selected([rule("a", "Use a.", tool_targets=("codex",))], relevance=[0.8], tool="claude")
+    assert [item.reason for item in picked.dropped] == ["is for codex, not for claude"]
+    assert selected([rule("a", "Use a.", tool_targets=("codex",))], relevance=[0.2]).dropped == ()
 
 
 @given(
@@ -93,6 +144,6 @@ def test_the_token_limit_is_hard(values: list[tuple[int, int, bool, bool]], toke
         )
         for n, (priority, cost, absolute, scoped) in enumerate(values)
     ]
-    picked = select_rules(rules, [], ["a.py"], PlanRuleLimits(tokens=tokens))
+    picked = selected(rules, ["a.py"], PlanRuleLimits(tokens=tokens))
     assert picked.tokens == sum(item.rule.token_cost for item in picked.selected) <= tokens
     assert not {item.rule.id for item in picked.selected} & {item.rule.id for item in picked.dropped}

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Level, Provenance, Rule
+from workbench.rules.matching.context import make_context
+from workbench.rules.matching.filters import reject
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.matching.match import (
     MatchParams,
     RuleQuery,
-    applies,
     match_report,
     match_rules,
-    scope_holds,
 )
 from workbench.rules.matching.relevance import relevance_of
 
@@ -68,14 +68,8 @@ def test_ties_and_limits(rule: Make) -> None:
 
 def test_business_filters(rule: Make) -> None:
     """Each filter keeps a rule out with its reason."""
-    query = RuleQuery(
-        project_id="p",
-        tool="codex",
-        contexts=("git",),
-        paths=("src/a.py",),
-        facts={"kind": "bugfix"},
-        now=1000.0,
-    )
+    context = make_context(paths=["src/a.py"], tool="codex", contexts=["git"], facts={"kind": ["bugfix"]})
+    query = RuleQuery(project_id="p", context=context, now=1000.0)
     good = [
         rule(
             "ok",
@@ -87,38 +81,32 @@ def test_business_filters(rule: Make) -> None:
         rule("paths", scope=("docs", "path:src/**")),
         rule("warm", cooldown=10, last_used="1970-01-01T00:16:20Z"),
     ]
-    assert [applies(item, query) for item in good] == ["", "", ""]
+    assert [reject(item, query) for item in good] == ["", "", ""]
     bad = {
         "disabled": rule("a", enabled=False),
         "another project": rule("b", project_id="q"),
         "is for claude": rule("c", tool_targets=("claude",)),
-        "cools down for another 5 s": rule("d", cooldown=10, last_used="1970-01-01T00:16:35+00:00"),
-        "scope": rule("e", scope=("docs",)),
-        "files": rule("f", scope=("path:*.ts",)),
-        "condition on kind": rule("g", conditions={"kind": "feature"}),
-        "condition on branch": rule("h", conditions={"branch": "main"}),
+        "cools down until 1970-01-01T00:16:45Z": rule(
+            "d", cooldown=10, last_used="1970-01-01T00:16:35+00:00"
+        ),
+        "--context docs": rule("e", scope=("docs",)),
+        "no file at hand": rule("f", scope=("path:*.ts",)),
+        "holds where kind is feature, and it is bugfix": rule("g", conditions={"kind": "feature"}),
+        "branch is not known: --fact branch=main": rule("h", conditions={"branch": "main"}),
     }
     for reason, item in bad.items():
-        assert reason in applies(item, query)
+        assert reason in reject(item, query)
     assert match_rules(list(bad.values()), query, relevance=[1.0] * len(bad)) == []
+    report = match_report(list(bad.values()), query, relevance=[0.9, 0.1, *[0.9] * 6])
+    assert [item.id for item in report.barred] == ["a", "c", "d", "e", "f", "g", "h"]
 
 
 def test_manual_rules_answer_to_their_name(rule: Make) -> None:
     """A rule of a manual file takes part when the message names the file."""
     where = Provenance(".cursor/rules/release.mdc", 1, 1, "cursor", activation=Activation.MANUAL)
     manual = rule("a", provenance=where)
-    assert "named" in applies(manual, RuleQuery("cut a release"))
-    assert applies(manual, RuleQuery("cut it @release now")) == ""
-
-
-def test_scope_semantics() -> None:
-    """Empty is everywhere; else one of the entries must be in force."""
-    assert scope_holds((), (), ())
-    assert scope_holds(("git", "x"), ("git",), ())
-    assert not scope_holds(("git",), (), ())
-    assert scope_holds(("git",), None, ())
-    assert scope_holds(("git", "path:*.py"), (), ("a.py",))
-    assert not scope_holds(("path:*.py",), None, ("a.ts",))
+    assert "named" in reject(manual, RuleQuery("cut a release"))
+    assert reject(manual, RuleQuery("cut it @release now")) == ""
 
 
 @given(

@@ -305,7 +305,7 @@ def _latest(root: Path, kind: str) -> Path | Damaged | None:
 
 def _version_control(repository: Repository) -> VersionControl:
     return VersionControl(
-        head=lambda: head_state(repository).sha,
+        head=partial(head_state, repository),
         inputs=lambda: listing_inputs(repository),
         touched=partial(touched_files, repository),
         commits=Commits(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from store import generations, locks
 from store.clock import SystemClock
 from store.files import replace_file
-from store.git_repository import Repository, find_repository, tracked_below
+from store.git_repository import Repository, find_repository, head_state, tracked_below
 from store.journal import FileJournal
 from store.location import DIRECTORY, locate
 from workbench.errors import GitError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.records.plan import Intent, QueryType
     from workbench.records.rules import Rule
+    from workbench.records.worktree import HeadState
     from workbench.sessions.episodes import EpisodeDesk
 
 _SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
@@ -74,6 +75,19 @@ def replace_user_file(root: Path | None, path: Path, data: bytes | None, expecte
     """
     inside = root if root is not None and path.is_relative_to(root) else None
     replace_file(path, data, expected=expected, inside=inside)
+
+
+def work_state(start: Path) -> tuple[HeadState | None, tuple[str, ...] | None]:
+    """Return what is checked out around a directory, and the uncommitted files; None where git cannot say."""
+    from store.git_diff import touched_files
+
+    repository, _ = repository_at(start)
+    if repository is None or repository.bare:
+        return None, None
+    try:
+        return head_state(repository), touched_files(repository)
+    except GitError:
+        return None, None
 
 
 def kept_rules(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from workbench.ports import Damaged, Journal
 from workbench.project.scan import Lister
+from workbench.records.worktree import HeadState
 from workbench.sessions.closing import HOUR
 from workbench.sessions.feedback import Trust
 from workbench.sessions.past import Commits
@@ -18,11 +19,11 @@ from workbench.sessions.past import Commits
 class VersionControl:
     """What a repository answers.
 
-    `head()` is the commit checked out, None before the first. `inputs()` are files outside the project that
+    `head()` is what is checked out. `inputs()` are files outside the project that
     decide which names are listed. `touched()` are paths with uncommitted changes. All may raise GitError.
     """
 
-    head: Callable[[], str | None]
+    head: Callable[[], HeadState]
     inputs: Callable[[], tuple[str, ...]]
     touched: Callable[[], tuple[str, ...]]
     commits: Commits
@@ -57,7 +58,7 @@ class Adapters:
 
     def head(self) -> str | None:
         """Return the commit checked out, None without one. Raises GitError."""
-        return None if self.control is None else self.control.head()
+        return None if self.control is None else self.control.head().sha
 
 
 @dataclass(frozen=True, slots=True)

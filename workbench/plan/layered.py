@@ -103,7 +103,7 @@ def _changes(workspace: Workspace, notes: list[str]) -> list[Change]:
     if control is None:
         return []
     try:
-        if control.head() is None:
+        if control.head().sha is None:
             return []
         commits = list(islice(control.commits.newest(_RECENT, None), _RECENT))
         touched = control.touched()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.plan.render import LEARNINGS, Passage
+from workbench.plan.rule_context import request_context
 from workbench.plan.wishes import PINNED
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def learned_passages(
     from workbench.memory.learnings.selecting import candidates  # where there is something to select
 
     tasks = _tasks(request, ranking.intent.entities.issue_refs)
-    relevance, whys = _relevance(workspace, planner, request.task, ranking, kept)
+    relevance, whys = _relevance(workspace, planner, request, ranking, kept)
     for one in kept.known.live:
         if one.task_id is not None and one.task_id in tasks:
             relevance[one.id] = max(relevance.get(one.id, 0.0), _OWN_TASK)
@@ -80,27 +81,25 @@ def learned_passages(
 
 
 def _relevance(
-    workspace: Workspace, planner: Planner, task: str, ranking: Ranking, kept: Kept
+    workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking, kept: Kept
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return {id: relevance in [0, 1]} of the learnings about a task, and why, by words and by meaning."""
-    from workbench.rules.matching.filters import Filters, RuleQuery
+    from workbench.rules.matching.filters import RuleQuery, reject
     from workbench.rules.matching.lexical import shared_words, term_overlap
     from workbench.rules.matching.searching import match_message
     from workbench.text.tasks import clean_task, split_head
 
+    task = request.task
     head, body = split_head(clean_task(task))
     text = f"{head}\n{body[:_BODY]}"
-    paths = tuple(found.path for found in ranking.files[:10])
-    query = RuleQuery(
-        text=task, project_id=workspace.adapters.project_id, paths=paths, now=workspace.adapters.now()
-    )
-    filters = Filters(query)
+    adapters = workspace.adapters
+    query = RuleQuery(task, adapters.project_id, request_context(workspace, request, ranking), adapters.now())
     relevance: dict[str, float] = {}
     whys: dict[str, str] = {}
     overlap, shared = term_overlap(kept.words, text)
     for row in ((overlap >= LEAST_OVERLAP) & (shared >= LEAST_SHARED)).nonzero()[0].tolist():
         rule = kept.rules[row]
-        if not filters.reject(rule):
+        if not reject(rule, query):
             relevance[rule.id] = min(1.0, float(overlap[row]) / _FULL_OVERLAP)
             whys[rule.id] = f"shares {', '.join(shared_words(rule, text))} with the task"
     vector = _vector(planner, task, ranking)

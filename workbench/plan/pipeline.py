@@ -20,6 +20,7 @@ from workbench.plan.ranking import LinearModel, rank_files, relevance
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage, Style
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.response import plan_response
+from workbench.plan.rule_context import request_context
 from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
 from workbench.plan.snippets import ChunkModel, chunk_features, expected_shares
 from workbench.plan.wishes import EXCLUDED, PINNED, Wishes, resolve_wishes
@@ -27,7 +28,7 @@ from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
 from workbench.records.plan import Intent, PlanRequest, QueryType, RankedFile
 from workbench.records.project import Skipped
-from workbench.records.rules import Authority
+from workbench.records.rules import Authority, Rule
 from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
 from workbench.rules.matching.match import MatchParams, MatchReport, RuleMatch, RuleQuery
 from workbench.rules.matching.searching import match_message
@@ -47,6 +48,7 @@ RULE_SHARE = 0.35
 LEAST_SHOWN = 0.01  # a less likely file is named at most: its lines would only fill the budget
 LEAST_NAMED = 0.004
 _LEAST_SHARE = 0.1
+_NAMED_RULE = 60  # characters of a rule in the reason why it is left out
 MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules
 
 
@@ -80,7 +82,7 @@ class Plan:
     """A finished plan: the response [img 8.1] and what it was made of.
 
     `ranked` are all files that were ranked, excluded ones too; `matches` the rules that answer to the task,
-    `learnings` {id: text} of those in the pack.
+    `learnings` {id: text} of those in the pack, and `rules` those in it.
     """
 
     response: dict[str, object]
@@ -93,6 +95,7 @@ class Plan:
     wishes: Wishes = field(default_factory=Wishes)
     matches: tuple[RuleMatch, ...] = ()
     learnings: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +199,7 @@ def plan(
     dropped = [
         *((name, EXCLUDED) for name in wishes.excluded),
         *((found.path, found.reason) for found in unread),
-        *((f"{rule.rule.id}", rule.reason) for rule in rules.dropped),
+        *((one.rule.id, f"“{_short(one.rule.rule)}” {visible_line(one.reason)}") for one in rules.dropped),
         *learned.dropped,
         *(
             (found.path, "ranked too low to be considered")
@@ -220,43 +223,42 @@ def plan(
         timing={**synced.stages, **stages, "total": round(sum(stages.values()), 3)},
     )
     given = learned.given(pack.passages)
+    packed = {passage.id for passage in pack.passages}
+    used = tuple(one.rule for one in rules.selected if one.rule.id in packed)
     return Plan(
-        response, ranking, pack, intent, ranked, synced, stages, wishes, tuple(matched.matches), given
+        response, ranking, pack, intent, ranked, synced, stages, wishes, tuple(matched.matches), given, used
     )
 
 
 def _rules(
     workspace: Workspace, planner: Planner, request: PlanRequest, ranking: Ranking
 ) -> tuple[RuleSelection, MatchReport]:
-    query, report = match_task(workspace, planner, request.task, ranking)
-    paths, rules = query.paths, workspace.rulebook.rules
+    query, report = match_task(workspace, planner, request, ranking)
+    rules = workspace.rulebook.rules
     limits = PlanRuleLimits(tokens=int(request.token_budget * RULE_SHARE), matched=planner.matching.limit)
     columns = planner.matcher.columns_of(rules)
     wishes = ranking.wishes
     pinned = [(rule, PINNED) for rule in rules if rule.id in wishes.pinned] if wishes.pinned else []
-    selection = select_rules(
-        rules, report.matches, paths, limits, query, columns, pinned=pinned, excluded=wishes.excluded
-    )
+    selection = select_rules(rules, report, query, limits, columns, pinned=pinned, excluded=wishes.excluded)
     return selection, report
 
 
 def match_task(
     workspace: Workspace,
     planner: Planner,
-    task: str,
+    request: PlanRequest,
     ranking: Ranking,
     *,
     progress: Progress | None = None,
 ) -> tuple[RuleQuery, MatchReport]:
-    """Match the rules in force with a task and its ten first files.
+    """Match the rules in force with a task in its context: its first files, and what else is known of it.
 
     With `progress` it waits until all rules are embedded, where an embedding model is ready.
     """
     book = workspace.rulebook
-    paths = tuple(found.path for found in ranking.files[:10])
-    query = RuleQuery(
-        text=task, project_id=workspace.adapters.project_id, paths=paths, now=workspace.adapters.now()
-    )
+    adapters = workspace.adapters
+    context = request_context(workspace, request, ranking)
+    query = RuleQuery(request.task, adapters.project_id, context, adapters.now())
     vector = ranking.vector.get() if book.rules else None
     index = planner.matcher.index(
         book.rules,
@@ -264,7 +266,7 @@ def match_task(
         None if vector is None else planner.embedder,
         progress=None if progress is None else partial(progress, "embedding rules"),
     )
-    head, body = split_head(clean_task(task))
+    head, body = split_head(clean_task(request.task))
     text = f"{head}\n{body[:MATCHED_BODY]}"
     report = match_message(index, query, vector, planner.matching, text=text)
     return query, report if planner.recheck is None else _checked_again(report, planner.recheck, text)
@@ -279,6 +281,7 @@ def _checked_again(report: MatchReport, recheck: Recheck, text: str) -> MatchRep
         lambda: (*report.rejected, *done.rejected),
         (*report.notes, *notes),
         (*report.degraded, *done.degraded),
+        report.barred,
     )
 
 
@@ -432,6 +435,11 @@ def _unfit(pack: Pack, dropped: Sequence[tuple[str, str]], wishes: Wishes) -> li
     out = [f"{visible_line(one.file)}: {one.reason}" for one in pack.dropped if one.pinned]
     refused = [f"{visible_line(name)}: {reason}" for name, reason in dropped if name in wishes.pinned]
     return out + refused
+
+
+def _short(text: str) -> str:
+    line = visible_line(" ".join(text.split()))
+    return line if len(line) <= _NAMED_RULE else line[: _NAMED_RULE - 1] + "…"
 
 
 def _ms(started: float) -> float:

@@ -131,6 +131,11 @@ class Workspace:
         return self._past.past.heads if self._past.past is not None else ()
 
     @property
+    def uncommitted(self) -> tuple[str, ...]:
+        """Files of the index with uncommitted changes, as of the last sync."""
+        return tuple(path for path in self._touched if path in self.index.positions)
+
+    @property
     def rulebook(self) -> Rulebook:
         """The rules as of the last sync."""
         if self._rulebook is None:

@@ -48,7 +48,9 @@ class PlanRequest:
 
     `pinned` and `excluded` name files by their paths and rules by their ids. `feature` and `task_id` say what
     is worked on, for what was learned of it; without a feature all learnings may be about the task.
-    `session_id` names the episode the pack is handed over to.
+    `session_id` names the episode the pack is handed over to. `tool` is the agent it is for; `contexts`,
+    `facts` (name, values), `scenario` and `step` say what else is known of the work, for rules that hold only
+    there.
     """
 
     project_root: str
@@ -61,6 +63,11 @@ class PlanRequest:
     excluded: tuple[str, ...] = ()
     feature: str | None = None
     task_id: str | None = None
+    tool: str = ""
+    contexts: tuple[str, ...] = ()
+    facts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    scenario: str = ""
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class Engine:
         waited, started = contents.milliseconds, time.perf_counter()
         budget = round(self.budget * system.share)
         paths = [found.path for found in ranking.files[:_LOOKED_AT]]
-        rules = [] if self.rules is None else self.rules.passages(task.text, task.at, paths, budget)
+        rules = [] if self.rules is None else self.rules.passages(situation.intent, task.at, paths, budget)
         pack = make_pack(
             self.planner,
             situation.intent,

@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.pipeline import MATCHED_BODY, RULE_SHARE, rule_passages
 from workbench.plan.render import Passage
+from workbench.records.plan import Intent
 from workbench.records.rules import Rule
 from workbench.rules.matching.applying import PlanRuleLimits, select_rules
+from workbench.rules.matching.context import AT_HAND, make_context
 from workbench.rules.matching.lexical import RuleWords, index_words
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.searching import match_message
@@ -65,17 +67,22 @@ class RulePassages:
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
     _known: tuple[tuple[Rule, ...], RuleWords] | None = None
 
-    def passages(self, text: str, moment: int, paths: Sequence[str], budget: int) -> list[Passage]:
-        """Return the passages for a task: its text, when it began, its files best first, tokens in all."""
+    def passages(self, intent: Intent, moment: int, paths: Sequence[str], budget: int) -> list[Passage]:
+        """Return the passages for a task: its intent, when it began, its files best first, tokens in all.
+
+        Nobody knows today which branch or agent it was, so that rules limited to one stay out.
+        """
         rules = self.then.at(moment)
         if not rules:
             return []
         if self._known is None or self._known[0] is not rules:
             self._known = (rules, index_words(rules))
         index = self.matcher.index(rules, self._known[1], None)
+        text = intent.task
         head, body = split_head(clean_task(text))
-        query = RuleQuery(text=text, project_id=self.project, paths=tuple(paths), now=float(moment))
+        context = make_context(paths=paths[:AT_HAND], query_type=intent.predicted.value)
+        query = RuleQuery(text, self.project, context, float(moment))
         report = match_message(index, query, None, self.params, text=f"{head}\n{body[:MATCHED_BODY]}")
         limits = PlanRuleLimits(tokens=int(budget * RULE_SHARE), matched=self.params.limit)
         columns = self.matcher.columns_of(rules)
-        return rule_passages(select_rules(rules, report.matches, tuple(paths), limits, query, columns))
+        return rule_passages(select_rules(rules, report, query, limits, columns))

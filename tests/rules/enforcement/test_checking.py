@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import UsageError
-from workbench.records.rules import Authority, Check, Decision, Rule
+from workbench.records.rules import Authority, Check, Decision, Level, Rule
 from workbench.rules.curation.bodies import problems as rule_problems
 from workbench.rules.enforcement.calls import MAX_TEXT, ToolCall, parse_call
 from workbench.rules.enforcement.checking import Verdict, check_call, parse_check, problems
+from workbench.rules.matching.context import RuleContext, make_context
 
 PUSH = Check(command="git push --force", decision=Decision.DENY)
 
@@ -78,13 +79,33 @@ def test_agents_conditions_and_scopes_limit_a_check() -> None:
     assert check_call([rule(PUSH, tool_targets=("codex",))], call).decision == "deny"
     guarded = rule(PUSH, conditions={"branch": ["main", "release"]})
     assert check_call([guarded], call).decision == "allow"
-    assert check_call([guarded], call, facts={"branch": "main"}).decision == "deny"
+    assert check_call([guarded], call, context=RuleContext(facts={"branch": ("main",)})).decision == "deny"
     assert check_call([rule(PUSH, scope=("path:web/**",))], call).decision == "deny"
     assert check_call([rule(PUSH, scope=("path:api/**",))], call).decision == "allow"
     moved = bash("cd ../api; git push -f", cwd="/p/web", root="/p")
     assert check_call([rule(PUSH, scope=("path:api/**",))], moved).decision == "deny"
-    assert check_call([rule(PUSH, scope=("git",))], call, contexts=["web"]).decision == "allow"
-    assert check_call([rule(PUSH, scope=("git",))], call).decision == "deny"
+    assert check_call([rule(PUSH, scope=("git",))], call).decision == "deny"  # the program is in the context
+
+
+def test_a_breach_of_a_rule_that_does_not_hold_is_told() -> None:
+    """Nothing is denied where the context is another, and the verdict says what would make it hold."""
+    call = bash("git push -f", agent="claude")
+    limits: dict[str, dict[str, Any]] = {
+        "is for codex, not for claude": {"tool_targets": ("codex",)},
+        "is for release, which is not in the context: --context release": {"scope": ("release",)},
+        "is for the step deploy, and none is active: --step deploy": {"level": "step", "scope": ("deploy",)},
+        "holds where phase is release, and phase is not known: --fact phase=release": {
+            "conditions": {"phase": "release"}
+        },
+    }
+    for reason, fields in limits.items():
+        level = Level(fields.pop("level", "global"))
+        limited = rule(PUSH, level=level, **fields)
+        verdict = check_call([limited], call)
+        assert (verdict.decision, verdict.notes) == ("allow", (f"r1 would deny, but {reason}",))
+    given_all = make_context(contexts=["release"], step="deploy", facts={"phase": ["release"]})
+    held = [rule(PUSH, scope=("release",)), rule(PUSH, "r2", scope=("deploy",), level=Level.STEP)]
+    assert len(check_call(held, call, context=given_all).breaches) == 2
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import click
 from workbench.entry.cli.episode_commands import desk
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.layout import fold
+from workbench.entry.cli.rules_context import AGENT, asked_context, context_options
 from workbench.entry.cli.session import Session, session
 from workbench.entry.planning import plan_for, record_pack
 from workbench.entry.preparing import in_background, prepare_in_background
@@ -77,7 +78,8 @@ _STRICT = click.option(
 @click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable.")
 @click.option("--feature", metavar="NAME", help="Of what was learned, only what is of this feature.")
 @click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
-@click.option("--session", "session_id", metavar="ID", help="Record the pack in this session (see above).")
+@AGENT
+@context_options
 def plan(
     task: Sequence[str],
     budget: int | None,
@@ -93,6 +95,8 @@ def plan(
     feature: str | None,
     task_id: str | None,
     session_id: str | None,
+    tool: str | None,
+    **limits: Any,
 ) -> None:
     """Pack what an agent should read for a task into a token budget.
 
@@ -102,6 +106,10 @@ def plan(
 
     --pin and --exclude name files by their paths, rules and learnings by their ids. What is pinned is
     packed before anything else, within the budget, as much of it as the budget is worth.
+
+    Rules that are limited to an agent, a context, a fact, a scenario or a step hold where it is given
+    (--tool, --context, --fact, --scenario, --step) or follows from the files, the kind of task and git. What
+    left a rule out is among the reasons.
 
     What iterations learned stands under a heading of its own, if it is about the task: observations, not
     instructions, reviewed ones first.
@@ -129,7 +137,7 @@ def plan(
             excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
             feature=feature,
             task_id=task_id,
-            session_id=session_id,
+            **asked_context(here, tool=tool, session_id=session_id, **limits),
         )
         made = plan_for(
             work.opened,

@@ -12,13 +12,17 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.places import kept_rules
+from workbench.entry.cli.rules_context import asked_context, context_options
+from workbench.entry.places import kept_rules, work_state
 from workbench.errors import UsageError
-from workbench.records.rules import Decision, Rule
+from workbench.records.rules import Decision, Rule, context_names
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from workbench.rules.enforcement.checking import Breach, Verdict
+    from workbench.rules.matching.context import RuleContext
 
 _MAX_INPUT = 16 << 20  # bytes
 _CODES = {Decision.ALLOW: exits.OK, Decision.ASK: exits.ASK, Decision.DENY: exits.DENY}
@@ -35,14 +39,17 @@ _COLORS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.DENY: "31"}
 @click.option("--tool", metavar="NAME", help="The tool's name, such as Bash or mcp__github__push_files.")
 @click.option("--input", "given", metavar="JSON", help="The call's input: JSON, `-` for stdin, or @FILE.")
 @click.option("--cwd", metavar="DIR", help="Where the call runs (default: here).")
-@click.option(
-    "--agent", default="", metavar="NAME", help="The agent, for rules that are for one: claude, codex."
-)
+@click.option("--agent", metavar="NAME", help="The agent, for rules that are for one: claude, codex.")
+@context_options
 @click.option("--suggest", is_flag=True, help="Propose checks for absolute rules that have none.")
-def check(tool: str | None, given: str | None, cwd: str | None, agent: str, suggest: bool) -> int:
+def check(
+    tool: str | None, given: str | None, cwd: str | None, agent: str | None, suggest: bool, **limits: Any
+) -> int:
     """Say whether a tool call may run: allow (exit 0), ask (exit 10) or deny (exit 11), and by which rule.
 
-    Only absolute rules with a check decide. Nothing is run.
+    Only absolute rules with a check decide. Nothing is run. A rule that is limited to a context, a fact, a
+    scenario or a step is asked where that is given or follows from the call and git; one for an agent is
+    asked where no agent is named as well, for the call may be its.
     """
     here = current()
     if suggest:
@@ -54,6 +61,7 @@ def check(tool: str | None, given: str | None, cwd: str | None, agent: str, sugg
         raise UsageError(
             "a call has a tool and an input", hint="""Such as: --tool Bash --input '{"command": "ls"}'"""
         )
+    asked = asked_context(here, tool=agent, **limits)
     from workbench.rules.enforcement.calls import parse_call
     from workbench.rules.enforcement.checking import check_call
 
@@ -63,11 +71,23 @@ def check(tool: str | None, given: str | None, cwd: str | None, agent: str, sugg
         cwd=os.path.abspath(cwd or os.getcwd()),
         root=str(here.project),
         home=os.path.expanduser("~"),
-        agent=agent,
+        agent=asked["tool"],
     )
-    verdict = check_call(current_rules(here), call)
+    rules = current_rules(here)
+    verdict = check_call(rules, call, context=_context(here, rules, asked))
     _tell(here, verdict)
     return _CODES[verdict.decision]
+
+
+def _context(here: Invocation, rules: Iterable[Rule], asked: Mapping[str, Any]) -> RuleContext:
+    """Return the context of a call; git is asked where a rule with a check is limited to what it knows."""
+    from workbench.rules.matching.context import make_context
+
+    limited = any(rule.check and (rule.conditions or context_names(rule.scope)) for rule in rules)
+    head, changed = work_state(here.project) if limited else (None, None)
+    names = ("tool", "contexts", "scenario", "step")
+    given = {name: asked[name] for name in names}
+    return make_context(head=head, changed=changed, facts=dict(asked["facts"]), **given)
 
 
 def current_rules(here: Invocation) -> tuple[Rule, ...]:

@@ -9,6 +9,7 @@ import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import Output
+from workbench.entry.cli.rules_context import AGENT, asked_context, context_options
 from workbench.entry.cli.rules_filters import Wanted, filter_options, moment, wanted
 from workbench.entry.cli.rules_session import (
     PREFIX,
@@ -20,6 +21,7 @@ from workbench.entry.cli.rules_session import (
     short,
 )
 from workbench.entry.cli.session import Session, session
+from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import used
@@ -130,10 +132,12 @@ def rule_line(out: Output, rule: Rule) -> str:
 @click.argument("task", nargs=-1)
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
 @click.option("--all", "rejected", is_flag=True, help="Also say why the others do not match.")
-def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
+@AGENT
+@context_options
+def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | None, **limits: Any) -> None:
     """Show which rules a task calls for, with the parts of their scores.
 
-    A plan also takes absolute rules and rules of the files it shows; these here answer to the words.
+    A plan also takes absolute rules and rules of the files it shows; these here match the words.
     """
     from workbench.entry.cli.plan_commands import read_task
     from workbench.plan.pipeline import match_task, rank
@@ -141,9 +145,10 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
     text = read_task(current(), task, from_stdin)
     with session("rules") as work:
         opened = work.opened
+        request = PlanRequest(str(opened.root), text, **asked_context(work.here, tool=tool, **limits))
         ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
         work.told.synced(ranking.synced)
-        _, report = match_task(opened.workspace, opened.planner, text, ranking, progress=work.progress)
+        _, report = match_task(opened.workspace, opened.planner, request, ranking, progress=work.progress)
         work.told.candidates = len(opened.workspace.rulebook.rules)
     out = work.here.out
     if work.here.flags.json:
@@ -185,7 +190,9 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool) -> None:
     if rejected:
         by_id = {rule.id: rule for rule in opened.workspace.rulebook.rules}
         for identifier, reason in report.rejected:
-            out.data(f"    -  {origin(by_id[identifier])}: {reason}")
+            rule = by_id[identifier]
+            place = f"{rule.id[:PREFIX]}  {visible_line(origin(rule))}"
+            out.data(f"    -  {place}  {short(rule.rule)}\n         {visible_line(reason)}")
 
 
 @command(examples=("workbench rules show rule-1f0c2a9b", "workbench rules show rule-1f0c2a9b --json"))

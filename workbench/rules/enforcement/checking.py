@@ -8,8 +8,8 @@ allowed silently: it asks.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from workbench.errors import UsageError, WorkbenchError
@@ -18,8 +18,17 @@ from workbench.rules.enforcement.calls import Facts, ToolCall
 from workbench.rules.enforcement.commands import find_commands, like, parse_commands
 from workbench.rules.enforcement.files import Use, files_of, find_use
 from workbench.rules.enforcement.patterns import compile_pattern, search
-from workbench.rules.matching.filters import failing_condition
+from workbench.rules.matching.context import (
+    RuleContext,
+    agent_name,
+    conditions_hold,
+    left_out,
+    make_context,
+    scope_holds,
+    tools_hold,
+)
 from workbench.shell.words import Simple
+from workbench.shell.wrappers import program_name
 from workbench.suggest import did_you_mean
 
 MAX_ITEMS = 200  # tools or globs of one check
@@ -62,28 +71,32 @@ def check_call(
     rules: Iterable[Rule],
     call: ToolCall,
     *,
-    facts: Mapping[str, Any] | None = None,
-    contexts: Sequence[str] | None = None,
+    context: RuleContext | None = None,
     disk: bool = True,
 ) -> Verdict:
     """Return the verdict of all enabled rules with a check on a tool call.
 
-    `facts` decide rules with conditions and `contexts` rules scoped by name, as for matching. With `disk`
-    links and wildcards in paths are followed. Deny beats ask beats allow; equal decisions go by priority,
-    then id.
+    Rules are asked that hold in the `context` of the call, which its programs, files and their languages are
+    in as well. A rule for some agents is asked where nobody says which one calls. With `disk` links and
+    wildcards in paths are followed. Deny beats ask beats allow; equal decisions go by priority, then id. A
+    breach of a rule that does not hold is among the notes.
     """
     found = Facts(call, disk)
-    breaches = [
-        breach
-        for rule in rules
-        if rule.check is not None
-        and rule.enabled
-        and _applies(rule, found, facts or {}, contexts)
-        and (breach := _breach(rule, rule.check, found)) is not None
-    ]
+    enforced = [rule for rule in rules if rule.check is not None and rule.enabled]
+    context = context or RuleContext(tool=agent_name(call.agent))
+    if any(rule.conditions or context_names(rule.scope) for rule in enforced):
+        context = _of_call(context, found)
+    breaches: list[Breach] = []
+    aside: list[Breach] = []
+    for rule in enforced:
+        assert rule.check is not None
+        holds = _applies(rule, found, context)
+        if (holds or not path_globs(rule.scope)) and (breach := _breach(rule, rule.check, found)) is not None:
+            (breaches if holds else aside).append(breach)
     breaches.sort(key=_order)
-    notes = tuple(
-        f"the command could not be read whole, its words were compared: {f}" for f in _faults(found)
+    notes = (
+        *(f"the command could not be read whole, its words were compared: {f}" for f in _faults(found)),
+        *(_aside(breach, context) for breach in sorted(aside, key=_order)),
     )
     first = next((breach for breach in breaches if breach.decides), None)
     if first is None or first.decision is Decision.ALLOW:
@@ -107,18 +120,31 @@ def _why(breach: Breach) -> str:
     return f"{' '.join(text.split())} — {breach.found}{doubt}"
 
 
-def _applies(rule: Rule, found: Facts, facts: Mapping[str, Any], contexts: Sequence[str] | None) -> bool:
-    call = found.call
-    if rule.tool_targets and call.agent and call.agent not in rule.tool_targets:
-        return False
-    if failing_condition(rule.conditions, facts) is not None:
-        return False
-    if not rule.scope:
-        return True
-    names, globs = context_names(rule.scope), path_globs(rule.scope)
-    if names and (contexts is None or not set(names).isdisjoint(contexts)):
-        return True
-    return bool(globs) and _find(globs, (*found.named, *found.ran, *_places(found)), found) is not None
+def _applies(rule: Rule, found: Facts, context: RuleContext) -> bool:
+    def touches(globs: tuple[str, ...]) -> bool:
+        return _find(globs, (*found.named, *found.ran, *_places(found)), found) is not None
+
+    return (
+        (not context.tool or tools_hold(rule.tool_targets, context))
+        and conditions_hold(rule.conditions, context)
+        and scope_holds(rule.level, rule.scope, context, touches)
+    )
+
+
+def _of_call(context: RuleContext, found: Facts) -> RuleContext:
+    """Return a context with what a call adds to it: its programs, and its files with their languages."""
+    commands = [command for line in found.lines for command in line.commands if command.words]
+    programs = [program_name(command.words[0]) for command in commands]
+    root = f"{found.call.root}/"
+    inside = [use.path.removeprefix(root) for use in (*found.named, *found.ran)]
+    own = make_context(paths=[path for path in inside if not path.startswith("/")], contexts=programs)
+    return replace(context, names=context.names | own.names, facts={**own.facts, **context.facts})
+
+
+def _aside(breach: Breach, context: RuleContext) -> str:
+    """Say of a breach why its rule is not asked."""
+    rule = breach.rule if context.tool else replace(breach.rule, tool_targets=())
+    return f"{rule.id} would {breach.decision}, but {left_out(rule, context)}"
 
 
 def _places(found: Facts) -> list[Use]:

@@ -1,34 +1,33 @@
-"""Which rules go into a plan: binding ones always, scoped ones by the files, the rest by relevance.
+"""Which rules go into a plan: binding ones always, scoped ones by the context, the rest by relevance.
 
-The order of admission is the order of claims: absolute rules that hold everywhere, absolute rules for a file
-at hand, rules that match the task, then default rules for a file at hand. Each class has a cap and all share
-a token limit, so that rules never crowd the code out.
+The order of admission is the order of claims: absolute rules that hold everywhere, absolute rules whose scope
+takes in the context (a file at hand, a name, the active step), rules that match the task, then default rules
+whose scope does. Each class has a cap and all share a token limit, so that rules never crowd the code out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.records.rules import Activation, Authority, Rule, path_globs
-from workbench.rules.globs import first_match
+from workbench.records.rules import Activation, Authority, Rule
 from workbench.rules.matching.columns import MatchColumns, match_columns_of, passing
-from workbench.rules.matching.filters import Filters, RuleQuery
-from workbench.rules.matching.match import RuleMatch
+from workbench.rules.matching.context import RuleContext, held_by
+from workbench.rules.matching.filters import RuleQuery, reject
+from workbench.rules.matching.match import MatchReport, RuleMatch
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRuleLimits:
-    """How many rules of each kind a plan takes, and their tokens; the first `top_paths` files are at hand."""
+    """How many rules of each kind a plan takes, and their tokens."""
 
     tokens: int = 800
     absolute: int = 12
     scoped_absolute: int = 8
     matched: int = 10
     scoped: int = 6
-    top_paths: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +55,11 @@ class RuleSelection:
     tokens: int
 
 
-def rules_for_plan(
-    rules: Sequence[Rule],
-    matches: Sequence[RuleMatch],
-    ranked_paths: Sequence[str],
-    limits: PlanRuleLimits | None = None,
-    query: RuleQuery | None = None,
-) -> list[SelectedRule]:
-    """Return the plan's rules. See `select_rules`, which also says what was dropped."""
-    return list(select_rules(rules, matches, ranked_paths, limits, query).selected)
-
-
 def select_rules(
     rules: Sequence[Rule],
-    matches: Sequence[RuleMatch],
-    ranked_paths: Sequence[str],
+    report: MatchReport,
+    query: RuleQuery,
     limits: PlanRuleLimits | None = None,
-    query: RuleQuery | None = None,
     columns: MatchColumns | None = None,
     *,
     pinned: Sequence[tuple[Rule, str]] = (),
@@ -80,33 +67,38 @@ def select_rules(
 ) -> RuleSelection:
     """Choose the plan's rules under the limits; `columns` are those of the rules, if they are at hand.
 
-    `ranked_paths` are the task's files, best first. `query` brings the business filters (project, tool,
-    conditions, cooldown); without it only disabled rules and manual files are kept out. A rule longer than
-    what is left of the token limit is dropped, and shorter ones after it still get in. `pinned` rules come
-    first with the reason given, whatever the filters and limits say; those whose id is `excluded` never.
+    `query` is what `report` was made for. A rule longer than what is left of the token limit is dropped, and
+    shorter ones after it still get in. `pinned` rules come first with the reason given, whatever the filters
+    and limits say; those whose id is `excluded` never. Absolute rules and relevant ones that do not hold in
+    the query's context are dropped with the reason.
     """
     limits = limits or PlanRuleLimits()
-    paths = tuple(ranked_paths[: limits.top_paths])
-    asked = query or RuleQuery()
-    asked = replace(asked, paths=paths)
-    filters = Filters(asked)
+    context = query.context or RuleContext()
     columns = columns or match_columns_of(rules)
-    usable = [rules[row] for row in np.flatnonzero(columns.claims & passing(columns, asked)).tolist()]
-    relevance = {match.rule.id: match for match in matches}
+    held = passing(columns, query)
+    usable = [rules[row] for row in np.flatnonzero(columns.claims & held).tolist()]
+    relevance = {match.rule.id: match for match in report.matches}
     admission = _Admission(limits.tokens)
     admission.seen.update(excluded)
     admission.admit_all(pinned)
     for claims, cap, label in (
-        (_global_absolute(usable), limits.absolute, "absolute rules"),
+        (_everywhere(usable, context), limits.absolute, "absolute rules"),
         (
-            _scoped(usable, Authority.ABSOLUTE, paths, relevance),
+            _scoped(usable, Authority.ABSOLUTE, context, relevance),
             limits.scoped_absolute,
-            "absolute rules by file",
+            "absolute rules by scope",
         ),
-        (_matched(matches, filters), limits.matched, "matched rules"),
-        (_scoped(usable, Authority.DEFAULT, paths, relevance), limits.scoped, "rules by file"),
+        (_matched(report.matches), limits.matched, "matched rules"),
+        (_scoped(usable, Authority.DEFAULT, context, relevance), limits.scoped, "rules by scope"),
     ):
         admission.admit(claims, cap, label)
+    out = [rules[row] for row in np.flatnonzero(columns.absolute & ~held).tolist()]
+    for rule in sorted({rule.id: rule for rule in (*out, *report.barred)}.values(), key=_place):
+        if rule.enabled:
+            admission.drop(rule, reject(rule, query))
+    for rule in usable:
+        if rule.authority is Authority.ABSOLUTE and not _always(rule):
+            admission.drop(rule, "is read where its description fits the task, and this is another one")
     return RuleSelection(tuple(admission.selected), tuple(admission.dropped.values()), admission.used)
 
 
@@ -119,25 +111,31 @@ class _Admission:
         self.dropped: dict[str, DroppedRule] = {}
         self.seen: set[str] = set()
 
+    def drop(self, rule: Rule, reason: str) -> None:
+        """Leave a rule out that is not in, unless there is a reason already."""
+        if rule.id not in self.seen and _text(rule) not in self.seen:
+            self.dropped.setdefault(rule.id, DroppedRule(rule, reason))
+
     def admit_all(self, claims: Iterable[tuple[Rule, str]]) -> None:
         """Take in rules without limits."""
         for rule, why in claims:
             self.used += rule.token_cost
             self.selected.append(SelectedRule(rule, why))
-            self.seen.update((rule.id, " ".join(rule.rule.split()).casefold()))
+            self.seen.update((rule.id, _text(rule)))
 
     def admit(self, claims: Iterable[tuple[Rule, str]], cap: int, label: str) -> None:
         """Take in at most `cap` of the claims, in order."""
         taken = 0
         for rule, why in claims:
-            text = " ".join(rule.rule.split()).casefold()
+            text = _text(rule)
             if rule.id in self.seen or text in self.seen:
                 continue
             if taken >= cap:
-                self.dropped.setdefault(rule.id, DroppedRule(rule, f"more than {cap} {label}"))
+                self.dropped.setdefault(rule.id, DroppedRule(rule, f"is beyond the first {cap} {label}"))
             elif self.used + rule.token_cost > self.limit:
                 self.dropped.setdefault(
-                    rule.id, DroppedRule(rule, f"its {rule.token_cost} tokens exceed the rules' {self.limit}")
+                    rule.id,
+                    DroppedRule(rule, f"takes {rule.token_cost} tokens, and rules have {self.limit} in all"),
                 )
             else:
                 taken += 1
@@ -147,35 +145,47 @@ class _Admission:
                 self.dropped.pop(rule.id, None)
 
 
-def _global_absolute(rules: Iterable[Rule]) -> list[tuple[Rule, str]]:
+def _everywhere(rules: Iterable[Rule], context: RuleContext) -> list[tuple[Rule, str]]:
+    """Return the claims of absolute rules without a scope."""
     found = [
         rule for rule in rules if rule.authority is Authority.ABSOLUTE and not rule.scope and _always(rule)
     ]
     found.sort(key=lambda rule: (-rule.priority, rule.token_cost, rule.id))
-    return [(rule, f"absolute and valid everywhere{_from(rule)}") for rule in found]
+    return [(rule, _why("absolute", rule, context)) for rule in found]
 
 
 def _scoped(
-    rules: Iterable[Rule], authority: Authority, paths: tuple[str, ...], relevance: dict[str, RuleMatch]
+    rules: Iterable[Rule], authority: Authority, context: RuleContext, relevance: dict[str, RuleMatch]
 ) -> list[tuple[Rule, str]]:
-    """Return the claims of rules whose globs match a file at hand, by score, priority and the file's rank."""
-    rank = {path: position for position, path in enumerate(paths)}
+    """Return the claims of rules with a scope that holds, by score, priority and the rank of their file."""
+    rank = {path: position for position, path in enumerate(context.paths)}
     found = []
     for rule in rules:
-        globs = path_globs(rule.scope)
-        path = first_match(globs, paths) if globs and rule.authority is authority else None
-        if path is not None:
-            match = relevance.get(rule.id)
-            order = (-(match.final if match else 0.0), -rule.priority, rank[path], rule.id)
-            found.append((order, rule, f"{rule.authority.value} for {path}{_from(rule)}"))
+        if rule.authority is authority and rule.scope:
+            match, by = relevance.get(rule.id), held_by(rule, context)
+            order = (-(match.final if match else 0.0), -rule.priority, rank.get(by, -1), rule.id)
+            found.append((order, rule, _why(authority.value, rule, context)))
     found.sort(key=lambda item: item[0])
     return [(rule, why) for _, rule, why in found]
 
 
-def _matched(matches: Sequence[RuleMatch], filters: Filters) -> list[tuple[Rule, str]]:
-    return [
-        (match.rule, match.why + _from(match.rule)) for match in matches if not filters.reject(match.rule)
-    ]
+def _matched(matches: Sequence[RuleMatch]) -> list[tuple[Rule, str]]:
+    return [(match.rule, match.why + _from(match.rule)) for match in matches]
+
+
+def _why(authority: str, rule: Rule, context: RuleContext) -> str:
+    by = held_by(rule, context)
+    given = [*([context.tool] if rule.tool_targets else []), *sorted(rule.conditions)]
+    limits = f", given {' and '.join(given)}" if given else ""
+    return f"{authority} {f'for {by}' if by else 'and valid everywhere'}{limits}{_from(rule)}"
+
+
+def _text(rule: Rule) -> str:
+    return " ".join(rule.rule.split()).casefold()
+
+
+def _place(rule: Rule) -> tuple[bool, int, str]:
+    return (rule.authority is not Authority.ABSOLUTE, -rule.priority, rule.id)
 
 
 def _always(rule: Rule) -> bool:

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records.rules import Activation, Authority, Rule, path_globs
-from workbench.rules.matching.filters import Filters, RuleQuery, failing_condition, scope_holds
+from workbench.records.rules import Activation, Authority, Level, Rule
+from workbench.rules.matching.context import conditions_hold, scope_holds, tools_hold
+from workbench.rules.matching.filters import RuleQuery, reject_alone
 
 Bool = NDArray[np.bool_]
 Int64 = NDArray[np.int64]
@@ -24,8 +25,8 @@ Item = TypeVar("Item")
 class MatchColumns:
     """Columns of rules, [n] each; those named `…_of` index the distinct values beside them.
 
-    `rank` is a rule's place by id; `claims` says which rules can enter a plan without matching: absolute
-    ones and those for some paths. `singular` are positions of rules that are checked one by one.
+    `rank` is a rule's place by id; `claims` says which rules can enter a plan without matching: `absolute`
+    ones and those with a scope. `singular` are positions of rules that are checked one by one.
     """
 
     rules: tuple[Rule, ...]
@@ -35,11 +36,12 @@ class MatchColumns:
     tools_of: Int64
     tools: tuple[tuple[str, ...], ...]
     scope_of: Int64
-    scopes: tuple[tuple[str, ...], ...]
+    scopes: tuple[tuple[Level, tuple[str, ...]], ...]
     conditions_of: Int64
     conditions: tuple[dict[str, Any], ...]
     priority: NDArray[np.float64]
     rank: Int64
+    absolute: Bool
     claims: Bool
     singular: tuple[int, ...]
 
@@ -48,11 +50,12 @@ def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
     """Return the columns of rules."""
     project_of, projects = _distinct([rule.project_id for rule in rules])
     tools_of, tools = _distinct([rule.tool_targets for rule in rules])
-    scope_of, scopes = _distinct([rule.scope for rule in rules])
+    scope_of, scopes = _distinct([(rule.level, rule.scope) for rule in rules])
     conditions_of, conditions = _distinct([rule.conditions for rule in rules], key=_condition_key)
     rank = np.empty(len(rules), np.int64)
     rank[sorted(range(len(rules)), key=lambda row: (rules[row].id, row))] = np.arange(len(rules))
-    by_path = np.array([bool(path_globs(scope)) for scope in scopes], np.bool_)
+    absolute = np.array([rule.authority is Authority.ABSOLUTE for rule in rules], np.bool_)
+    scoped = np.array([bool(scope) for _, scope in scopes], np.bool_)
     return MatchColumns(
         rules=tuple(rules),
         enabled=np.array([rule.enabled for rule in rules], np.bool_),
@@ -66,26 +69,24 @@ def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
         conditions=conditions,
         priority=np.array([rule.priority for rule in rules], np.float64),
         rank=rank,
-        claims=np.array([rule.authority is Authority.ABSOLUTE for rule in rules], np.bool_)
-        | by_path[scope_of],
+        absolute=absolute,
+        claims=absolute | scoped[scope_of],
         singular=tuple(row for row, rule in enumerate(rules) if _singular(rule)),
     )
 
 
 def passing(columns: MatchColumns, query: RuleQuery) -> Bool:
-    """Return which rules a query's filters let through, bool [n]; the same as `Filters.reject` says."""
+    """Return which rules a query's filters let through, bool [n]; the same as `reject` says."""
     kept = columns.enabled.copy()
     if query.project_id is not None:
         kept &= _each(columns.projects, lambda one: one in (None, query.project_id))[columns.project_of]
-    if query.tool:
-        kept &= _each(columns.tools, lambda some: not some or query.tool in some)[columns.tools_of]
-    kept &= _each(columns.scopes, lambda one: scope_holds(one, query.contexts, query.paths))[columns.scope_of]
-    kept &= _each(columns.conditions, lambda one: failing_condition(one, query.facts) is None)[
-        columns.conditions_of
-    ]
-    filters = Filters(query)
+    context = query.context
+    if context is not None:
+        kept &= _each(columns.tools, lambda some: tools_hold(some, context))[columns.tools_of]
+        kept &= _each(columns.scopes, lambda one: scope_holds(*one, context))[columns.scope_of]
+        kept &= _each(columns.conditions, lambda one: conditions_hold(one, context))[columns.conditions_of]
     for row in columns.singular:
-        kept[row] = kept[row] and not filters.reject(columns.rules[row])
+        kept[row] = kept[row] and not reject_alone(columns.rules[row], query)
     return kept
 
 

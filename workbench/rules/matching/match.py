@@ -14,20 +14,17 @@ from numpy.typing import NDArray
 
 from workbench.records.rules import Level, Rule
 from workbench.rules.matching.columns import MatchColumns, match_columns_of, passing
-from workbench.rules.matching.filters import Filters, RuleQuery, scope_holds
+from workbench.rules.matching.filters import RuleQuery, reject
 
 __all__ = [
-    "Filters",
     "MatchParams",
     "MatchReport",
     "RuleMatch",
     "RuleQuery",
     "Scored",
-    "applies",
     "match_columns",
     "match_report",
     "match_rules",
-    "scope_holds",
 ]
 
 Scores = NDArray[np.float32] | NDArray[np.float64] | Sequence[float]
@@ -95,10 +92,11 @@ class Scored:
 class MatchReport:
     """The matches, best first; `rejected` says of every rule left out why, and is worked out when asked for.
 
-    `notes` say what was missing for the scores, `degraded` names what failed.
+    `barred` are the relevant rules that a filter kept out. `notes` say what was missing for the scores,
+    `degraded` names what failed.
     """
 
-    __slots__ = ("_explain", "_rejected", "degraded", "matches", "notes")
+    __slots__ = ("_explain", "_rejected", "barred", "degraded", "matches", "notes")
 
     def __init__(
         self,
@@ -106,8 +104,10 @@ class MatchReport:
         explain: Callable[[], tuple[tuple[str, str], ...]],
         notes: tuple[str, ...] = (),
         degraded: tuple[str, ...] = (),
+        barred: tuple[Rule, ...] = (),
     ) -> None:
         self.matches = matches
+        self.barred = barred
         self.notes = notes
         self.degraded = degraded
         self._explain = explain
@@ -180,7 +180,8 @@ def match_columns(
 
     Filters come first, then the gate, then the `over_fetch` most relevant are ordered by their final score.
     """
-    passed = np.flatnonzero(passing(columns, query) & (relevance >= params.threshold))
+    held, relevant = passing(columns, query), relevance >= params.threshold
+    passed = np.flatnonzero(held & relevant)
     fetched = _best(passed, relevance, columns, params.over_fetch)
     finals = _finals(fetched, relevance, columns, params)
     order = np.lexsort((columns.rank[fetched], -columns.priority[fetched], -finals))
@@ -193,19 +194,14 @@ def match_columns(
     def explain() -> tuple[tuple[str, str], ...]:
         late = {int(fetched[place]): float(finals[place]) for place in order[params.limit :].tolist()}
         chosen = set(fetched[kept].tolist())
-        filters = Filters(query)
         return tuple(
-            (rule.id, _reason(filters.reject(rule), float(relevance[row]), late.get(row), params))
+            (rule.id, _reason(reject(rule, query), float(relevance[row]), late.get(row), params))
             for row, rule in enumerate(columns.rules)
             if row not in chosen
         )
 
-    return MatchReport(matches, explain, notes)
-
-
-def applies(rule: Rule, query: RuleQuery) -> str:
-    """Return why a rule can't apply to the query whatever it says, or '' if it can."""
-    return Filters(query).reject(rule)
+    barred = tuple(columns.rules[row] for row in np.flatnonzero(~held & relevant).tolist())
+    return MatchReport(matches, explain, notes, barred=barred)
 
 
 def _best(rows: Int64, relevance: Float64, columns: MatchColumns, count: int) -> Int64:
