@@ -308,9 +308,9 @@ class PlanActions(SectionScreen):
             self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save")
 
     def _handed_over(self, plan: Shown) -> None:
-        if plan.learnings:
+        if plan.learnings or plan.rules:
             job = partial(work.handed_over, self.engine, plan)
-            self.ask("Noting learnings", job, lambda _: None, group="given", quiet=True)
+            self.ask("Recording use", job, lambda _: None, group="given", quiet=True)
 
     def _saved(self, asked: Asked, plan: Shown, session: str) -> None:
         self._handed_over(plan)

@@ -15,6 +15,7 @@ from screens.widgets.budget import Portion
 
 if TYPE_CHECKING:
     from workbench.records.plan import RankedFile
+    from workbench.records.rules import Rule
     from workbench.rules.matching.match import RuleMatch
 
 IN: Final = "in"
@@ -74,7 +75,7 @@ class Candidate:
 class Shown:
     """A plan to be shown: its candidates, the text of the pack, and what the lines around them say.
 
-    `learnings` {id: text} are those in the pack, noted as given once the pack is handed over.
+    `learnings` {id: text} and `rules` are those in the pack, recorded once the pack is handed over.
     """
 
     task: str
@@ -91,6 +92,7 @@ class Shown:
     model: str = ""
     gone: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     @property
     def selected(self) -> int:

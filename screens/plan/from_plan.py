@@ -51,6 +51,7 @@ def shown_plan(
         model="baseline" if _is_baseline(plan) else model.model_id,
         gone=gone,
         heads=heads,
+        rules=plan.rules,
     )
 
 

@@ -141,11 +141,18 @@ def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> str:
 
 
 def handed_over(engine: Engine, plan: Shown, job: Job) -> None:
-    """Note which learnings left with a pack, so that they are not learned again. Raises: StoreError."""
-    from workbench.entry.planning import remember_given
+    """Record which rules and learnings left with a pack: their use counts, and no learning is learned again.
+
+    Raises: StoreError.
+    """
+    from workbench.entry.planning import note_rules, remember_given
+    from workbench.records.plan import PlanRequest
 
     with engine.workspace(job.progress) as opened:
         remember_given(opened.workspace, plan.learnings)
+        request = PlanRequest(str(engine.root), plan.task, tool=engine.config.rules.tool)
+        if note := note_rules(opened.workspace, plan.rules, request, by=BY):
+            raise StoreError(note)
 
 
 def file_text(root: Path, path: str, job: Job) -> bytes | str:

@@ -42,7 +42,7 @@ def store(opened: Opened) -> LearningStore:
 def planned(opened: Opened, style: str = "markdown", **fields: Any) -> Plan:
     """Plan the task."""
     request = PlanRequest(project_root=str(opened.root), task=TASK, **{"token_budget": 1500, **fields})
-    return plan_for(opened, Measured(), request, style=style)
+    return plan_for(opened, Measured(), request, style=style, by="test")
 
 
 def test_a_learning_about_the_task_is_in_the_pack_under_its_own_heading(

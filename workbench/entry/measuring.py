@@ -16,7 +16,7 @@ class Measured:
     """What an operation tells about itself while it runs.
 
     `stages` maps names to milliseconds, `cache` a level (index, contents, embeddings) to (hits, misses).
-    `note` is set afterwards: why the measurement was not recorded, empty if it was.
+    `note` says what could not be recorded of it, and afterwards whether that is the measurement itself.
     """
 
     stages: dict[str, float] = field(default_factory=dict)
@@ -64,4 +64,5 @@ def _write(record: Record | None, operation: str, started: float, told: Measured
     try:
         record(operation, round((time.perf_counter() - started) * 1000, 3), told, ok)
     except (StoreError, OSError) as error:
-        told.note = f"the measurement of this {operation} was not recorded: {error}"
+        unmeasured = f"the measurement of this {operation} was not recorded: {error}"
+        told.note = f"{told.note}; {unmeasured}" if told.note else unmeasured

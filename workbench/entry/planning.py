@@ -5,15 +5,19 @@ The command line and the screens call this, so that neither has a plan of its ow
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.measuring import Measured
+from workbench.errors import StoreError
 from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.plan import PlanRequest
+from workbench.records.rules import Rule
+from workbench.rules.curation.rulestore import note_use
+from workbench.rules.matching.context import agent_name
 
 if TYPE_CHECKING:
     from workbench.sessions.episodes import EpisodeDesk
@@ -52,11 +56,25 @@ def plan_for(
     style: str,
     baseline: bool = False,
     progress: Progress | None = None,
+    by: str,
 ) -> Plan:
     """Make a plan that is handed over, and tell its measurement about it. Raises as `plan` does."""
     made = preview_for(opened, told, request, style=style, baseline=baseline, progress=progress)
     remember_given(opened.workspace, made.learnings, request.session_id or "")
+    told.note = note_rules(opened.workspace, made.rules, request, by=by)
     return made
+
+
+def note_rules(workspace: Workspace, rules: Sequence[Rule], request: PlanRequest, *, by: str) -> str:
+    """Record that rules were handed over; return why that could not be done, '' if it was or none were.
+
+    Nothing waits for the disk, and what cannot be written keeps nobody from what was asked for.
+    """
+    try:
+        note_use(workspace.rule_store(), rules, request.session_id or "", agent_name(request.tool), by=by)
+    except StoreError as error:
+        return f"the use of {len(rules)} rules was not recorded: {error.message}"
+    return ""
 
 
 def remember_given(workspace: Workspace, learnings: Mapping[str, str], session: str = "") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ _FILE = "rules.jsonl"
 _WORDS = "words.bin"
 _FORMAT = 4
 _IN_A_LINE = 256
+_UNCOUNTED = 1 << 17  # bytes of uses, some 300 plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def load_rulebook(
             return _with_usage(store, previous)
         saved = _open(store, sources)
         if saved is not None:
-            return _with_usage(store, saved)
+            return _kept_short(store, _with_usage(store, saved), saved.used_until)
     with store.lock(LOCK):
         # Another process may have imported the same changes while this one waited.
         saved = None if rebuild else _open(store, sources)
@@ -210,6 +212,14 @@ def _with_usage(store: RuleStore, book: Rulebook) -> Rulebook:
         return book
     counts = read_usage((store.journal, store.home_journal), book.used_until)
     return replace(book, rules=tuple(used(rule, counts) for rule in book.rules), used_until=until)
+
+
+def _kept_short(store: RuleStore, book: Rulebook, since: tuple[int, int]) -> Rulebook:
+    """Keep a rulebook whose uses since the kept one take long to count: each plan adds some to them."""
+    if sum(book.used_until) - sum(since) > _UNCOUNTED:
+        with suppress(StoreError):  # counted again by the next
+            _save(store, book)
+    return book
 
 
 def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from store.journal import FileJournal
 from workbench.entry.cli import exits
+from workbench.errors import JournalError
 
 TASK = "jwt token is not refreshed on 401"
 Uses = Callable[[str], list[dict[str, Any]]]
@@ -141,3 +145,63 @@ def test_the_setting_names_the_agent(
     """Plans of somebody with one agent need no option."""
     monkeypatch.setenv("WORKBENCH_RULES_TOOL", "codex")
     assert packed(run("plan", TASK, "--json").json(), limited) == {"Codex keeps patches small."}
+
+
+def test_plans_and_matches_record_the_use_of_their_rules(project: Any, run: Any, entries: Uses) -> None:
+    """Each is one line with the session and the agent, and every reader of rules shows it."""
+    assert entries("rule-usage") == []
+    plan = run("plan", TASK, "--session", "s1", "--tool", "claude-code", "--json").json()
+    ids = [one["id"] for one in plan["rules"]]
+    assert ids
+    assert entries("rule-usage") == [{"rule_ids": ids, "session_id": "s1", "tool": "claude"}]
+    matched = run("rules", "match", "never log the jwt token", "--json").json()["matches"]
+    assert entries("rule-usage")[1:] == [
+        {"rule_ids": [one["id"] for one in matched], "session_id": "", "tool": ""}
+    ]
+    shown = run("rules", "show", ids[0], "--json").json()
+    listed = next(one for one in run("rules", "list", "--json").json()["rules"] if one["id"] == ids[0])
+    assert shown["usage_count"] == listed["usage_count"] == 1 + (ids[0] in {one["id"] for one in matched})
+    (used,) = run("rules", "usage", ids[0], "--json").json()["rules"]
+    assert (used["by_tool"]["claude"], used["by_session"]["s1"]) == (1, 1)
+    assert run("rank", TASK).code == run("rules", "list").code == exits.OK
+    assert len(entries("rule-usage")) == 2
+
+
+def test_use_changes_neither_the_next_answer_nor_how_it_is_made(project: Any, run: Any) -> None:
+    """The same request gives the same bytes, from the same caches."""
+    run("index")
+    first, second = run("plan", TASK, "--json").json(), run("plan", TASK, "--json").json()
+    assert first.pop("timing") != second.pop("timing")
+    assert first == second
+    assert second["cache_status"] == "hit"
+    before = sorted(os.listdir(Path(project.root, ".workbench", "index")))
+    run("plan", TASK)
+    assert sorted(os.listdir(Path(project.root, ".workbench", "index"))) == before
+
+
+def test_a_rule_cools_down_after_it_was_handed_over(project: Any, run: Any) -> None:
+    """It is in the first plan and not in the next, which says until when."""
+    text = "Ask before you change the build."
+    added = run("rules", "add", text, "--authority", "absolute", "--cooldown", "3600", "--json").json()
+    identifier = added["rules"][0]["id"]
+    assert text in run("plan", TASK).out
+    second = run("plan", TASK, "--json").json()
+    assert identifier not in {one["id"] for one in second["rules"]}
+    (reason,) = [one["reason"] for one in second["dropped_candidates"] if one["file"] == identifier]
+    assert reason.startswith(f"“{text}” was used at ")
+    assert "and cools down until " in reason
+
+
+def test_a_plan_is_given_where_its_use_cannot_be_recorded(
+    project: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal of use cannot be written: the plan is whole, and a warning says what is missing."""
+
+    def full(self: FileJournal, stream: str, *_: object, **__: object) -> None:
+        raise JournalError(f"writing the journal {stream} failed: no space left")
+
+    monkeypatch.setattr(FileJournal, "append", full)
+    done = run("plan", TASK)
+    assert done.code == exits.OK
+    assert "Never log the jwt token" in done.out
+    assert "the use of 2 rules was not recorded" in done.err

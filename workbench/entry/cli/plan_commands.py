@@ -109,7 +109,7 @@ def plan(
 
     Rules that are limited to an agent, a context, a fact, a scenario or a step hold where it is given
     (--tool, --context, --fact, --scenario, --step) or follows from the files, the kind of task and git. What
-    left a rule out is among the reasons.
+    left a rule out is among the reasons. The use of the rules is recorded.
 
     What iterations learned stands under a heading of its own, if it is about the task: observations, not
     instructions, reviewed ones first.
@@ -146,6 +146,7 @@ def plan(
             style="text" if settings.format == "json" else settings.format,
             baseline=baseline,
             progress=work.progress,
+            by="cli",
         )
         response: Any = made.response
         if session_id is not None:

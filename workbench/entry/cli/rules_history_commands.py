@@ -282,12 +282,13 @@ def _show_usage(
     for rule_id in shown:
         mine = found[rule_id]
         tools = ", ".join(
-            f"{visible_line(name) or '?'} {times:,}" for name, times in _by("tool", mine).items()
+            f"{visible_line(name) or 'no agent'} {times:,}" for name, times in _by("tool", mine).items()
         )
-        held = counted(len(_by("session_id", mine)), "session")
+        sessions = len(_by("session_id", (use for use in mine if use.session_id)))
+        held = f" in {counted(sessions, 'session')}" if sessions else ""
         out.painted(
             f"{len(mine):>6,}  {at_text(max(use.at for use in mine))}  {out.style(rule_id[:PREFIX], '2')}  "
-            f"{out.style(f'{tools} in {held}', '36')}  {out.style(short(ledger.versions[rule_id].rule), '0')}"
+            f"{out.style(f'{tools}{held}', '36')}  {out.style(short(ledger.versions[rule_id].rule), '0')}"
         )
     if not ordered:
         out.say(

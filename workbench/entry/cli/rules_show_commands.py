@@ -21,6 +21,7 @@ from workbench.entry.cli.rules_session import (
     short,
 )
 from workbench.entry.cli.session import Session, session
+from workbench.entry.planning import note_rules
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
@@ -135,7 +136,7 @@ def rule_line(out: Output, rule: Rule) -> str:
 @AGENT
 @context_options
 def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | None, **limits: Any) -> None:
-    """Show which rules a task calls for, with the parts of their scores.
+    """Show which rules a task calls for, with the parts of their scores, and record their use.
 
     A plan also takes absolute rules and rules of the files it shows; these here match the words.
     """
@@ -149,6 +150,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
         ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
         work.told.synced(ranking.synced)
         _, report = match_task(opened.workspace, opened.planner, request, ranking, progress=work.progress)
+        work.told.note = note_rules(opened.workspace, [one.rule for one in report.matches], request, by="cli")
         work.told.candidates = len(opened.workspace.rulebook.rules)
     out = work.here.out
     if work.here.flags.json:

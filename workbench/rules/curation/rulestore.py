@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workbench.ports import Entry, Journal
 from workbench.records.ids import new_id
+from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import STREAM, USAGE_STREAM, USED, Ledger, read_ledger, read_usage, take
 from workbench.rules.curation.steps import Draft
 
@@ -70,19 +71,22 @@ def imagine(store: RuleStore, drafts: Iterable[Draft], *, by: str, ledger: Ledge
 def record_usage(store: RuleStore, rule_ids: Sequence[str], session_id: str, tool: str, *, by: str) -> int:
     """Note that a session of a tool was given rules; return how many of them are known [rules].
 
-    Each rule's use goes to the journal the rule is in. Raises: StoreError.
+    Raises: StoreError.
     """
-    ledger = store.ledger()
-    count = 0
-    for journal, home in ((store.journal, False), (store.home_journal, True)):
-        known = [found for found in dict.fromkeys(rule_ids) if _belongs(ledger, found, home)]
-        if known:
-            body = {"rule_ids": known, "session_id": session_id, "tool": tool}
-            journal.append(USAGE_STREAM, USED, [body], by=by, sync=False)
-            count += len(known)
-    return count
+    versions = store.ledger().versions
+    known = [versions[found] for found in dict.fromkeys(rule_ids) if found in versions]
+    note_use(store, known, session_id, tool, by=by)
+    return len(known)
 
 
-def _belongs(ledger: Ledger, identifier: str, home: bool) -> bool:
-    rule = ledger.versions.get(identifier)
-    return rule is not None and (rule.project_id is None) is home
+def note_use(store: RuleStore, rules: Iterable[Rule], session_id: str, tool: str, *, by: str) -> None:
+    """Note that a session of a tool, '' where nobody knows, was given rules, each in the journal it is in.
+
+    Nothing is read, and nothing waits for the disk. Raises: StoreError.
+    """
+    used: dict[bool, list[str]] = {}
+    for rule in rules:
+        used.setdefault(rule.project_id is None, []).append(rule.id)
+    for home, ids in sorted(used.items()):
+        body = {"rule_ids": ids, "session_id": session_id, "tool": tool}
+        (store.home_journal if home else store.journal).append(USAGE_STREAM, USED, [body], by=by, sync=False)
