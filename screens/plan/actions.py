@@ -307,13 +307,13 @@ class PlanActions(SectionScreen):
             job = partial(work.saved, self.engine, self.asked, self.plan)
             self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save")
 
-    def _handed_over(self, plan: Shown) -> None:
+    def _handed_over(self, plan: Shown, session: str = "") -> None:
         if plan.learnings or plan.rules:
-            job = partial(work.handed_over, self.engine, plan)
+            job = partial(work.handed_over, self.engine, plan, session)
             self.ask("Recording use", job, lambda _: None, group="given", quiet=True)
 
     def _saved(self, asked: Asked, plan: Shown, session: str) -> None:
-        self._handed_over(plan)
+        self._handed_over(plan, session)
         self.bench.log_action(asked.arguments("--session", session), session)
         self.bench.tell(
             f"Episode {session} is recorded.\nWhen the task is done: "

@@ -140,17 +140,18 @@ def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> str:
     return record_pack(episode_desk(engine.root, engine.config, BY), request, plan.response)
 
 
-def handed_over(engine: Engine, plan: Shown, job: Job) -> None:
+def handed_over(engine: Engine, plan: Shown, session: str, job: Job) -> None:
     """Record which rules and learnings left with a pack: their use counts, and no learning is learned again.
 
-    Raises: StoreError.
+    `session` is the one they were given to, '' where nobody knows. Raises: StoreError.
     """
     from workbench.entry.planning import note_rules, remember_given
     from workbench.records.plan import PlanRequest
 
     with engine.workspace(job.progress) as opened:
-        remember_given(opened.workspace, plan.learnings)
-        request = PlanRequest(str(engine.root), plan.task, tool=engine.config.rules.tool)
+        remember_given(opened.workspace, plan.learnings, session)
+        tool = engine.config.rules.tool
+        request = PlanRequest(str(engine.root), plan.task, session_id=session, tool=tool)
         if note := note_rules(opened.workspace, plan.rules, request, by=BY):
             raise StoreError(note)
 

@@ -21,7 +21,7 @@ from workbench.records.rules import Rule
 from workbench.rules import rulebook
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import REMOVED, STREAM, SYNCED
-from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.curation.rulestore import RuleStore, note_use
 from workbench.rules.reading.discover import MAX_BYTES
 from workbench.rules.rulebook import (
     load_rulebook,
@@ -179,6 +179,25 @@ def test_a_full_disk_leaves_the_rules_in_force(store: RuleStore, tmp_path: Path)
     healthy = replace(broken, publish=store.publish)
     assert load_rulebook(healthy, ["CLAUDE.md"], book).notes == ()
     assert journal.size(STREAM) > 0
+
+
+def test_many_uses_are_counted_once(store: RuleStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each use counts whether or not the rules were kept again, and few uses keep nothing."""
+    write(store, "CLAUDE.md", "Never log tokens.")
+    (rule,) = load_rulebook(store, ["CLAUDE.md"]).rules
+    kept = store.latest("rules")
+    for count in (1, 2):
+        note_use(store, [rule], "s1", "claude", by="test")
+        assert [one.usage_count for one in load_rulebook(store, ["CLAUDE.md"]).rules] == [count]
+    assert store.latest("rules") == kept
+    monkeypatch.setattr(rulebook, "_UNCOUNTED", 1)
+    assert [one.usage_count for one in load_rulebook(store, ["CLAUDE.md"]).rules] == [2]
+    assert store.latest("rules") != kept
+    book = stored_rulebook(store)
+    assert book is not None
+    assert [one.usage_count for one in book.rules] == [2]
+    note_use(store, book.rules, "s1", "claude", by="test")
+    assert [one.usage_count for one in load_rulebook(store, ["CLAUDE.md"]).rules] == [3]
 
 
 def test_a_rebuild_reads_everything_again(store: RuleStore) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -239,5 +240,11 @@ def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
     trace = episode_desk(roastery, engine.config, "cli").trace(session)
     assert trace.episode.task_text == TASK
     assert trace.events[0].payload["pack"]
+    uses = roastery / ".workbench" / "journal" / "rule-usage.jsonl"
+    assert not uses.exists()  # a plan that is looked at is none
+    work.handed_over(engine, plan, session, job())
+    used = json.loads(uses.read_text(encoding="utf-8"))["body"]
+    assert used == {"rule_ids": [rule.id for rule in plan.rules], "session_id": session, "tool": ""}
+    assert used["rule_ids"]
     with pytest.raises(UsageError):
         work.saved(engine, Asked("  "), plan, job())

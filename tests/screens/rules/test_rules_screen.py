@@ -179,7 +179,7 @@ async def test_a_message_shows_which_rules_answer_and_which_do_not(opened: Opene
         await desk.press("t", *"add", "space", *"migration", "enter")
         view = desk.screen.query_one(AnswersView)
         answers = {answer.rule.id: answer for answer in view.rows}
-        assert answers[off.id].reason == "disabled"
+        assert answers[off.id].reason == "is disabled"
         matched = [answer for answer in view.rows if not answer.reason]
         assert [answer.final for answer in matched] == sorted((one.final for one in matched), reverse=True)
         assert all(
