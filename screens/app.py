@@ -19,20 +19,24 @@ from textual.widget import Widget
 
 from screens.action_log import ActionLog
 from screens.base import SectionScreen
+from screens.children import interrupt_children
 from screens.chrome.status_line import StatusLine, jobs_text
 from screens.chrome.top_bar import TopBar
 from screens.commands.everywhere import EVERYWHERE
 from screens.commands.model import bindings
 from screens.engine import Engine
 from screens.jobs import Failure, Job, Jobs
+from screens.keeping import Keeper
 from screens.keys import keymap, shown_key
-from screens.resume import read_place, write_place
+from screens.resume import Place, read_place
 from screens.safe_text import toast
 from screens.sections import SECTIONS, Section, find_section
+from screens.sitting import Sitting
+from screens.terminal_keys import tell_alt_digits_apart
 from screens.themes import COLORLESS, DARK, THEMES, readable_variables
 from screens.watching import StoreChanged, Watcher
 from screens.widgets.messages import CopyRequested
-from workbench.errors import ConfigError, WorkbenchError
+from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from workbench.rules.curation.steps import BuiltUpon
@@ -49,8 +53,8 @@ def _palette() -> type[Provider]:
     return CommandProvider
 
 
-class WorkbenchApp(App[int]):
-    """The app on one project. `keep` reads and writes the place it was left at; None keeps nothing."""
+class WorkbenchApp(Sitting):
+    """The app on one project. `place_file` keeps the place it was left at; None keeps nothing."""
 
     TITLE = "workbench"
     CSS = ""
@@ -80,12 +84,14 @@ class WorkbenchApp(App[int]):
         self.jobs = Jobs(self, self.show_failure)
         self.log_of_actions = ActionLog()
         self.badges: dict[str, str] = {}  # what waits, by section
-        self.place_file = place_file
         self.place = read_place(_read(place_file))
+        if place_file is not None:
+            self.keeper = Keeper(self, place_file, self.place, self._look_at_place)
         self._first = section
         self._watcher = Watcher(self, self.engine) if watch else None
         self._refused: ConfigError | None = None
         self._refused_undo: BuiltUpon | None = None
+        tell_alt_digits_apart()
         for theme in THEMES:
             self.register_theme(theme)
         # Set before anything is drawn: a theme that is changed later reads all styles anew.
@@ -101,10 +107,18 @@ class WorkbenchApp(App[int]):
         """Tell what is wrong with the settings, and show the section that was left behind the frame."""
         if self._refused is not None:
             self.tell(f"{self._refused.message}\n{self._refused.hint}", severity="error")
-        self.jobs.later("app/open", _AFTER_THE_FRAME, partial(self.show_section, self._first_section.id))
+        self.jobs.later("app/open", _AFTER_THE_FRAME, self._open)
+        self.mind_signals()
         if self._watcher is not None:  # an app that people use, not one of many in a test
             self.jobs.later("app/settle", _QUIET, _settle_memory)
             self._watcher.start()
+
+    def _open(self) -> None:
+        self.call_later(self._show_first)
+
+    async def _show_first(self) -> None:
+        await self.go_to(self._first_section.id)
+        self.screen.call_later(self.call_later, self.release_keys)  # when the section has its focus
 
     @property
     def _first_section(self) -> Section:
@@ -122,16 +136,12 @@ class WorkbenchApp(App[int]):
             return COLORLESS
         return wanted if wanted in self.available_themes else DARK
 
-    async def _shutdown(self) -> None:
-        """Keep the place while the sections are there: they are gone before the app is unmounted."""
-        self._keep_place()
-        await super()._shutdown()
-
     def on_unmount(self) -> None:
         """Leave no thread that still writes to the screen."""
         if self._watcher is not None:
             self._watcher.stop()
         self.jobs.cancel()
+        interrupt_children()
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's variables with every text colour made readable."""
@@ -152,11 +162,11 @@ class WorkbenchApp(App[int]):
         self.place.section = identifier
         self.switch_mode(identifier)
 
-    async def go_to(self, identifier: str, key: str) -> None:
-        """Go to a section and there to one thing, by its key."""
+    async def go_to(self, identifier: str, key: str = "") -> None:
+        """Go to a section and there to one thing, by its key, or to where it was."""
         self.place.section = identifier
         await self.switch_mode(identifier)
-        if isinstance(self.screen, SectionScreen):
+        if key and isinstance(self.screen, SectionScreen):
             self.screen.go_to(key)
 
     def tell(self, text: str, *, severity: SeverityLevel = "information") -> None:
@@ -245,16 +255,18 @@ class WorkbenchApp(App[int]):
             screen.maximize(screen.focused)
 
     def action_jump(self) -> None:
-        """Show letters on the panels and go to one."""
+        """Show letters on the panels and go to one, or by a digit to a section."""
         from screens.jump import JumpScreen, targets_of
 
         targets = targets_of(list(self.screen.focus_chain))
 
-        def go(widget: Widget | None) -> None:
-            if widget is not None:
-                widget.focus()
+        def go(target: Widget | Section | None) -> None:
+            if isinstance(target, Widget):
+                target.focus()
+            elif target is not None:
+                self.show_section(target.id)
 
-        if targets:
+        if isinstance(self.screen, SectionScreen):
             self.push_screen(JumpScreen(targets), go)
 
     def action_refresh_section(self) -> None:
@@ -262,11 +274,9 @@ class WorkbenchApp(App[int]):
         if self.section is not None:
             self.section.mark_stale()
 
-    def action_cancel_jobs(self) -> None:
-        """Cancel what runs in the background."""
-        told = self.jobs.cancel()
-        self._show_jobs()
-        self.tell(f"cancelling {told} job{'s' if told != 1 else ''}" if told else "nothing is running")
+    def copy_to_clipboard(self, text: str) -> None:
+        """Put what is selected on the clipboard, by the way that is known to work here."""
+        self.copy(text, "the selection")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse undo and redo in a terminal that is too small to see what they do."""
@@ -282,6 +292,8 @@ class WorkbenchApp(App[int]):
         """Hand over what a job returned."""
         self.jobs.ended(message)
         self._show_jobs()
+        if self.keeper is not None:
+            self.keeper.look_soon()
 
     def on_store_changed(self, message: StoreChanged) -> None:
         """Tell the sections whose journals changed."""
@@ -329,7 +341,7 @@ class WorkbenchApp(App[int]):
                 self.log_action(arguments, title)
             here.mark_stale()
 
-        here.ask(verb.capitalize(), work, then, failed=partial(self._declined, verb))
+        here.ask(verb.capitalize(), work, then, failed=partial(self._declined, verb), writes=True)
 
     def _declined(self, verb: str, failure: Failure) -> None:
         from screens.widgets.confirm import Confirm
@@ -355,18 +367,11 @@ class WorkbenchApp(App[int]):
         stacks: Iterable[list[Screen[Any]]] = self._screen_stacks.values()
         return [screen for stack in stacks for screen in stack if isinstance(screen, SectionScreen)]
 
-    def _keep_place(self) -> None:
-        if self.place_file is None:
-            return
+    def _look_at_place(self) -> Place:
         for screen in self._sections():
             if screen.is_mounted:
                 self.place.sections[screen.section] = dict(screen.remember())
-        from workbench.entry.resuming import keep
-
-        try:
-            keep(self.place_file, write_place(self.place))
-        except WorkbenchError as error:
-            self.log_of_actions.add("# keeping the place", error.message, failed=True)
+        return self.place
 
 
 def _settle_memory() -> None:

@@ -109,12 +109,13 @@ class SectionScreen(Screen[None]):
         group: str = "",
         failed: Callable[[Failure], None] | None = None,
         quiet: bool = False,
+        writes: bool = False,
         stopped: Callable[[], None] | None = None,
     ) -> Job:
         """Run `work` in the background, hand its result to `then`: see `Jobs.start`."""
         scope = f"{self.section}/{group or name}"
         return self.bench.jobs.start(
-            self, name, work, then, group=scope, failed=failed, quiet=quiet, stopped=stopped
+            self, name, work, then, group=scope, failed=failed, quiet=quiet, writes=writes, stopped=stopped
         )
 
     def say(self, text: str) -> None:

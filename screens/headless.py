@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from screens.children import known
 from screens.jobs import Cancelled, Job
 from workbench.entry.cli.output import PROGRESS_VARIABLE
 from workbench.errors import ProcessError
@@ -68,7 +69,8 @@ def run_command(job: Job, root: Path, arguments: Sequence[str], *, accept: Seque
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        narration = _follow(job, child)
+        with known(child):
+            narration = _follow(job, child)
         output.seek(0)
         told = Told(child.returncode, output.read().decode("utf-8", "replace"), narration)
     if told.code not in accept:

@@ -1,4 +1,4 @@
-"""The help of a screen: its commands with keys, sentence and command line; type to filter, enter to run."""
+"""The help of a screen: its commands with keys, sentence and command line; `/` filters, enter runs one."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ _WIDEST: Final = 110
 _FRAME: Final = 9  # cells that border, padding and scrollbar take
 
 
+class HelpList(OptionList):
+    """The commands; it moves and pages by the keys of every list, and by space as pagers do."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "Down", show=False, id="help.list.down"),
+        Binding("k", "cursor_up", "Up", show=False, id="help.list.up"),
+        Binding("space", "page_down", "Page down", show=False, id="help.list.page-down"),
+        Binding("g", "first", "First", show=False, id="help.list.first"),
+        Binding("G", "last", "Last", show=False, id="help.list.last"),
+    ]
+
+
 class HelpScreen(ModalScreen[str]):
     """Lists the commands of a section; returns the action of the one that was chosen, empty for none."""
 
@@ -35,9 +47,13 @@ class HelpScreen(ModalScreen[str]):
     HelpScreen Static { height: 1; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1", "leave", "Close", id="help.close"),
-        Binding("down", "move(1)", "Down", id="help.down", priority=True),
-        Binding("up", "move(-1)", "Up", id="help.up", priority=True),
+        Binding("escape,f1,q,question_mark", "leave", "Close", id="help.close"),
+        Binding("slash", "filter", "Filter", id="help.filter"),
+        # While the filter is written, too.
+        Binding("down", "move('cursor_down')", "Down", id="help.down", priority=True),
+        Binding("up", "move('cursor_up')", "Up", id="help.up", priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", id="help.page-down", priority=True),
+        Binding("pageup", "move('page_up')", "Page up", id="help.page-up", priority=True),
     ]
 
     def __init__(self, section: str, title: str) -> None:
@@ -50,14 +66,16 @@ class HelpScreen(ModalScreen[str]):
         with Vertical():
             yield Static(Content.styled(f"{self.heading}: keys and commands", "bold"))
             yield Input(
-                placeholder="type to filter; enter runs; esc closes", id="help-filter", select_on_focus=False
+                placeholder="/ filters; enter runs; space and pgdn page; esc closes",
+                id="help-filter",
+                select_on_focus=False,
             )
-            yield OptionList(id="help-list", markup=False)
+            yield HelpList(id="help-list", markup=False)
 
     def on_mount(self) -> None:
         """Show everything."""
         self._show("")
-        self.query_one(Input).focus()
+        self.query_one(OptionList).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as one types."""
@@ -71,17 +89,22 @@ class HelpScreen(ModalScreen[str]):
         """Return the chosen command's action."""
         self.dismiss(event.option_id or "")
 
-    def action_move(self, by: int) -> None:
+    def action_filter(self) -> None:
+        """Write a filter."""
+        self.query_one(Input).focus()
+
+    async def action_move(self, how: str) -> None:
         """Move in the list while the filter keeps the focus."""
-        options = self.query_one(OptionList)
-        if by > 0:
-            options.action_cursor_down()
-        else:
-            options.action_cursor_up()
+        await self.query_one(OptionList).run_action(how)
 
     def action_leave(self) -> None:
-        """Close without choosing."""
-        self.dismiss("")
+        """Take the filter off and go to the list; from there close without choosing."""
+        written = self.query_one(Input)
+        if written.has_focus:
+            written.value = ""
+            self.query_one(OptionList).focus()
+        else:
+            self.dismiss("")
 
     def _show(self, query: str) -> None:
         options = self.query_one(OptionList)

@@ -49,6 +49,7 @@ class Job:
     owner: Widget
     app: App[Any]
     quiet: bool = False
+    writes: bool = False
     stopped: Callable[[], None] | None = None
     stage: str = ""
     done: int = 0
@@ -132,16 +133,17 @@ class Jobs:
         group: str = "",
         failed: Callable[[Failure], None] | None = None,
         quiet: bool = False,
+        writes: bool = False,
         stopped: Callable[[], None] | None = None,
     ) -> Job:
         """Run `work` in a thread and hand what it returns to `then` on the event loop.
 
         A job takes the place of one of the same group (by default its name): that one is cancelled and its
         result dropped; `stopped` is called once a cancelled job is over. Without `failed` a failure is shown
-        as the app shows them. A `quiet` job is not named in the status line. Nothing is handed over once the
-        owner is gone.
+        as the app shows them. A `quiet` job is not named in the status line; while one `writes`, leaving the
+        app asks first. Nothing is handed over once the owner is gone.
         """
-        job = Job(name, group or name, owner, self._app, quiet, stopped)
+        job = Job(name, group or name, owner, self._app, quiet, writes, stopped)
         for other in self._running:
             if other.group == job.group:
                 other.cancel()

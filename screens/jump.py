@@ -1,4 +1,7 @@
-"""Jump mode: a letter on every panel that can have the focus; the letter goes there."""
+"""Jump mode: a letter on every panel that can have the focus goes there, a digit to its section.
+
+It is the way out of a field in which digits are text, in every terminal.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,13 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from screens.sections import SECTIONS, Section
+
 LETTERS: Final = "asdfghjklqwertyuiopzxcvbnm"
 
 
-class JumpScreen(ModalScreen[Widget | None]):
-    """Shows the letters over the screen below; returns the widget whose letter was pressed."""
+class JumpScreen(ModalScreen[Widget | Section | None]):
+    """Shows the letters over the screen below; returns the widget or the section whose key was pressed."""
 
     DEFAULT_CSS = """
     JumpScreen { background: transparent; }
@@ -38,10 +43,11 @@ class JumpScreen(ModalScreen[Widget | None]):
             yield label
 
     def on_key(self, event: Key) -> None:
-        """Leave with the widget of the letter, or with none."""
+        """Leave with the widget of the letter, the section of the digit, or with none."""
         event.stop()
         found = self.targets.get(event.key)
-        self.dismiss(found[0] if found else None)
+        section = next((one for one in SECTIONS if one.key == event.key), None)
+        self.dismiss(found[0] if found else section)
 
 
 def targets_of(widgets: list[Widget]) -> dict[str, tuple[Widget, Region]]:

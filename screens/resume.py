@@ -40,3 +40,16 @@ def read_place(data: bytes | None) -> Place:
 def write_place(place: Place) -> bytes:
     """Return a place as it is kept."""
     return msgspec.json.encode(place)
+
+
+def changed_over(before: Place, now: Place, data: bytes | None) -> bytes:
+    """Return what was kept with that replaced in which `now` differs from `before`."""
+    there = read_place(data)
+    changed = {name: kept for name, kept in now.sections.items() if before.sections.get(name) != kept}
+    return write_place(
+        Place(
+            section=now.section if now.section != before.section else there.section,
+            theme=now.theme if now.theme != before.theme else there.theme,
+            sections={**there.sections, **changed},
+        )
+    )

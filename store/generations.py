@@ -156,7 +156,7 @@ def publish(root: Path, kind: str, write: Callable[[Path], None], *, clock: Cloc
             os.rename(building, path)
             (path / _LOCK).unlink()
             sync_dir(index)
-            write_atomic(_pointer(root, kind), msgspec.json.encode(_Pointer(number)))
+            write_atomic(pointer(root, kind), msgspec.json.encode(_Pointer(number)))
             _prune(index, kind, number, before)
     sizes = {name: file.size for name, file in files.items()}
     return Generation(kind, number, path, manifest.created_at, sizes)
@@ -166,14 +166,15 @@ def _path(root: Path, kind: str, number: int) -> Path:
     return root / "index" / f"{kind}-{number}"
 
 
-def _pointer(root: Path, kind: str) -> Path:
+def pointer(root: Path, kind: str) -> Path:
+    """Return the file that names the current generation; missing before the first."""
     return root / "index" / f"{kind}.current"
 
 
 def _current(root: Path, kind: str) -> int | None:
     """Return the number the pointer names, None where there is no pointer, -1 where it cannot be read."""
     try:
-        return decode_json(read_state(_pointer(root, kind)), _Pointer).generation
+        return decode_json(read_state(pointer(root, kind)), _Pointer).generation
     except FileNotFoundError:
         return None
     except (OSError, ValueError):

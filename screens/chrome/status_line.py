@@ -32,7 +32,7 @@ class StatusLine(Widget):
 
 
 def jobs_text(jobs: Sequence[Job]) -> str:
-    """Return what is running in a few words: `⟳ Indexing 340 of 1,200 · ctrl+x cancels`."""
+    """Return what is running in a few words: `⟳ Indexing 340 of 1,200 · ctrl+c cancels`."""
     told = [job for job in jobs if not job.quiet]
     if not told:
         return ""

@@ -23,4 +23,4 @@ class TooSmall(Widget):
     def render(self) -> RenderResult:
         """Write both sizes."""
         width, height = self.app.size
-        return Content(f"! {width}×{height} is too small\n{MIN_WIDTH}×{MIN_HEIGHT} at least\nq leaves")
+        return Content(f"! {width}×{height} is too small\n{MIN_WIDTH}×{MIN_HEIGHT} at least\nctrl+q leaves")

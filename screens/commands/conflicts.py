@@ -150,7 +150,7 @@ CONFLICTS: Final = (
     Command(
         "conflicts.scan",
         "Scan",
-        "Search for conflicts anew; in a large store this runs beside the app, and ctrl+x cancels it.",
+        "Search for conflicts anew; in a large store this runs beside the app, and ctrl+c cancels it.",
         ("S",),
         "workbench rules conflicts list",
         ACT,

@@ -59,7 +59,7 @@ EVERYWHERE: Final = (
     Command(
         "app.jump",
         "Jump",
-        "Show a letter on every panel and go to the one whose letter is pressed.",
+        "Show a letter on every panel and go to the one whose letter is pressed; a digit goes to its screen.",
         ("semicolon", "ctrl+g"),
         group=MOVE,
     ),
@@ -75,8 +75,8 @@ EVERYWHERE: Final = (
     Command(
         "app.cancel",
         "Cancel",
-        "Cancel the work that is running in the background.",
-        ("ctrl+x",),
+        "Cancel the work that is running in the background; pressed again, leave. A selection is copied.",
+        ("ctrl+c",),
         group=ACT,
         does="cancel_jobs",
         cli="Ctrl-C",
@@ -91,7 +91,20 @@ EVERYWHERE: Final = (
         does="suspend_process",
     ),
     Command(
-        "app.quit", "Quit", "Leave; everything decided is kept.", ("q", "ctrl+q"), group=MOVE, does="quit"
+        "app.quit",
+        "Quit",
+        "Leave; all that was decided is kept. Asks first if something is unsaved or being written.",
+        ("q",),
+        group=MOVE,
+        does="quit",
+    ),
+    Command(
+        "app.leave",
+        "Leave",
+        "Quit, also from a field, a form or a dialog.",
+        ("ctrl+q",),
+        group=MOVE,
+        priority=True,
     ),
     *GO,
 )

@@ -21,7 +21,7 @@ PLAN: Final = (
         "plan.index-all",
         "With sessions",
         "Index, and turn the sessions of coding agents here into past tasks as well.",
-        ("a",),
+        ("f2", "a"),
         "workbench import sessions",
         ACT,
         rank=2,

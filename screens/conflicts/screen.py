@@ -168,6 +168,7 @@ class ConflictsScreen(QueueScreen):
             work,
             partial(self._settled, wish),
             group="settle",
+            writes=True,
             failed=partial(self._refused, wish),
             stopped=partial(self._stopped, wish),
         )

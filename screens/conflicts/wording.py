@@ -165,6 +165,6 @@ def unsearched(busy: str) -> Content:
     told = f"⟳ {busy}" if busy else "Nothing was compared yet."
     teach = (
         "S searches the rules for pairs that repeat or contradict each other. "
-        "In a large store this takes a while, beside the app; ctrl+x cancels it."
+        "In a large store this takes a while, beside the app; ctrl+c cancels it."
     )
     return shown_lines(f"{told}\n\n{teach}")

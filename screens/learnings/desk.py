@@ -277,6 +277,7 @@ class Desk:
             step.work,
             partial(self._over, step),
             group="step",
+            writes=True,
             failed=partial(self._failed, step),
             stopped=partial(self._stopped, step),
         )

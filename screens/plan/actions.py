@@ -68,7 +68,7 @@ class PlanActions(SectionScreen):
         """Before the first index only indexing is; what needs a plan waits for one."""
         if command_id in ("plan.index", "plan.index-all"):
             panel = self.query_one(FirstRun)
-            more = command_id == "plan.index" or panel.transcripts
+            more = panel.counted if command_id == "plan.index" else panel.transcripts
             return self.first and self.indexing is None and more
         if self.first:
             return False
@@ -96,7 +96,9 @@ class PlanActions(SectionScreen):
         panel = self.query_one(FirstRun)
         work_ = partial(work.index, self.engine, sessions)
         then = partial(self._indexed, sessions)
-        self.indexing = self.ask("Indexing", work_, then, group="index", failed=self._not_indexed)
+        self.indexing = self.ask(
+            "Indexing", work_, then, group="index", failed=self._not_indexed, writes=True
+        )
         panel.show_progress(self.indexing)
         self.set_timer(_PULSE, self._pulse)
         self.refresh_bindings()
@@ -278,7 +280,8 @@ class PlanActions(SectionScreen):
             return
         target = self.engine.root / Path(path.strip()).expanduser()
         job = partial(work.exported, self.engine, asked, form, target, False)
-        self.ask("Exporting", job, partial(self._exported, asked, plan, form, target), group="export")
+        then = partial(self._exported, asked, plan, form, target)
+        self.ask("Exporting", job, then, group="export", writes=True)
 
     def _exported(self, asked: Asked, plan: Shown, form: str, target: Path, written: int | None) -> None:
         from screens.widgets.confirm import Confirm
@@ -289,7 +292,7 @@ class PlanActions(SectionScreen):
                 if yes:
                     job = partial(work.exported, self.engine, asked, form, target, True)
                     then = partial(self._exported, asked, plan, form, target)
-                    self.ask("Exporting", job, then, group="export")
+                    self.ask("Exporting", job, then, group="export", writes=True)
 
             self.app.push_screen(
                 Confirm("Replace the file?", f"{target} is there already.", yes="Replace", danger=True),
@@ -305,7 +308,7 @@ class PlanActions(SectionScreen):
         """Begin an episode with this task and this pack."""
         if self.plan is not None:
             job = partial(work.saved, self.engine, self.asked, self.plan)
-            self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save")
+            self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save", writes=True)
 
     def _handed_over(self, plan: Shown, session: str = "") -> None:
         if plan.learnings or plan.rules:

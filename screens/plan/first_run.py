@@ -84,6 +84,11 @@ class FirstRun(VerticalScroll, can_focus=True):
             self.show_counts()
 
     @property
+    def counted(self) -> bool:
+        """Whether what would be read has been said."""
+        return self._found is not None
+
+    @property
     def transcripts(self) -> bool:
         """Whether there are sessions to learn from."""
         return self._found is not None and bool(self._found[1].transcripts)
@@ -98,7 +103,7 @@ class FirstRun(VerticalScroll, can_focus=True):
         return self.query_one("#first-box", Static)
 
 
-_WAIT = "The plan opens when it is done. ctrl+x cancels; what was read is kept."
+_WAIT = "The plan opens when it is done. ctrl+c cancels; what was read is kept."
 
 
 def progress_text(stage: str, done: int, total: int) -> Content:
@@ -117,11 +122,12 @@ def progress_text(stage: str, done: int, total: int) -> Content:
 
 
 def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool = False) -> Content:
-    """Return what a first index would read, and the keys, on lines of a width; a brief one has no gaps."""
+    """Return what a first index would read, and the keys, on lines of a width; a brief one is that alone."""
     gap = [] if brief else [Content("")]
     names = _FEW_NAMES if brief else _NAMES
+    purpose = f"It decides what a coding agent should read for a task in {project}."
     lines = [
-        *_wrapped(f"It decides what a coding agent should read for a task in {project}.", width),
+        *([] if brief else _wrapped(purpose, width)),
         *gap,
         shown("To know this project it reads:", "$text-muted"),
         *(_row(label, told, note, width) for label, told, note in facts(found, names)),
@@ -139,8 +145,8 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool =
         _key("enter", "index this project and go"),
     ]
     if found.transcripts:
-        lines.append(_key("a", "index, and learn from the sessions too"))
-    lines.append(_key("0-9", "the other sections; ctrl+p all commands"))
+        lines.append(_key("f2", "index, and learn from the sessions too"))
+    lines.append(_key("ctrl+g", "then a digit: a screen; ctrl+p commands"))
     return Content("\n").join(lines)
 
 

@@ -21,9 +21,9 @@ PlanScreen {
     & PreviewPanel { height: 3fr; }
     &.-why WhyPanel { display: block; }
     &.-whole WhyPanel { display: none; }
-    & FirstRun { display: none; }
+    & FirstRun { display: none; height: 1fr; }
     &.-first FirstRun { display: block; }
-    &.-first #plan-work { display: none; }
+    &.-first BudgetBar, &.-first #plan-how, &.-first #plan-panes { display: none; }
 }
 PlanScreen.-narrow {
     & #plan-panes { layout: vertical; }

@@ -35,6 +35,7 @@ from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
 from screens.widgets.table_rows import ListRows, NoRows
+from workbench.entry.resuming import seems_indexed
 
 _REST: Final = 0.05  # seconds the cursor rests on a candidate before its text is drawn
 _HISTORY: Final = 50
@@ -68,20 +69,20 @@ class PlanScreen(PlanActions):
         self.indexing = None
 
     def compose_body(self) -> ComposeResult:
-        """Lay out the panes, and over them what a project without an index sees."""
-        with Vertical(classes="body"):
+        """Lay out the task over the panes, or over what a project without an index sees."""
+        self.set_class(not seems_indexed(self.engine.root), "-first")
+        with Vertical(id="plan-work", classes="body"):
+            yield PromptEditor(placeholder="What is to be done?")
             yield FirstRun()
-            with Vertical(id="plan-work"):
-                yield PromptEditor(placeholder="What is to be done?")
-                yield BudgetBar()
-                yield Static(id="plan-how", markup=False)
-                with Container(id="plan-panes"):
-                    with Vertical(id="plan-list"):
-                        yield FilterBar(FIELDS)
-                        yield VirtualTable(COLUMNS, empty=shown(""))
-                    with Container(id="plan-side"):
-                        yield WhyPanel()
-                        yield PreviewPanel()
+            yield BudgetBar()
+            yield Static(id="plan-how", markup=False)
+            with Container(id="plan-panes"):
+                with Vertical(id="plan-list"):
+                    yield FilterBar(FIELDS)
+                    yield VirtualTable(COLUMNS, empty=shown(""))
+                with Container(id="plan-side"):
+                    yield WhyPanel()
+                    yield PreviewPanel()
 
     # What is kept.
 
@@ -89,8 +90,9 @@ class PlanScreen(PlanActions):
         """Return the task and all that was decided about it, and how it is looked at."""
         return {
             **asking.kept(self.asked),
+            "task": self.editor.text,
             "history": self._history[:_HISTORY],
-            "cursor": self.table.cursor_key or "",
+            "cursor": self.table.cursor_key or self._keep,
             "filter": self.filter.text,
             "why": self.has_class("-why"),
             "whole": self.has_class("-whole"),
@@ -103,6 +105,8 @@ class PlanScreen(PlanActions):
         history = kept.get("history")
         if isinstance(history, list):
             self._history = [task for task in history if isinstance(task, str)][:_HISTORY]
+        if not self.asked.blank and self.asked.task not in self._history:
+            self._history.insert(0, self.asked.task)
         cursor, text = kept.get("cursor"), kept.get("filter")
         self._keep = cursor if isinstance(cursor, str) else ""
         self.set_class(kept.get("why") is not False, "-why")
@@ -110,8 +114,8 @@ class PlanScreen(PlanActions):
         self._packed = kept.get("packed") is not False
         self.editor.text = self.asked.task
         self.editor.recall(self._history)
-        if not self.asked.blank:  # keys that are pressed before the plan is there are for the list
-            self.table.focus()
+        self.editor.select_all()  # what is typed first is another task; up brings this one back
+        self.set_focus(self.editor)
         if isinstance(text, str) and text:
             self.filter.set_text(text)
         self._show_nothing()
@@ -176,15 +180,12 @@ class PlanScreen(PlanActions):
             panel.show(self.engine.root.name, found.look)
             panel.show_counts()
             self.say("nothing was read yet")
-            panel.focus()
+            self.refresh_bindings()
             return
         self._open_yet = True
         if self.asked.blank:
-            self.editor.focus()
             self.ask("Bringing in step", partial(work.warm_up, self.engine), self._warm, quiet=False)
         else:
-            if not self.editor.has_focus:  # else somebody is writing
-                self.table.focus()
             self.replan(self.asked, log=False)
 
     def _warm(self, heads: tuple[str, ...]) -> None:
@@ -313,15 +314,18 @@ class PlanScreen(PlanActions):
             rest = [task for task in self._history if task != message.text]
             self._history = [message.text, *rest][:_HISTORY]
             self._recall_tasks(self.plan.heads if self.plan is not None else ())
-            self.table.focus()
+            if not self.first:
+                self.table.focus()
         if message.text != self.asked.task or message.asked:
             self._keep = self._keep if message.text == self.asked.task else ""
             self.replan(replace(self.asked, task=message.text), log=message.asked)
+        if message.asked and self.available("plan.index"):
+            self.action_index()
 
     @on(PromptEditor.Left)
     def _left(self, message: PromptEditor.Left) -> None:
         message.stop()
-        self.table.focus()
+        (self.query_one(FirstRun) if self.first else self.table).focus()
 
     @on(VirtualTable.Highlighted)
     def _moved(self, message: VirtualTable.Highlighted) -> None:

@@ -64,7 +64,7 @@ def live_lines(command: str, told: str, done: int, total: int, so_far: SoFar, wi
             (bar(done / total, 1.0, room) if total else "", "$text-accent"),
             " " if total else "",
             shown(f"{counted} {told}".strip()),
-            ("  ctrl+x cancels, what is done is kept", "$text-muted"),
+            ("  ctrl+c cancels, what is done is kept", "$text-muted"),
         ).truncate(width, ellipsis=True),
     ]
     longest = max((len(name) for name in so_far.sums), default=0)

@@ -33,7 +33,7 @@ class StartsReplays(ReplayBase):
     def action_new(self) -> None:
         """Ask what to replay."""
         if self._replay is not None and not self._replay.over:
-            self.bench.tell("a replay is running: ctrl+x cancels it", severity="warning")
+            self.bench.tell("a replay is running: ctrl+c cancels it", severity="warning")
             return
 
         def work(job: Job) -> tuple[tuple[SystemChoice, ...], int]:
@@ -64,6 +64,7 @@ class StartsReplays(ReplayBase):
             work,
             partial(self._replayed, words),
             group="replay",
+            writes=True,
             failed=partial(self._failed, words),
             stopped=partial(self._stopped, words),
         )

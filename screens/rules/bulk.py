@@ -131,6 +131,11 @@ class EditMarked(ModalScreen[bool]):
         """The form."""
         return self.query_one(FieldForm)
 
+    @property
+    def unsaved(self) -> bool:
+        """Whether something was written here."""
+        return self.form.dirty
+
     @on(FieldForm.Changed)
     def _changed(self, event: FieldForm.Changed) -> None:
         event.stop()

@@ -360,7 +360,7 @@ class Desk:
 
         # A group of its own each time: no step takes the place of another that is being recorded.
         self._steps += 1
-        self._screen.ask(name, work, then, group=f"step {self._steps}", failed=failed)
+        self._screen.ask(name, work, then, group=f"step {self._steps}", failed=failed, writes=True)
 
     def _tell_refused(self, message: str, hint: str = "") -> None:
         self._bench.tell(f"{message}\n{hint}".strip(), severity="error")

@@ -301,7 +301,12 @@ class DriftDesk(ModalScreen[bool]):
             self._look()
 
         section.ask(
-            "Writing", lambda job: bring_in_step(engine, False, job), then, group="drift", failed=self._fail
+            "Writing",
+            lambda job: bring_in_step(engine, False, job),
+            then,
+            group="drift",
+            failed=self._fail,
+            writes=True,
         )
 
     def _step(self, name: str, work: Callable[[Job], None], command: Sequence[str], told: str) -> None:
@@ -313,7 +318,7 @@ class DriftDesk(ModalScreen[bool]):
             section.bench.tell(f"{told}; f2 writes the files, u takes it back")
             self._look()
 
-        section.ask(name, work, then, group="drift", failed=self._fail)
+        section.ask(name, work, then, group="drift", failed=self._fail, writes=True)
 
     def _show(self) -> None:
         here = self.here

@@ -190,6 +190,7 @@ class ExportRules(ModalScreen[bool]):
             then,
             group="export",
             failed=self._fail,
+            writes=True,
         )
 
     def action_leave(self) -> None:

@@ -228,6 +228,7 @@ class ImportFiles(ModalScreen[bool]):
             then,
             group="import",
             failed=self._fail,
+            writes=True,
         )
 
     def action_leave(self) -> None:

@@ -226,7 +226,7 @@ class SessionActions(SectionScreen):
         def answered(why: str | None) -> None:
             if why is not None:
                 asked = partial(work.judged, self.engine, sessions, outcome, why.strip())
-                self.ask("Judging", asked, self._judged)
+                self.ask("Judging", asked, self._judged, writes=True)
 
         self.app.push_screen(
             Ask(f"{what}: {outcome}", body="Why? Nothing is fine, too.", placeholder=_WHY[outcome]), answered
@@ -325,7 +325,7 @@ class SessionActions(SectionScreen):
     def _import(self, places: tuple[str, ...]) -> None:
         arguments = (*importing.ARGUMENTS, *places)
         asked = partial(work.imported, self.engine, arguments)
-        self.ask("Importing sessions", asked, partial(self._imported, arguments))
+        self.ask("Importing sessions", asked, partial(self._imported, arguments), writes=True)
 
     def _imported(self, arguments: tuple[str, ...], done: dict[str, Any]) -> None:
         self.bench.log_action(arguments, importing.headline(done))

@@ -29,7 +29,7 @@ def question(found: Sequence[Found]) -> str:
         "",
         "Each prompt becomes a task with the files read and changed for it and how it ended.",
         "Only what is new is read. Secrets are masked before anything is kept; paths of other",
-        "projects stay out; nothing leaves this machine. ctrl+x cancels, what was read is kept.",
+        "projects stay out; nothing leaves this machine. ctrl+c cancels, what was read is kept.",
     ]
     return "\n".join(lines)
 

@@ -55,7 +55,7 @@ class TranscriptScreen(ModalScreen[None]):
         Binding("g,home", "edge(-1)", "Start", id="transcript.start", tooltip="The file's beginning"),
         Binding("G,end", "edge(1)", "End", id="transcript.end", tooltip="The file's end"),
         Binding(
-            "ctrl+x",
+            "ctrl+c",
             "stop",
             "Cancel",
             show=False,

@@ -30,6 +30,11 @@ class SafeInput(Input):
 class SafeArea(TextArea):
     """Several lines of text."""
 
+    def action_cut(self) -> None:
+        """Cut what is selected; without a selection the line stays, unlike in Textual."""
+        if self.selected_text:
+            super().action_cut()
+
     def on_paste(self, event: Paste) -> None:
         """Make a paste visible before it is taken."""
         event.stop()

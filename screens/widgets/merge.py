@@ -121,11 +121,12 @@ class MergeEditor(ModalScreen[str | None]):
         self._choices: list[Side] = ["left"] * sum(part.differs for part in self._parts)
         self._start = None if result is None else visible(result)
         self._check = validate
+        self._begun = ""
         self._here = 0
 
     def compose(self) -> ComposeResult:
         """Lay out the panes above what is wrong and the keys."""
-        text = merged(self._parts, self._choices) if self._start is None else self._start
+        text = self._begun = merged(self._parts, self._choices) if self._start is None else self._start
         # Wrapping a line of a million characters takes seconds.
         wrap = max(map(len, text.split("\n"))) <= _MOST_WRAPPED
         with Vertical(id="merge-panes"):
@@ -154,6 +155,11 @@ class MergeEditor(ModalScreen[str | None]):
     def result(self) -> str:
         """The merged text as it is now."""
         return self._area.text
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the result was worked on."""
+        return self.result != self._begun
 
     @property
     def here(self) -> int:

@@ -82,6 +82,11 @@ class RecordForm(ModalScreen[bool]):
         """The form."""
         return self.query_one(FieldForm)
 
+    @property
+    def unsaved(self) -> bool:
+        """Whether something was written here that is not in the record."""
+        return self.form.dirty
+
     def action_save(self) -> None:
         """Save what was changed, if nothing is wrong with it."""
         if self.busy:

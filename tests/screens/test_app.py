@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from textual._xterm_parser import XTermParser
+from textual.widgets import OptionList
 
 from screens.app import WorkbenchApp
 from screens.chrome.footer import CommandFooter, Entry, fitting
@@ -14,9 +16,14 @@ from screens.chrome.top_bar import labels
 from screens.help import HelpScreen
 from screens.jobs import Job
 from screens.jump import JumpScreen
+from screens.leaving import LeaveQuestion
+from screens.plan.screen import PlanScreen
 from screens.sections import SECTIONS
+from screens.terminal_keys import tell_alt_digits_apart
+from screens.widgets.record_fields import Field
+from screens.widgets.record_form import RecordForm
 from tests.screens.conftest import settle
-from tests.screens.golden import SIZES
+from tests.screens.golden import SIZES, screen_text
 from workbench.errors import UsageError
 
 
@@ -91,10 +98,84 @@ async def test_a_cancelled_job_stops_at_its_next_word_and_tells_nothing(tmp_path
         stopped: list[bool] = []
         app.section.ask("Count", endless, arrived.append, stopped=lambda: stopped.append(True))
         assert begun.wait(10)
-        await pilot.press("ctrl+x")
+        await pilot.press("ctrl+c")
         await settle(pilot)
         assert ended.wait(10)
         assert (arrived, stopped) == ([], [True])
+
+
+def test_alt_and_a_digit_are_no_composed_character() -> None:
+    """Escape and a digit are alt and the digit; what a terminal composes itself stays a character."""
+    tell_alt_digits_apart()
+    for digit in "1234567890":
+        (event,) = XTermParser()._sequence_to_key_events(f"\x1b{digit}")
+        assert (event.key, event.character) == (f"alt+{digit}", None)
+    (event,) = XTermParser()._sequence_to_key_events("£")
+    assert (event.key, event.character) == ("pound_sign", "£")
+
+
+async def test_a_digit_goes_elsewhere_from_a_field(tmp_path: Path) -> None:
+    """With the task being written, alt and a digit change the screen, ctrl+g and a digit as well."""
+    app = make(tmp_path, "plan")
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("alt+0")
+        await settle(pilot)
+        assert app.place.section == "log"
+        await pilot.press("1", "0", "ctrl+g", "0")
+        await settle(pilot)
+        assert app.place.section == "log"
+        await pilot.press("1")
+        assert isinstance(app.section, PlanScreen)
+        assert app.section.editor.text == "0"
+
+
+def asks_to_leave(app: WorkbenchApp) -> bool:
+    """Whether the question stands."""
+    return isinstance(app.screen, LeaveQuestion)
+
+
+async def test_leaving_asks_where_something_would_be_lost(tmp_path: Path) -> None:
+    """q leaves at once, but not out of a form with changes or of work that writes; asked again it does."""
+    app = make(tmp_path)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        form = RecordForm("Edit", [Field("name", "Name", "a")], lambda form, values: None)
+        app.push_screen(form)
+        await settle(pilot)
+        await pilot.press("b", "ctrl+q")
+        assert asks_to_leave(app)
+        assert "not saved" in screen_text(app)
+        await pilot.press("n", "escape", "y")
+        section = app.section
+        assert section is not None
+        gate = threading.Event()
+        section.ask("Writing", lambda job: gate.wait(10), lambda _: None, writes=True)
+        await pilot.press("q")
+        assert asks_to_leave(app)
+        assert "Writing: not done yet" in screen_text(app)
+        gate.set()
+        await pilot.press("q", "ctrl+q")
+        assert not app.is_running
+
+
+async def test_ctrl_c_copies_cancels_and_leaves(tmp_path: Path) -> None:
+    """In a field it copies what is selected; else it cancels, and says that it leaves when pressed again."""
+    app = make(tmp_path, "plan")
+    async with app.run_test(notifications=True) as pilot:
+        await settle(pilot)
+        await pilot.press(*"coupon", "ctrl+a", "shift+end", "ctrl+c")
+        await settle(pilot)
+        assert app.clipboard == "coupon"
+        assert isinstance(app.section, PlanScreen)
+        assert app.section.editor.text == "coupon"
+        await pilot.press("end", "ctrl+x", "ctrl+c")
+        assert app.section.editor.text == "coupon"
+        assert any("ctrl+c again leaves" in note.message for note in app._notifications)
+        await pilot.press("x", "ctrl+c")
+        assert app.is_running
+        await pilot.press("ctrl+c")
+        assert not app.is_running
 
 
 @pytest.mark.parametrize("error", [UsageError("no [/] such", hint="try x[0]"), ZeroDivisionError("x[0] [/]")])
@@ -159,13 +240,23 @@ async def test_a_terminal_too_small_is_covered_and_refuses_changes(tmp_path: Pat
 
 
 async def test_help_lists_commands_and_runs_the_chosen_one(tmp_path: Path) -> None:
-    """`?` opens the list, typing filters it, enter runs what is highlighted."""
+    """`?` opens the list, which pages; `/` filters it, enter runs what is highlighted."""
     app = make(tmp_path)
     async with app.run_test() as pilot:
         await settle(pilot)
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
-        await pilot.press(*"jump", "enter")
+        listed = app.screen.query_one(OptionList)
+        last = listed.option_count - 1
+        places = []
+        for key in ("pagedown", "space", "pageup", "j", "k", "end", "home", "G", "g"):
+            await pilot.press(key)
+            places.append(listed.highlighted or 0)
+        assert 2 < places[0] < places[1] < last
+        assert places[2] < places[1]
+        assert places[4] == places[2] == places[3] - 1
+        assert places[5:] == [last, 1, last, 1]
+        await pilot.press("slash", *"j", "escape", "slash", *"jum", "pagedown", "p", "enter")
         await settle(pilot)
         assert isinstance(app.screen, JumpScreen)
 
@@ -187,14 +278,18 @@ async def test_the_place_is_found_again(tmp_path: Path) -> None:
     app = WorkbenchApp(tmp_path, watch=False, section=SECTIONS[-1].id, place_file=place)
     async with app.run_test() as pilot:
         await settle(pilot)
+        await pilot.press("y")
         app.theme = "nord"
-        await settle(pilot)
     again = WorkbenchApp(tmp_path, watch=False, place_file=place)
     async with again.run_test() as pilot:
         await settle(pilot)
         assert again.theme == "nord"
         assert again.section is not None
         assert SECTIONS[-1].id == again.section.section
+        other = b'{"section":"plan","theme":"nord","sections":{"plan":{"task":"of another app"}}}'
+        place.write_bytes(other)
+        await pilot.press("q")
+    assert place.read_bytes() == other  # nothing was changed here: the newer state is that one's
 
 
 async def test_a_damaged_place_costs_nothing_but_the_place(tmp_path: Path) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import Work
+from workbench.entry.resuming import place_file
 
 TMUX = shutil.which("tmux")
 PATIENCE = 120.0  # seconds until something has to be on the screen, on the slowest machine
@@ -54,6 +58,14 @@ class Terminal:
             shown = self.screen()
         return shown
 
+    def until(self, done: Callable[[], bool]) -> None:
+        """Wait until something is done; fails with the screen if it never is."""
+        end = time.monotonic() + PATIENCE
+        while not done():
+            if time.monotonic() > end:
+                raise AssertionError(self.screen())
+            self._pause.wait(0.05)
+
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names."""
         for key in keys:
@@ -62,6 +74,10 @@ class Terminal:
     def type(self, text: str) -> None:
         """Type a text."""
         self.tmux("send-keys", "-l", text)
+
+    def kill(self, number: signal.Signals) -> None:
+        """Send a signal to the program, which wrote its process id beside the socket."""
+        os.kill(int((Path(self._socket).parent / "pid").read_text()), number)
 
     def end(self) -> None:
         """End the server and what runs in it."""
@@ -77,6 +93,28 @@ def terminal(roastery: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     made = Terminal(tmp_path, command, roastery)
     yield made
     made.end()
+
+
+@pytest.fixture
+def small(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Terminal]]:
+    """Open the program on a new project of one file, as often as asked."""
+    monkeypatch.delenv("TMUX", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    work.write("cart.py", "def total():\n    return 0\n")
+    work.commit()
+    made: list[Terminal] = []
+
+    def start() -> Terminal:
+        place = tmp_path / f"terminal-{len(made)}"
+        place.mkdir()
+        program = shlex.join([sys.executable, "-m", "workbench"])
+        command = f"sh -c {shlex.quote(f'echo $$ > {place}/pid; exec {program}')}"
+        made.append(Terminal(place, command, work.root))
+        return made[-1]
+
+    yield start
+    for terminal in made:
+        terminal.end()
 
 
 def workbench(root: Path, *arguments: str) -> str:
@@ -126,3 +164,33 @@ def test_a_sitting(terminal: Terminal, roastery: Path) -> None:
     assert "Always: Amounts" in workbench(roastery, "rules", "list", "--json")
     assert "settle" in workbench(roastery, "rules", "history")
     assert "hybrid" in workbench(roastery, "runs", "list", "--json")
+
+
+def test_no_key_is_lost_from_the_start_to_the_kill(small: Callable[[], Terminal], work: Work) -> None:
+    """What is typed before anything is painted is the task, and is there again however the program ends."""
+
+    def kept(*texts: str) -> bool:
+        file = place_file(work.root)
+        return file.exists() and all(text in file.read_text() for text in texts)
+
+    terminal = small()
+    terminal.type("mq1 coupon")
+    terminal.see("Welcome", "mq1 coupon", "enter  index")
+    terminal.press("M-2")
+    terminal.see("No rules yet")
+    terminal.until(lambda: kept('"section":"rules"', "mq1 coupon"))
+    terminal.press("1")
+    terminal.until(lambda: kept('"section":"plan"'))
+    terminal.kill(signal.SIGKILL)
+    terminal.see("left with 137")
+
+    terminal = small()
+    terminal.type("another")  # in place of the last one, which up brings back
+    terminal.see("▌ another", "enter  index")
+    terminal.press("Up")
+    terminal.see("mq1 coupon")
+    terminal.type("X")
+    terminal.see("Xmq1 coupon")
+    terminal.kill(signal.SIGHUP)
+    terminal.see("left with 129")
+    assert kept("Xmq1 coupon")

@@ -1,17 +1,24 @@
-"""Where the app keeps the place it was left at: a small file for each project in the user's home."""
+"""Where the app keeps the place it was left at: a small file for each project in the user's home.
+
+It also says at a glance what a project's state looks like, before anything of the engine is loaded.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from store.files import private_dir, write_atomic
-from store.location import user_home
+from store.generations import pointer
+from store.location import DIRECTORY, fallback_root, user_home
+from store.locks import exclusive
 
 _MAX_BYTES = 1_000_000
 _HASH_LENGTH = 16
+_INDEX = "project"
+_PATIENCE = 2.0  # seconds to wait for another app that writes its place
 
 
 def place_file(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
@@ -29,7 +36,17 @@ def kept(path: Path) -> bytes | None:
         return None
 
 
-def keep(path: Path, data: bytes) -> None:
-    """Keep a place in place of the last one. Raises: StoreError."""
+def update(path: Path, change: Callable[[bytes | None], bytes]) -> None:
+    """Keep what `change` makes of what is kept, whole or not at all; other apps wait. Raises: StoreError."""
     private_dir(path.parent)
-    write_atomic(path, data)
+    with exclusive(path.parent / ".lock", timeout=_PATIENCE):
+        write_atomic(path, change(kept(path)))
+
+
+def seems_indexed(root: Path, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a project has an index by the look of its state directory, without opening either.
+
+    Opening may find it to be unusable: this decides what is painted first, not what is done.
+    """
+    places = (root / DIRECTORY, fallback_root(root, user_home(environment)))
+    return any(os.path.isfile(pointer(place, _INDEX)) for place in places)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -143,9 +144,7 @@ async def test_another_task_begins_at_the_first_candidate(app: WorkbenchApp) -> 
 async def test_a_cancelled_plan_leaves_no_older_one_in_its_place(
     app: WorkbenchApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ctrl+x ends the planning; what is shown says so, and enter plans again."""
-    import threading
-
+    """ctrl+c ends the planning; what is shown says so, and enter plans again."""
     from screens.plan import work
 
     begun = threading.Event()
@@ -163,7 +162,7 @@ async def test_a_cancelled_plan_leaves_no_older_one_in_its_place(
         here.editor.settle()
         await pilot.pause()
         assert begun.wait(10)
-        await pilot.press("ctrl+x")
+        await pilot.press("ctrl+c")
         await settle(pilot)
         assert not planned(here)
         assert "Cancelled." in screen_text(app)
@@ -432,7 +431,7 @@ async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(roastery: 
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         here = plan_of(app)
-        assert here.query_one(FirstRun).has_focus
+        assert here.editor.has_focus
         text = screen_text(app)
         assert "Nothing leaves this machine" in text
         assert "122" in text
@@ -450,19 +449,48 @@ async def test_what_is_typed_before_a_first_run_is_known_waits_for_the_index(roa
     """Nothing is read before enter agrees to it; the task is there afterwards and planned."""
     app = WorkbenchApp(roastery, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        await app.go_to("plan", "")
-        here = plan_of(app)
-        here.editor.text = "coupon"
-        here.editor.settle()
+        await pilot.press(*"mqu1")  # before anything is painted
         await settle(pilot)
-        assert here.query_one(FirstRun).has_focus
+        here = plan_of(app)
+        assert here.editor.has_focus
+        assert here.editor.text == "mqu1"
+        assert "Nothing leaves this machine" in screen_text(app)
+        assert not here.asked.baseline
         assert not planned(here)
         with app.engine.workspace() as opened:
             assert not opened.workspace.indexed
+        await press(pilot, "escape")
+        assert here.query_one(FirstRun).has_focus
         await press(pilot, "enter")
-        assert here.asked.task == "coupon"
+        assert here.asked.task == "mqu1"
         assert planned(here)
+
+
+async def test_enter_before_the_counts_begins_nothing(
+    roastery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would be read is said before it is read, however early enter is pressed."""
+    from screens.plan import work
+
+    told = threading.Event()
+    real = work.opening
+
+    def late(engine: Engine, job: Job) -> work.Opening:
+        assert told.wait(10)
+        return real(engine, job)
+
+    monkeypatch.setattr(work, "opening", late)
+    app = WorkbenchApp(roastery, watch=False, section="plan")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"gift", "enter")
+        here = plan_of(app)
+        assert here.has_class("-first")
+        assert [job.name for job in app.jobs.running] == ["Opening"]
+        told.set()
+        await settle(pilot)
+        assert here.editor.text == "gift"
+        assert here.indexing is None
+        assert lines(app) == []
 
 
 async def test_escape_leaves_the_task_for_the_list(app: WorkbenchApp) -> None:
@@ -476,8 +504,8 @@ async def test_escape_leaves_the_task_for_the_list(app: WorkbenchApp) -> None:
         assert planned(here)
 
 
-async def test_a_task_of_the_last_time_leaves_the_keys_to_the_list(roastery: Path, tmp_path: Path) -> None:
-    """Keys pressed while the app opens do not end up in the task that was planned last."""
+async def test_a_task_of_the_last_time_gives_way_to_what_is_typed(roastery: Path, tmp_path: Path) -> None:
+    """Keys pressed while the app opens are another task, not commands; up brings the last one back."""
     open_workspace(roastery, Config()).workspace.sync(settle=True)
     place = tmp_path / "place.json"
     first = WorkbenchApp(roastery, watch=False, section="plan", place_file=place)
@@ -485,20 +513,20 @@ async def test_a_task_of_the_last_time_leaves_the_keys_to_the_list(roastery: Pat
         await write(pilot)
     again = WorkbenchApp(roastery, watch=False, section="plan", place_file=place)
     async with again.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        await again.go_to("plan", "")
-        await pilot.press("j")
+        await pilot.press("m")
         await settle(pilot)
-        assert plan_of(again).editor.text == TASK
-        assert plan_of(again).table.has_focus
+        here = plan_of(again)
+        assert here.editor.has_focus
+        assert here.editor.text == "m"
+        assert not here.asked.baseline
+        await press(pilot, "up")
+        assert here.editor.text == TASK
 
 
 async def test_a_cancelled_first_index_goes_back_to_the_counts(
     roastery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ctrl+x ends the reading; the counts and the key are there again."""
-    import threading
-
+    """ctrl+c ends the reading; the counts and the key are there again."""
     from screens.plan import work
 
     begun = threading.Event()
@@ -517,7 +545,7 @@ async def test_a_cancelled_first_index_goes_back_to_the_counts(
         assert begun.wait(10)
         here.mark_stale()  # as the watcher does when the index that is being written changes
         assert [job.name for job in app.jobs.running] == ["Indexing"]
-        await pilot.press("ctrl+x")
+        await pilot.press("ctrl+c")
         await settle(pilot)
         here._pulse()
         await settle(pilot)

@@ -365,12 +365,12 @@ async def test_a_replay_runs_shows_what_it_reached_and_opens_its_run(roastery: P
 
 
 async def test_a_cancelled_replay_says_so_and_the_app_goes_on(roastery: Path) -> None:
-    """ctrl+x ends the child; the log tells the command that was cancelled."""
+    """ctrl+c ends the child; the log tells the command that was cancelled."""
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         screen._wished(Wish(COMMITS, tasks=150))
-        await pilot.press("ctrl+x")
+        await pilot.press("ctrl+c")
         await settle(pilot)
         assert not screen.query_one(LivePanel).has_class("-running")
         assert "cancelled" in app.log_of_actions.actions[-1].outcome

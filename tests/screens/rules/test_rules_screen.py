@@ -371,6 +371,7 @@ async def test_the_place_comes_back(opened: Opened, tmp_path: Path) -> None:
         assert (desk.shown, desk.current.id) == (shown, key)
         assert desk.screen.table.sort == ("priority", True)
         assert desk.screen.query_one(RulePanes).pane == "versions"
+        await desk.press("j")
         desk.screen.query_one(SearchBar).set_text("money")
         await desk.settle()
     async with opened(place_file=kept) as desk:

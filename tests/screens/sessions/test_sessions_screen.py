@@ -364,7 +364,7 @@ async def test_reading_a_transcript_can_be_cancelled(past: Path, monkeypatch: py
         await pilot.press("t")
         while not begun.is_set():
             await pilot.pause()
-        await pilot.press("ctrl+x")
+        await pilot.press("ctrl+c")
         go_on.set()
         await settle(pilot)
         assert "Cancelled. Escape closes" in screen_text(app)

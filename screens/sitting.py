@@ -1,0 +1,128 @@
+"""How a sitting with the app begins and ends, so that neither loses anything.
+
+Keys that come before there is a section to take them are held for it. The place is kept as it changes and
+when a signal ends the program; leaving asks where something would be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from functools import partial
+from typing import Any, Final
+
+from textual import events
+from textual.app import App
+from textual.notifications import SeverityLevel
+
+from screens.action_log import ActionLog
+from screens.children import interrupt_children
+from screens.jobs import Jobs
+from screens.keeping import Keeper
+from screens.leaving import LeaveQuestion, losses
+from workbench.errors import WorkbenchError
+
+_DOING: Final = (events.Key, events.Paste, events.MouseDown, events.MouseUp)
+_AGAIN: Final = 5.0  # seconds within which a second ctrl+c leaves
+
+
+class Sitting(App[int]):
+    """The base of the app: its first key and its last. Without a `keeper` nothing is kept."""
+
+    jobs: Jobs
+    log_of_actions: ActionLog
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.keeper: Keeper | None = None
+        self._held: list[events.Key | events.Paste] | None = []  # what is typed before there is a section
+        self._interrupted = False  # whether ctrl+c was pressed just now
+
+    # What the app gives.
+
+    def tell(self, text: str, *, severity: SeverityLevel = "information") -> None:
+        """Show a short note over the screen; the text is data."""
+        raise NotImplementedError
+
+    # The first keys.
+
+    async def on_event(self, event: events.Event) -> None:
+        """Hold what is typed until there is a section to take it: before, letters would be commands."""
+        if self._held is not None and isinstance(event, (events.Key, events.Paste)):
+            # Enter was a line feed as long as the terminal was the shell's.
+            early = isinstance(event, events.Key) and event.key == "ctrl+j"
+            self._held.append(events.Key("enter", "\r") if early else event)
+            return
+        if isinstance(event, events.Key) and event.key != "ctrl+c":
+            self._interrupted = False
+        if self.keeper is not None and isinstance(event, _DOING) and not event.is_forwarded:
+            self.keeper.touch()
+        await super().on_event(event)
+
+    async def release_keys(self) -> None:
+        """Give what was held to the section that shows."""
+        held, self._held = self._held or [], None
+        for event in held:
+            await self.on_event(event)
+
+    # The end.
+
+    def action_cancel_jobs(self) -> None:
+        """Cancel what runs in the background; pressed again, leave."""
+        if self._interrupted:
+            self.call_later(self.action_quit)
+            return
+        count = self.jobs.cancel()
+        done = f"cancelling {count} job{'s' if count != 1 else ''}" if count else "nothing is running"
+        self.tell(f"{done}; ctrl+c again leaves")
+        self._interrupted = True
+        self.set_timer(_AGAIN, partial(setattr, self, "_interrupted", False))
+
+    async def action_quit(self) -> None:
+        """Leave; where something would be lost by it, ask. Asked for again, that is the answer."""
+        lost = losses(self.screen_stack, self.jobs.running)
+        if not lost or isinstance(self.screen, LeaveQuestion):
+            self.exit()
+            return
+
+        def answered(leave: bool | None) -> None:
+            if leave:
+                self.exit()
+
+        self.push_screen(LeaveQuestion(lost), answered)
+
+    async def action_leave(self) -> None:
+        """Leave, from wherever one is."""
+        await self.action_quit()
+
+    def mind_signals(self) -> None:
+        """Keep the place when the terminal closes or the program is told to end."""
+        if self.is_headless or sys.platform == "win32":
+            return
+        for number in (signal.SIGHUP, signal.SIGTERM):  # also where they were ignored: it needs its terminal
+            asyncio.get_running_loop().add_signal_handler(number, self._end_by, number)
+
+    def _end_by(self, number: signal.Signals) -> None:
+        self._keep_place()
+        if number is signal.SIGTERM:
+            self.exit(return_code=128 + number)
+            return
+        # The terminal is gone, and with it whatever leaving would write to: end as the signal does.
+        interrupt_children()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    async def _shutdown(self) -> None:
+        """Keep the place while the sections are there: they are gone before the app is unmounted."""
+        self._keep_place()
+        await super()._shutdown()
+
+    def _keep_place(self) -> None:
+        if self.keeper is None:
+            return
+        try:
+            self.keeper.keep()
+        except WorkbenchError as error:
+            self.log_of_actions.add("# keeping the place", error.message, failed=True)

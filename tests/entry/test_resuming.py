@@ -1,0 +1,44 @@
+"""Where the app was left: two apps write over each other's sections only where they changed them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from screens.resume import Place, changed_over, read_place
+from workbench.config import Config
+from workbench.entry.bootstrap import open_workspace
+from workbench.entry.resuming import kept, place_file, seems_indexed, update
+
+
+def test_what_many_apps_change_at_once_is_all_there(tmp_path: Path) -> None:
+    """Each changes a section of its own; none of them is lost, and the file is whole at any time."""
+    file = place_file(tmp_path)
+    names = [f"section-{number}" for number in range(8)]
+
+    def change(name: str) -> None:
+        now = Place(section=name, sections={name: {"filter": name}})
+        update(file, partial(changed_over, Place(), now))
+        assert read_place(kept(file)).of(name) == {"filter": name}
+
+    with ThreadPoolExecutor(4) as apps:
+        list(apps.map(change, names))
+    assert sorted(read_place(kept(file)).sections) == names
+
+
+def test_what_was_not_changed_here_is_left_as_it_is_there() -> None:
+    """A section, the theme and the screen that are as they were found give way to what another app wrote."""
+    found = Place("plan", "nord", {"plan": {"task": "old"}, "rules": {"filter": ""}})
+    theirs = changed_over(found, Place("log", "nord", {**found.sections, "plan": {"task": "new"}}), None)
+    mine = Place("plan", "nord", {**found.sections, "rules": {"filter": "x"}})
+    both = read_place(changed_over(found, mine, theirs))
+    assert both == Place("log", "", {"plan": {"task": "new"}, "rules": {"filter": "x"}})
+
+
+def test_an_index_is_seen_without_opening_the_project(tmp_path: Path) -> None:
+    """A project seems indexed once it is."""
+    (tmp_path / "a.py").write_text("a = 1\n")
+    assert not seems_indexed(tmp_path)
+    open_workspace(tmp_path, Config()).workspace.sync(settle=True)
+    assert seems_indexed(tmp_path)
