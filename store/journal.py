@@ -136,7 +136,7 @@ class FileJournal:
         with locks.exclusive(self._lock(stream), timeout=LOCK_TIMEOUT):
             if stream in self._rotated:
                 _rotate(self._root, stream, self._rotated[stream], len(data))
-            _write(path, data, sync)
+            write_lines(path, data, sync=sync)
         return entries
 
     def read(self, stream: str, start: int = 0) -> Iterator[tuple[int, Entry]]:
@@ -224,7 +224,7 @@ class FileJournal:
                 return file.read(length)
 
     def _lock(self, stream: str) -> Path:
-        return self._root / "locks" / f"journal.{stream.replace('/', '~')}.lock"
+        return lock_path(self._root, stream)
 
 
 def stream_path(root: Path, stream: str) -> Path:
@@ -377,7 +377,13 @@ def _lines(file: IO[bytes], start: int, stop: int) -> Iterator[tuple[int, int, b
         offset = after
 
 
-def _write(path: Path, data: bytes, sync: bool) -> None:
+def lock_path(root: Path, stream: str) -> Path:
+    """Return the lock that whoever writes to a stream holds."""
+    return root / "locks" / f"journal.{stream.replace('/', '~')}.lock"
+
+
+def write_lines(path: Path, data: bytes, *, sync: bool) -> None:
+    """Append whole lines to a stream's file, all or none, under its lock. Raises: JournalError."""
     with translated(f"writing the journal {path.stem}", JournalError):
         descriptor = open_state(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _BINARY)
         try:

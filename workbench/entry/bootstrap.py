@@ -121,7 +121,7 @@ def open_workspace(
         now=clock.now,
         lister=_excluding(_lister(root, repository), excluded),
         replace_file=partial(replace_user_file, root),
-        notes=tuple(found for found in (note, _elsewhere(location)) if found),
+        notes=tuple(filter(None, (note, *location.notes))),
         degraded=() if repository is not None else ("history",),
         control=None if repository is None else _version_control(repository),
     )
@@ -262,12 +262,6 @@ def user_embedder(
 ) -> tuple[CachedEmbedder | None, str]:
     """Return `cached_embedder` of the user's home, for what needs no project."""
     return cached_embedder(config, user_home(environment))
-
-
-def _elsewhere(location: Location) -> str:
-    """Say where the state is when it is not in the project."""
-    reason = location.fallback_reason
-    return f"state is kept in {location.root}, because {reason}" if reason else ""
 
 
 def _lock(root: Path, name: str) -> AbstractContextManager[None]:

@@ -19,8 +19,8 @@ from store.clock import SystemClock
 from store.files import replace_file
 from store.git_repository import Repository, find_repository, head_state, tracked_below
 from store.journal import FileJournal
-from store.location import DIRECTORY, locate
-from workbench.errors import GitError
+from store.location import DIRECTORY, is_usual, locate
+from workbench.errors import GitError, StoreError
 
 if TYPE_CHECKING:
     from workbench.config import Config
@@ -66,6 +66,20 @@ def foreign_state(repository: Repository | None) -> str:
     if not foreign:
         return ""
     return f"git tracks {foreign[0]}: what a repository brings as state is not used"
+
+
+def state_notes(project: Path, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return what is unusual about where the state of a project is; mostly nothing, and then at once."""
+    if is_usual(project, environment):
+        return ()
+    repository, _ = repository_at(project)
+    if repository is not None and repository.bare:
+        return ()
+    root = project if repository is None else repository.root
+    try:
+        return locate(root, environment, distrust=foreign_state(repository)).notes
+    except StoreError:
+        return ()  # whoever needs the state says so
 
 
 def replace_user_file(root: Path | None, path: Path, data: bytes | None, expected: bytes | None) -> None:

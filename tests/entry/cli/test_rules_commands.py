@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.entry.cli.conftest import Run
 from workbench.entry.cli import exits
 
 
@@ -44,3 +49,25 @@ def test_a_project_without_rules(make_work: Any, run: Any, monkeypatch: Any) -> 
     done = run("rules", "list")
     assert (done.code, done.out) == (exits.OK, "")
     assert "no rules" in done.err
+
+
+def test_state_that_cannot_be_written_is_shown_and_announced(
+    project: Any, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read-only project has the rules it had; every command says where additions go, and they come back."""
+    assert run("rules", "add", "Never push to main.", "--authority", "absolute").code == exits.OK
+    before = run("rules", "list", "--json").json()["rules"]
+    access = os.access
+    state = project.root / ".workbench"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: access(path, mode) and Path(path) != state)
+        for words in (("rules", "list", "--json"), ("status", "--json"), ("plan", "push", "--json")):
+            done = run(*words)
+            assert done.err.count(f"because {state} is read-only") == 1, words
+        assert run("rules", "list", "--json").json()["rules"] == before
+        assert "Never push to main." in run("plan", "push").out
+        assert run("rules", "add", "Added meanwhile.").code == exits.OK
+    done = run("rules", "list")
+    assert "brought back" in done.err
+    assert "Added meanwhile." in done.out
+    assert "brought back" not in run("rules", "list").err

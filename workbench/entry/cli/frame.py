@@ -45,6 +45,7 @@ class Invocation:
 
     def __init__(self, flags: Flags) -> None:
         self.flags = flags
+        self._told: set[str] = set()
 
     @cached_property
     def out(self) -> Output:
@@ -53,8 +54,19 @@ class Invocation:
 
     @cached_property
     def project(self) -> Path:
-        """The project's root. Raises ProjectError."""
-        return find_project(self.flags.project)
+        """The project's root; where its state is, if that is not as usual, is told. Raises ProjectError."""
+        from workbench.entry.places import state_notes
+
+        found = find_project(self.flags.project)
+        for note in state_notes(found):
+            self.tell(note)
+        return found
+
+    def tell(self, note: str) -> None:
+        """Say a sentence on stderr, once however often it is told."""
+        if note not in self._told:
+            self._told.add(note)
+            self.out.say(note)
 
     def settings(self, **flags: object) -> Settings:
         """Return the settings with a command's flags on top (`plan__budget=3000`); warnings are told."""

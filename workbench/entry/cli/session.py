@@ -24,7 +24,7 @@ class Session:
     def tell_notes(self) -> None:
         """Say on stderr what is missing or elsewhere than usual: no history, state in the user's home."""
         for note in self.opened.workspace.adapters.notes:
-            self.here.out.say(note)
+            self.here.tell(note)
 
 
 @contextmanager
