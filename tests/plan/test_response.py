@@ -143,3 +143,16 @@ def test_a_person_reads_why_and_why_not() -> None:
         "  - and 1 more (all of them with --format json)",
     ]
     assert "of 100 tokens (o200k_base)" in text
+
+
+def test_rules_that_were_left_out_are_told_before_files() -> None:
+    """What a rule needs to hold is not lost behind files, nor are files behind many rules."""
+    answer = example()
+    files, rule = answer["dropped_candidates"], "rule-" + "0" * 20
+    answer["dropped_candidates"] = [*files, *[{"file": rule, "reason": "is for codex"}] * 9]
+    drops = [line for line in why_text(answer, dropped=7).splitlines() if line.startswith("  - ")]
+    assert drops[:6] == [f"  - {rule}: is for codex"] * 6
+    assert drops[6:] == [
+        "  - docs/auth.md: over budget: needs 500 tokens",
+        "  - and 4 more (all of them with --format json)",
+    ]

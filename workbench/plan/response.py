@@ -7,6 +7,7 @@ equal plans give equal answers except under the one key `timing`. The published 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,9 @@ from workbench.text.sanitize import visible_line
 
 SHOWN_DROPS = 12
 SHOWN_NAMES = 8
+SHOWN_RULES = 6
 _SHOWN_CONTRIBUTIONS = 3
+_RULE = re.compile(r"rule-[0-9a-f]{20}")
 
 
 def plan_response(
@@ -97,10 +100,18 @@ def why_text(response: Mapping[str, Any], *, dropped: int = SHOWN_DROPS) -> str:
         lines.append(f"  without: {', '.join(response['degraded'])}")
     lines.extend(f"  + {line}" for line in _told(response))
     out = response["dropped_candidates"]
-    lines.extend(f"  - {visible_line(one['file'])}: {one['reason']}" for one in out[:dropped])
-    if len(out) > dropped:
-        lines.append(f"  - and {len(out) - dropped:,} more (all of them with --format json)")
+    shown = _dropped_first(out, dropped)
+    lines.extend(f"  - {visible_line(one['file'])}: {one['reason']}" for one in shown)
+    if len(out) > len(shown):
+        lines.append(f"  - and {len(out) - len(shown):,} more (all of them with --format json)")
     return "\n".join(lines) + "\n"
+
+
+def _dropped_first(out: Sequence[Mapping[str, str]], most: int) -> list[Mapping[str, str]]:
+    """Return what is shown of what was left out: some rules, which say what they need, then files."""
+    rules = [one for one in out if _RULE.fullmatch(one["file"])][: min(SHOWN_RULES, most)]
+    rest = [one for one in out if not _RULE.fullmatch(one["file"])]
+    return [*rules, *rest[: most - len(rules)]]
 
 
 def _told(response: Mapping[str, Any]) -> list[str]:
