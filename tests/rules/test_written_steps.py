@@ -269,6 +269,65 @@ def test_a_settled_conflict_is_undone_in_the_store(desk: Desk) -> None:
     assert desk.text() == FILE
 
 
+TWO = {
+    "AGENTS.md": "- Use tabs in Go files.\n- Stay calm.\n",
+    "CLAUDE.md": "- Run it.\n- {other}\n- Be kind.\n",
+}
+
+
+@pytest.mark.parametrize("other", ["Use tabs in Go files.", "Always use tabs in files of Go."])
+@pytest.mark.parametrize(
+    ("action", "text"),
+    [
+        (Action.MERGE, ""),
+        (Action.MERGE, "Use tabs wherever Go is."),
+        (Action.KEEP_LEFT, ""),
+        (Action.KEEP_RIGHT, ""),
+        (Action.SUPERSEDE, ""),
+    ],
+)
+@pytest.mark.parametrize("same_file", [False, True])
+def test_settled_pairs_come_back_in_both_files(
+    store: RuleStore, other: str, action: Action, text: str, same_file: bool
+) -> None:
+    """However a pair was settled, written or not: undone, files and rules are as they were, no line twice."""
+    files = {name: said.format(other=other) for name, said in TWO.items()}
+    if same_file:
+        files = {"AGENTS.md": "".join(files.values())}
+    for name, said in files.items():
+        (store.root / name).write_text(said, encoding="utf-8")
+
+    def state() -> tuple[dict[str, str], dict[str, str]]:
+        rules = load_rulebook(store, sorted(files)).rules
+        texts = {name: (store.root / name).read_text(encoding="utf-8") for name in files}
+        return texts, {rule.id: rule.rule for rule in rules}
+
+    before = state()
+    rules = [rule for rule in load_rulebook(store, sorted(files)).rules if "tabs" in rule.rule]
+    left, right = sorted(rules, key=lambda rule: repr(rule.provenance))
+    curator = Curator(store, "test", lambda: sorted(files))
+    curator.resolve(Decision("c", left.id, right.id, action, text=text))
+    settled = state()
+    curator.undo()
+    assert state() == before
+    assert look(store, sorted(files)).drift == []
+    curator.redo()
+    assert state() == settled
+    assert write_pending(store, sorted(files)).drift == []
+    written = state()
+    curator.undo()
+    assert state() == before
+    assert look(store, sorted(files)).drift == []
+    curator.redo()
+    texts, rules_now = state()
+    assert rules_now == written[1]
+    # Which of two lines that say the same goes is no matter.
+    assert {name: sorted(text) for name, text in texts.items()} == {
+        name: sorted(text) for name, text in written[0].items()
+    }
+    assert look(store, sorted(files)).drift == []
+
+
 NO_INSTRUCTION = [
     ("The test suite takes two minutes on a laptop", "no verb that orders something"),
     ("Is the test suite slow?", "it is a question"),

@@ -8,7 +8,7 @@ a rule somebody reworded, not one removed and one added.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -46,7 +46,8 @@ def align(
     """
     old = list(digests) if digests is not None else [text_digest(text) for text in before]
     new = [text_digest(text) for text in after]
-    matched = _same(dict(enumerate(old)), dict(enumerate(new)))
+    kept = {at for at, said in enumerate(current) if at < len(old) and said == old[at]}
+    matched = _same(dict(enumerate(old)), dict(enumerate(new)), kept)
     left = set(range(len(old))) - set(matched.values())
     written = {at: current[at] for at in sorted(left) if at < len(current) and current[at]}
     matched.update(_same(written, {at: said for at, said in enumerate(new) if at not in matched}))
@@ -55,12 +56,21 @@ def align(
     return [*((matched.get(at), at) for at in range(len(after))), *((at, None) for at in gone)]
 
 
-def _same(before: Mapping[int, str], after: Mapping[int, str]) -> dict[int, int]:
-    """Return {after: before} of equal texts by their places, the first with the first."""
-    places = defaultdict(list)
-    for at in sorted(before, reverse=True):
+def _same(before: Mapping[int, str], after: Mapping[int, str], kept: Collection[int] = ()) -> dict[int, int]:
+    """Return {after: before} of equal texts by their places, the first with the first.
+
+    Where fewer are left, it is those of `before` that are to be `kept`.
+    """
+    places, lines = defaultdict(list), defaultdict(list)
+    for at in sorted(before):
         places[before[at]].append(at)
-    return {at: places[text].pop() for at, text in sorted(after.items()) if places[text]}
+    for at in sorted(after):
+        lines[after[at]].append(at)
+    found: dict[int, int] = {}
+    for text, mine in lines.items():
+        chosen = sorted(places[text], key=lambda at: at not in kept)[: len(mine)]
+        found.update(zip(mine, sorted(chosen), strict=False))
+    return found
 
 
 def _reworded(before: Sequence[str], after: Sequence[str], matched: dict[int, int]) -> dict[int, int]:

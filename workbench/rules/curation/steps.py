@@ -7,7 +7,7 @@ still as it left them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 from typing import Any, Final
@@ -216,6 +216,7 @@ def undone(ledger: Ledger, identifier: str = "") -> Drafts:
         if before is None and after is not None:
             back = next((old for old in after.replaces if old in restored), "")
             entries.append(removed(after, told, back))
+    entries += _given_back(ledger, step, set(restored) - set(ledger.live), told)
     entries += _reversed_settlements(step, told)
     entries += [_file_as(before, after, told) for before, after in reversed(step.files)]
     return Drafts(told.title, tuple(entries), tuple(restored.values()))
@@ -354,6 +355,44 @@ def _differing(first: Rule | None, second: Rule | None) -> frozenset[str] | None
     if one is None or two is None:
         return frozenset() if one is two else None
     return frozenset(item.name for item in fields(Rule) if getattr(one, item.name) != getattr(two, item.name))
+
+
+def _given_back(ledger: Ledger, step: Step, restored: Collection[str], told: Marks) -> list[Draft]:
+    """Draft that lines of files are a restored rule's again, not those of the rule that took its place.
+
+    What they say by now stays known, so that the old words wait to be written.
+    """
+    heirs: dict[str, list[str]] = {}
+    for change in step.changes:
+        if change.after is not None:
+            heirs.setdefault(change.rule_id, []).extend(change.after.replaces)
+        elif change.successor:
+            heirs.setdefault(change.successor, []).append(change.rule_id)
+    drafts = []
+    for state in ledger.files.values():
+        anchors = list(state.anchors)
+        for heir, olds in heirs.items():
+            mine = frozenset(old for old in olds if old in restored)
+            there = [at for at, anchor in enumerate(anchors) if anchor.rule_id == heir and anchor.line]
+            for at, old in zip(there, _owners(ledger, state.file, mine, heir, len(there)), strict=False):
+                anchors[at] = replace(anchors[at], rule_id=old)
+        if tuple(anchors) != state.anchors:
+            drafts.append(synced(replace(state, anchors=tuple(anchors)), told))
+    return drafts
+
+
+def _owners(ledger: Ledger, file: str, olds: Collection[str], heir: str, count: int) -> list[str]:
+    """Return whose the lines of a rule in a file were before it took the place of others, in their order."""
+    for step in reversed(ledger.steps.values()) if olds and count else ():
+        for change in reversed(step.files):
+            for state in reversed(change):
+                if state is None or state.file != file:
+                    continue
+                owners = [one.rule_id for one in state.anchors if one.rule_id in olds or one.rule_id == heir]
+                if any(one in olds for one in owners):
+                    lines_of_heir = owners.count(heir)
+                    return owners if len(owners) == count or not lines_of_heir else []
+    return []
 
 
 def _put_back(before: Rule, after: Rule | None, now: Rule | None) -> Rule:

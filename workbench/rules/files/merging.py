@@ -139,6 +139,7 @@ class _Merge:
         self.anchors: list[Anchor] = []
         self.standing: set[str] = set()  # rules in force that have their lines in the file
         self.fresh: set[str] = set()
+        self.own = {anchor.rule_id for anchor in state.anchors if anchor.line}
         self.originals: dict[str, Rule] | None = None
         known = (ledger.standing(anchor.rule_id) for anchor in state.anchors)
         claimed = {rule.id for rule in known if rule is not None}
@@ -172,6 +173,8 @@ class _Merge:
         ours = self.ledger.standing(anchor.rule_id)
         if ours is None or base is None or _file_of(ours) != self.file:
             return  # gone on both sides, or a copy of a rule that lives elsewhere
+        if ours.id != anchor.rule_id and ours.id in self.standing:
+            return  # as wanted: the rule that took its place has a line of its own
         if anchor.digest in self.moved and self.moved[anchor.digest].id == ours.id:
             return
         if self._changed_here(anchor, ours):
@@ -228,12 +231,13 @@ class _Merge:
         return None if rule is None or rule.id in self.standing else rule
 
     def _changed_here(self, anchor: Anchor, ours: Rule | None) -> bool:
-        return ours is None or (ours.id != anchor.rule_id and text_digest(ours.rule) != anchor.digest)
+        return ours is None or text_digest(ours.rule) != anchor.digest
 
     def _pending(self, anchor: Anchor, base: Rule, ours: Rule | None, theirs: Rule) -> None:
         line, end_line = _lines(theirs)
         self.anchors.append(replace(anchor, line=line, end_line=end_line))
-        wanted = None if ours is None or ours.id in self.standing else ours
+        elsewhere = ours is not None and anchor.rule_id != ours.id and ours.id in self.own
+        wanted = None if ours is None or elsewhere or ours.id in self.standing else ours
         if wanted is not None:
             self.standing.add(wanted.id)
         self.result.pending.append(Pending(self.file, line, end_line, base, wanted))

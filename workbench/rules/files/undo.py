@@ -96,7 +96,9 @@ def _merged(store: RuleStore, ledger: Ledger, sources: Mapping[str, RuleSource])
 def _changes_words(ledger: Ledger, drafts: Drafts) -> bool:
     """Whether rules come or go, as all do whose words change; what changes in place is in no file."""
     return any(
-        draft.kind == REMOVED or (draft.kind == PUT and draft.body["id"] not in ledger.live)
+        draft.kind == REMOVED
+        or (draft.kind == PUT and draft.body["id"] not in ledger.live)
+        or any(old in ledger.live for old in draft.body.get("replaces", ()))
         for draft in drafts.entries
     )
 
