@@ -20,6 +20,7 @@ from textual.pilot import Pilot
 
 from sample_data.build import build
 from screens.app import WorkbenchApp
+from screens.themes import DARK
 
 SIZE: Final = (120, 34)
 TASK: Final = "a customer cancelled an order that was paid with a gift card and the balance is not back"
@@ -86,7 +87,7 @@ def key_of(character: str) -> str:
 
 async def shoot(root: Path, section: str, keys: Sequence[str]) -> str:
     """Return what a section shows after some keys, as SVG."""
-    app = WorkbenchApp(root, watch=False, section=section)
+    app = WorkbenchApp(root, watch=False, section=section, flags={"app.theme": DARK})
     async with app.run_test(size=SIZE) as pilot:
         await settle(app, pilot)
         for key in keys:

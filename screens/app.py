@@ -33,7 +33,7 @@ from screens.safe_text import toast
 from screens.sections import SECTIONS, Section, find_section
 from screens.sitting import Sitting
 from screens.terminal_keys import tell_alt_digits_apart
-from screens.themes import COLORLESS, DARK, THEMES, readable_variables
+from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
 from screens.watching import StoreChanged, Watcher
 from screens.widgets.messages import CopyRequested
 from workbench.errors import ConfigError
@@ -126,15 +126,20 @@ class WorkbenchApp(Sitting):
 
     def _wanted_theme(self) -> str:
         """Return the theme to open in, and take over the settings' keys; what is wrong is told later."""
+        configured = ""
         try:
             settings = self.engine.config.app
             self.set_keymap(keymap(settings.keys))
-            wanted = settings.theme or self.place.theme
+            configured = settings.theme
         except ConfigError as error:
-            self._refused, wanted = error, ""
+            self._refused = error
         if self.colorless:
-            return COLORLESS
-        return wanted if wanted in self.available_themes else DARK
+            return ANSI
+        known = [theme for theme in (configured, self.place.theme) if theme in self.available_themes]
+        if self.console.color_system not in MANY_COLORS and not configured:
+            known = [theme for theme in known if self.available_themes[theme].ansi]
+            return known[0] if known else ANSI
+        return known[0] if known else DARK
 
     def on_unmount(self) -> None:
         """Leave no thread that still writes to the screen."""

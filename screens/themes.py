@@ -16,8 +16,10 @@ from textual.theme import Theme
 
 DARK: Final = "workbench-dark"
 LIGHT: Final = "workbench-light"
-COLORLESS: Final = "ansi-dark"
-"""The theme under NO_COLOR: nothing but attributes reaches the terminal."""
+ANSI: Final = "ansi-dark"
+"""The theme of the terminal's own 16 colours, where it has no more; under NO_COLOR its attributes."""
+MANY_COLORS: Final = ("256", "truecolor")
+"""What Rich calls colours by which the other themes can be told from grey."""
 
 CONTRAST: Final = 4.5
 _STEPS: Final = 20

@@ -199,7 +199,8 @@ class GatesConfig:
 class AppConfig:
     """How the app looks and which keys it has. `keys` holds `command=key,key` for commands to remap.
 
-    `theme` is a name that the app's list of themes shows. An empty one is the workbench's own dark one.
+    `theme` is a name that the app's list of themes shows. An empty one is the workbench's own dark one,
+    or `ansi-dark` in a terminal of 16 colours.
     """
 
     theme: str = ""

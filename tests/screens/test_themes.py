@@ -9,6 +9,7 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
 from screens.app import WorkbenchApp
+from screens.resume import Place, write_place
 from screens.themes import (
     CONTRAST,
     DARK,
@@ -92,3 +93,38 @@ async def test_without_colour_only_attributes_reach_the_terminal(
         filters = app.get_line_filters()
         assert app.theme == "ansi-dark"
         assert [type(one).__name__ for one in filters if "olor" in type(one).__name__] == ["NoColor"]
+
+
+@pytest.mark.parametrize(
+    ("term", "colors", "configured", "kept", "wanted"),
+    [
+        ("xterm", "", "", "", "ansi-dark"),
+        ("linux", "", "", "nord", "ansi-dark"),
+        ("xterm", "", "", "ansi-light", "ansi-light"),
+        ("xterm", "", "nord", "", "nord"),
+        ("xterm", "truecolor", "", "", DARK),
+        ("xterm-256color", "", "", "nord", "nord"),
+        ("xterm-256color", "", "no such", "", DARK),
+    ],
+)
+def test_a_terminal_of_16_colours_gets_its_own(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    term: str,
+    colors: str,
+    configured: str,
+    kept: str,
+    wanted: str,
+) -> None:
+    """There other themes become white and grey; what the settings say holds all the same."""
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("COLORTERM", colors)
+    place = tmp_path / "place.json"
+    place.write_bytes(write_place(Place(theme=kept)))
+    flags: dict[str, object] = {"app.theme": configured} if configured else {}
+    app = WorkbenchApp(tmp_path, flags=flags, place_file=place, watch=False)
+    assert app.theme == wanted
+    variables = app.get_css_variables()
+    if wanted.startswith("ansi"):
+        assert {"text-success": "ansi_green", "text-error": "ansi_red"}.items() <= variables.items()
+        assert "reverse" in variables["block-cursor-text-style"]
