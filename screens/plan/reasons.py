@@ -15,7 +15,7 @@ from screens.plan.candidates import FILES, IN, Candidate, Shown
 from screens.plan.rows import state
 from screens.safe_text import shown
 from screens.widgets.bars import Contribution, bar_lines, ordered
-from workbench.plan.reasons import phrase
+from workbench.plan.reasons import likelihood, phrase
 
 if TYPE_CHECKING:
     from workbench.rules.matching.match import RuleMatch
@@ -63,7 +63,7 @@ def headline(candidate: Candidate, plan: Shown) -> str:
     if candidate.pinned and candidate.state == IN:
         parts.append("counts as needed")
     elif chance is not None:
-        parts.append(f"chance {chance:.0%}" if chance >= 0.01 else f"chance {chance:.1%}")
+        parts.append(likelihood(chance))
     return " · ".join(part for part in parts if part)
 
 

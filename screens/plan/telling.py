@@ -10,6 +10,7 @@ from textual.content import Content
 from screens.plan.asking import Asked
 from screens.plan.candidates import Shown
 from screens.safe_text import shown
+from workbench.plan.response import missing_here
 from workbench.text.sanitize import visible_line
 
 _CACHE: Final = {"hit": "index as it was", "partial": "brought up to date", "miss": "indexed anew"}
@@ -20,7 +21,7 @@ def status(plan: Shown) -> str:
     """Return what the status line says of a plan: what it holds, its age, its time, what was missing."""
     response = plan.response
     count = f"{plan.selected:,} in, {len(plan.candidates) - plan.selected:,} out"
-    missing = response["degraded"]
+    missing = missing_here(response)
     without = [f"! without {', '.join(missing)}"] if missing else []
     parts = [count, *without, *state_of(response), f"{milliseconds(response):,.0f} ms"]
     if plan.gone:
@@ -57,7 +58,7 @@ def _kind(asked: Asked, plan: Shown | None) -> Content:
     if asked.query_type:
         return _pair("kind", asked.query_type, True)
     if plan is None:
-        return _pair("kind", "told from the words", False)
+        return _pair("kind", "by its words", False)
     intent = plan.response["intent"]
     sure = f" {intent['confidence']:.0%}" if intent["confidence"] else ""
     return _pair("kind", f"{intent['predicted']}{sure}", False)

@@ -52,7 +52,8 @@ def example(**more: Any) -> dict[str, Any]:
         layers=["L1", "L3"],
         ranked={"src/auth.rs": RANKED},
         dropped=[("secret.pem", "excluded by user")],
-        degraded=["embeddings"],
+        chances={"src/auth.rs": 0.734},
+        degraded=["embeddings", "history"],
         **more,
     )
 
@@ -67,8 +68,8 @@ def test_the_specified_fields_are_there_by_name() -> None:
     assert answer["context"]["files"] == ["src/auth.rs"]
     assert answer["context"]["text"].startswith("## Rules\n")
     assert answer["decision_trace"] == [
-        "CLAUDE.md:3: absolute rules, always applies",
-        "src/auth.rs:12-13: snippets, score 0.800, words of the task in its text +0.90, refresh",
+        "CLAUDE.md:3: absolute rule, always applies",
+        "src/auth.rs:12-13: snippets, 73% likely to be needed: words of the task in its text; shows refresh",
     ]
     assert answer["dropped_candidates"] == [
         {"file": "docs/auth.md", "reason": "over budget: needs 500 tokens"},
@@ -136,13 +137,14 @@ def test_a_person_reads_why_and_why_not() -> None:
     text = why_text(example(), dropped=1)
     assert text.splitlines() == [
         text.splitlines()[0],
-        "  without: embeddings",
-        "  + CLAUDE.md:3: absolute rules, always applies",
-        "  + src/auth.rs:12-13: snippets, score 0.800, words of the task in its text +0.90, refresh",
+        "  without: history",
+        "  + CLAUDE.md:3: absolute rule, always applies",
+        f"  + {example()['decision_trace'][1]}",
         "  - docs/auth.md: over budget: needs 500 tokens",
         "  - and 1 more (all of them with --format json)",
     ]
     assert "of 100 tokens (o200k_base)" in text
+    assert text.splitlines()[0].endswith("; bugfix (95% sure), authentication, high risk; index fresh")
 
 
 def test_rules_that_were_left_out_are_told_before_files() -> None:
@@ -156,3 +158,28 @@ def test_rules_that_were_left_out_are_told_before_files() -> None:
         "  - docs/auth.md: over budget: needs 500 tokens",
         "  - and 4 more (all of them with --format json)",
     ]
+
+
+def test_candidates_left_out_for_one_reason_share_a_line() -> None:
+    """What is particular to each is left to the full answer; missing embeddings are reported elsewhere."""
+    answer = example()
+    answer["degraded"] = ["embeddings"]
+    answer["dropped_candidates"] = [
+        {"file": "a.py", "reason": "unlikely to be needed (0.4%)"},
+        {"file": "b.py", "reason": "over budget: needs 12 tokens"},
+        {"file": "c\n.py", "reason": "unlikely to be needed (0.2%)"},
+    ]
+    assert why_text(answer).splitlines()[-2:] == [
+        "  - 2 unlikely to be needed: a.py, c\u240a.py",
+        "  - b.py: over budget: needs 12 tokens",
+    ]
+    assert "without" not in why_text(answer)
+
+
+def test_reasons_of_several_lines_are_told_on_one() -> None:
+    """A name in code that spans lines, such as a test's title, is prose there."""
+    view = FileView("a.js", Representation.SNIPPETS, ((1, 1),), ("test(`a\n  b`)",))
+    files = [FileCandidate("a.js", 0.8, (ViewOffer(view, 25, 0.5, "a\n  b"),))]
+    pack = compose([], files, 100, MARKDOWN, token_counter())
+    answer = plan_response(pack, INTENT, cache_status="hit", freshness="fresh", layers=[])
+    assert answer["decision_trace"] == ["a.js:1: snippets; shows a b"]

@@ -16,6 +16,7 @@ from workbench.rules.matching.lexical import RuleWords
 from workbench.rules.matching.searching import RuleIndex, index_rules, with_vectors
 from workbench.rules.matching.vectors import RuleTexts, RuleVectors, rule_texts, rule_vectors
 
+UNPREPARED = "rules were not compared by meaning: run `workbench model prepare` to embed them"
 FEW = 32
 """Texts a plan embeds by itself: what an edit of a rule file brings."""
 
@@ -32,6 +33,11 @@ class RuleMatcher:
         self._words: RuleWords | None = None
         self._index: RuleIndex | None = None
         self.note = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the embedding model itself could not compare rules."""
+        return bool(self.note) and self.note != UNPREPARED
 
     def index(
         self,
@@ -68,7 +74,7 @@ def _vectors(
     vectors, known = embedder.known(texts.texts)
     missing = len(known) - int(known.sum())
     if missing > FEW and progress is None:
-        return None, "rules were not compared by meaning: run `workbench model prepare` to embed them"
+        return None, UNPREPARED
     try:
         if missing:
             vectors = embedder.embed(texts.texts, progress=progress)

@@ -19,7 +19,7 @@ from workbench.plan.matching import RuleMatcher
 from workbench.plan.ranking import LinearModel, rank_files, relevance
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage, Style
 from workbench.plan.representations import Shares, file_offers, named_only
-from workbench.plan.response import plan_response
+from workbench.plan.response import EMBEDDINGS, plan_response
 from workbench.plan.rule_context import request_context
 from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
 from workbench.plan.snippets import ChunkModel, chunk_features, expected_shares
@@ -213,6 +213,7 @@ def plan(
         freshness=str(synced.freshness),
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
+        chances={} if baseline else {one.path: relevance(ranking.model, one.score) for one, _ in pack.files},
         dropped=dropped,
         degraded=(*missing_parts(workspace, planner), *matched.degraded),
         notes=[
@@ -348,7 +349,7 @@ def file_candidates(
     for place, found in enumerate(considered):
         chance = chances[found.path]
         if chance < least_named:
-            unread.append(Skipped(found.path, f"a chance of {chance:.1%} of being needed is too small"))
+            unread.append(Skipped(found.path, f"unlikely to be needed ({chance:.1%})"))
             continue
         if found.path not in pinned and (place >= planner.read or chance < least_shown):
             named.append(found)
@@ -399,7 +400,7 @@ def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[
 
 def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
     """Return what a plan has to do without here."""
-    missing = ("embeddings",) if planner.embedder is None else ()
+    missing = (EMBEDDINGS,) if planner.embedder is None else ()
     return (*workspace.adapters.degraded, *missing)
 
 
@@ -410,13 +411,11 @@ def unprepared(planner: Planner, ranking: Ranking) -> bool:
 
 def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str]:
     notes = [*workspace.adapters.notes, *ranking.synced.notes]
-    if planner.embedder_note:
-        notes.append(planner.embedder_note)
     if ranking.synced.cache == "partial":
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
-    if ranking.past.missing:
-        notes.append(f"past tasks were not compared by meaning: {ranking.past.missing}")
-    if planner.matcher.note:
+    if ranking.vector.failure:
+        notes.append(f"the task was not compared by meaning: {ranking.vector.failure}")
+    if planner.matcher.failed:
         notes.append(planner.matcher.note)
     if workspace.scan_report.get("capped"):
         notes.append("the project has more files than are indexed; see `workbench status`")

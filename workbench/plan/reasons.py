@@ -1,4 +1,4 @@
-"""Why a file stands where it does, in words: the signals of the ranking as a person would say them."""
+"""Why a file is ranked where it is, in words: the signals of the ranking as a person would say them."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ PHRASES: dict[str, str] = {
     "frame": "in the stack trace",
     "affinity": "changed in similar past tasks",
     "affinity_best": "changed in the most similar past task",
-    "affinity_semantic": "changed in past tasks of like meaning",
-    "affinity_semantic_best": "changed in the past task nearest in meaning",
+    "affinity_semantic": "changed in past tasks of similar meaning",
+    "affinity_semantic_best": "changed in the past task closest in meaning",
     "affinity_folder": "its folder changed in similar past tasks",
     "affinity_role": "files of its kind changed in similar past tasks",
-    "association": "past tasks with the same words changed it",
+    "association": "changed in past tasks with the same words",
     "causal": "changed for the same issue",
-    "recency": "changed lately",
-    "last_seen": "changed lately",
+    "recency": "changed recently",
+    "last_seen": "changed recently",
     "frequency": "changed often",
     "fix_share": "often changed by fixes",
     "fan_in": "many files import it",
     "fan_out": "imports many files",
-    "cochange": "changes together with likely files",
-    "cochange_lift": "changes together with likely files",
+    "cochange": "often changes together with likely files",
+    "cochange_lift": "often changes together with likely files",
     "imports_seed": "imports a likely file",
     "imported_by_seed": "imported by a likely file",
     "tests_seed": "tests a likely file",
     "tested_by_seed": "tested by a likely file",
-    "same_folder": "beside likely files",
+    "same_folder": "in the folder of likely files",
     "same_stem": "shares its name with a likely file",
-    "seed": "a first look found it likely",
-    "layer_match": "in the layers of this kind of task",
+    "seed": "a strong match on its own",
+    "layer_match": "in the layers for this kind of task",
     "role_called": "the task asks for files of its kind",
-    "changelog": "a changelog",
+    "changelog": "is a changelog",
     "risk": "critical code",
     "size": "its size",
-    "depth": "its place in the tree",
+    "depth": "its depth in the tree",
 }
 
 
@@ -74,3 +74,8 @@ def top_reasons(contributions: Mapping[str, float], limit: int = 3) -> list[tupl
         sums[words] = sums.get(words, 0.0) + value
     order = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))
     return [(words, round(value, 4)) for words, value in order[:limit] if value > 0]
+
+
+def likelihood(chance: float) -> str:
+    """Return in words how likely a task needs a file: `93% likely to be needed`."""
+    return f"{chance:.0%} likely to be needed" if chance >= 0.01 else f"{chance:.1%} likely to be needed"

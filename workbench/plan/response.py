@@ -12,16 +12,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
-from workbench.plan.reasons import top_reasons
+from workbench.plan.reasons import likelihood, top_reasons
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.plan import Intent, RankedFile, Representation
-from workbench.text.sanitize import visible_line
+from workbench.text.sanitize import one_line, visible_line
 
 SHOWN_DROPS = 12
 SHOWN_NAMES = 8
 SHOWN_RULES = 6
-_SHOWN_CONTRIBUTIONS = 3
 _RULE = re.compile(r"rule-[0-9a-f]{20}")
+EMBEDDINGS = "embeddings"
+"""A missing part that `status` and `doctor` report with what to do, and not each plan again."""
+_SHOWN_REASONS = 3
+_PARTICULAR = re.compile(r": | \(")  # from here on a reason is about one candidate
 
 
 def plan_response(
@@ -32,6 +35,7 @@ def plan_response(
     freshness: str,
     layers: Sequence[str],
     ranked: Mapping[str, RankedFile] | None = None,
+    chances: Mapping[str, float] | None = None,
     dropped: Sequence[tuple[str, str]] = (),
     degraded: Sequence[str] = (),
     notes: Sequence[str] = (),
@@ -40,9 +44,9 @@ def plan_response(
     """Return the answer to a plan request, ready for JSON.
 
     cache_status: hit | partial | miss, of index, past tasks and rules together; freshness: fresh | stale |
-    dirty; layers: L0 … L6 the candidates came from; ranked: features by path; dropped: (file, reason) of
-    candidates that never reached the packing; notes: further lines of the decision trace; timing:
-    milliseconds by stage.
+    dirty; layers: L0 … L6 the candidates came from; ranked: features by path; chances: how likely a file is
+    needed, by path, where known; dropped: (file, reason) of candidates that never reached the packing;
+    notes: further lines of the decision trace; timing: milliseconds by stage.
     """
     features = ranked or {}
     report = pack.report
@@ -68,7 +72,7 @@ def plan_response(
             "files": [candidate.path for candidate, _offer in pack.files],
             "text": pack.text,
         },
-        "decision_trace": [*_trace(pack, features), *map(visible_line, notes)],
+        "decision_trace": [*_trace(pack, features, chances or {}), *map(visible_line, notes)],
         "dropped_candidates": [
             *({"file": one.file, "reason": one.reason} for one in pack.dropped),
             *({"file": file, "reason": reason} for file, reason in dropped),
@@ -88,33 +92,38 @@ def rank_response(ranked: Sequence[RankedFile]) -> dict[str, Any]:
 
 
 def why_text(response: Mapping[str, Any], *, dropped: int = SHOWN_DROPS) -> str:
-    """Return the reasons for a person, to stand under the pack and outside its budget."""
-    report, intent = response["budget_report"], response["intent"]
+    """Return the reasons for a person, to be printed under the pack and outside its budget."""
+    report = response["budget_report"]
     used, budget = report["estimated_used"], report["token_budget"]
     lines = [
         f"Why: {used:,} of {budget:,} tokens ({report['tokenizer']}), "
-        f"{report['efficiency_score']:.0%} of what could have been achieved; "
-        f"{intent['predicted']} ({intent['confidence']:.2f}); index {response['freshness']}",
+        f"{report['efficiency_score']:.0%} of the best possible value; "
+        f"{_intent_text(response['intent'])}; index {response['freshness']}",
     ]
-    if response["degraded"]:
-        lines.append(f"  without: {', '.join(response['degraded'])}")
-    lines.extend(f"  + {line}" for line in _told(response))
-    out = response["dropped_candidates"]
-    shown = _dropped_first(out, dropped)
-    lines.extend(f"  - {visible_line(one['file'])}: {one['reason']}" for one in shown)
-    if len(out) > len(shown):
-        lines.append(f"  - and {len(out) - len(shown):,} more (all of them with --format json)")
+    if missing := missing_here(response):
+        lines.append(f"  without: {', '.join(missing)}")
+    lines.extend(f"  + {line}" for line in _inside(response))
+    outside, rest = _outside(response["dropped_candidates"], dropped)
+    lines.extend(f"  - {line}" for line in outside)
+    if rest:
+        lines.append(f"  - and {rest:,} more (all of them with --format json)")
     return "\n".join(lines) + "\n"
 
 
-def _dropped_first(out: Sequence[Mapping[str, str]], most: int) -> list[Mapping[str, str]]:
-    """Return what is shown of what was left out: some rules, which say what they need, then files."""
-    rules = [one for one in out if _RULE.fullmatch(one["file"])][: min(SHOWN_RULES, most)]
-    rest = [one for one in out if not _RULE.fullmatch(one["file"])]
-    return [*rules, *rest[: most - len(rules)]]
+def missing_here(response: Mapping[str, Any]) -> list[str]:
+    """Return what a plan had to do without, besides what `status` reports."""
+    return [part for part in response["degraded"] if part != EMBEDDINGS]
 
 
-def _told(response: Mapping[str, Any]) -> list[str]:
+def _intent_text(intent: Mapping[str, Any]) -> str:
+    """Return a task's kind and how sure it is, its tags and risk: `bugfix (74% sure), network, low risk`."""
+    kind, confidence = intent["predicted"], intent["confidence"]
+    sure = "" if confidence == 1 else f" ({confidence:.0%} sure)"
+    named = f"{kind}{sure}" if confidence else "kind of task unknown"
+    return ", ".join((named, *intent["tags"], f"{intent['risk']} risk"))
+
+
+def _inside(response: Mapping[str, Any]) -> list[str]:
     """Return the trace with all files that are named and not shown on one line."""
     trace = list(response["decision_trace"])
     files = range(len(response["rules"]), len(response["rules"]) + len(response["selection"]))
@@ -122,41 +131,59 @@ def _told(response: Mapping[str, Any]) -> list[str]:
     named = {line for line, one in by_line.items() if one["representation"] == Representation.PATH}
     lines = [text for line, text in enumerate(trace) if line not in named]
     if named:
-        names = [visible_line(by_line[line]["path"]) for line in sorted(named)]
-        more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
-        place = files.stop - len(named)
-        lines.insert(place, f"{len(names):,} named only: {', '.join(names[:SHOWN_NAMES])}{more}")
+        names = [by_line[line]["path"] for line in sorted(named)]
+        lines.insert(files.stop - len(named), f"{len(names):,} named only: {_some(names)}")
     return lines
 
 
-def _trace(pack: Pack, features: Mapping[str, RankedFile]) -> list[str]:
-    """Say for each thing that is in why it is in, in the order of the text."""
+def _outside(dropped: Sequence[Mapping[str, str]], most: int) -> tuple[list[str], int]:
+    """Return why candidates are out, in `most` lines, and how many candidates these say nothing of.
+
+    Some rules come first, each with what it needs to hold; others of one reason share a line.
+    """
+    rules = [one for one in dropped if _RULE.fullmatch(one["file"])]
+    groups: list[list[Mapping[str, str]]] = [[one] for one in rules[: min(SHOWN_RULES, most)]]
+    by_reason: dict[str, list[Mapping[str, str]]] = {}
+    for one in dropped:
+        if not _RULE.fullmatch(one["file"]):
+            by_reason.setdefault(_PARTICULAR.split(one["reason"], maxsplit=1)[0], []).append(one)
+    shown = [*groups, *by_reason.values()][:most]
     lines = [
-        f"{visible_line(passage.origin or passage.id)}: {passage.authority} {passage.section.lower()}"
-        + (f", {visible_line(passage.why)}" if passage.why else "")
-        for passage in pack.passages
+        f"{visible_line(found[0]['file'])}: {found[0]['reason']}"
+        if len(found) == 1
+        else f"{len(found):,} {_PARTICULAR.split(found[0]['reason'], maxsplit=1)[0]}: "
+        + _some([one["file"] for one in found])
+        for found in shown
     ]
+    return lines, len(dropped) - sum(map(len, shown))
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first names on one line, and how many there are besides."""
+    more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(map(visible_line, names[:SHOWN_NAMES])) + more
+
+
+def _trace(pack: Pack, features: Mapping[str, RankedFile], chances: Mapping[str, float]) -> list[str]:
+    """Say for each thing that is in why it is in, in the order of the text."""
+    lines = []
+    for passage in pack.passages:
+        what = passage.section.lower().removesuffix("s")
+        how = f"absolute {what}" if passage.authority == "absolute" else what
+        why = f", {one_line(passage.why)}" if passage.why else ""
+        lines.append(f"{visible_line(passage.origin or passage.id)}: {how}{why}")
     for candidate, offer in pack.files:
-        how = (
-            "named only"
-            if offer.view.representation is Representation.PATH
-            else str(offer.view.representation)
-        )
-        pinned = ("pinned by you",) if candidate.pinned else ()
-        reasons = [*pinned, f"score {candidate.score:.3f}", *_contributions(features.get(candidate.path))]
-        if offer.why:
-            reasons.append(visible_line(offer.why))
-        lines.append(f"{heading(offer.view)}: {how}, {', '.join(reasons)}")
+        named = offer.view.representation is Representation.PATH
+        how = "named only" if named else str(offer.view.representation)
+        if candidate.pinned:
+            how += ", pinned by you"
+        elif candidate.path in chances:
+            how += f", {likelihood(chances[candidate.path])}"
+        reasons = top_reasons(getattr(features.get(candidate.path), "contributions", {}), _SHOWN_REASONS)
+        words = f": {', '.join(reason for reason, _ in reasons)}" if reasons else ""
+        shows = f"; shows {one_line(offer.why)}" if offer.why else ""
+        lines.append(f"{heading(offer.view)}: {how}{words}{shows}")
     return lines
-
-
-def _contributions(ranked: RankedFile | None) -> list[str]:
-    """Return what moved a file up most, `changed often +0.41`."""
-    if ranked is None:
-        return []
-    return [
-        f"{words} {value:+.2f}" for words, value in top_reasons(ranked.contributions, _SHOWN_CONTRIBUTIONS)
-    ]
 
 
 def _selected(

@@ -68,7 +68,7 @@ class TaskVector:
     """
 
     def __init__(self, embedder: CachingEmbedder | None, task: str) -> None:
-        self.reason = "no embedding model" if embedder is None else ""
+        self.failure = ""
         self._vector: Float32 | None = None
         self._thread: threading.Thread | None = None
         if embedder is not None:
@@ -79,10 +79,10 @@ class TaskVector:
         try:
             self._vector = embedder.embed([text])[0]
         except WorkbenchError as error:
-            self.reason = error.message
+            self.failure = error.message
 
     def get(self) -> Float32 | None:
-        """Return the unit vector float32 [d], or None; `reason` then says why."""
+        """Return the unit vector float32 [d], or None; `failure` says what went wrong, if anything did."""
         if self._thread is not None:
             self._thread.join()
         return self._vector

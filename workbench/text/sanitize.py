@@ -49,6 +49,11 @@ def visible_line(text: str) -> str:
     return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
 
 
+def one_line(text: str) -> str:
+    """Return prose on one line: what separates its words becomes a space, hidden characters are shown."""
+    return visible(" ".join(text.split()))
+
+
 def without_passwords(text: str) -> str:
     """Return the text with the passwords of URLs in it left out: `redis://:…@host`, `?password=…`."""
     return _PASSWORD.sub(lambda found: f"{found[1]}…@" if found[1] else f"{found[2]}…", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,8 @@ def test_rank_lists_files_with_their_reasons(project: Any, run: Any) -> None:
     lines = [line.split() for line in run("rank", TASK).out.splitlines()]
     assert [line[0] for line in lines] == [str(place) for place in range(1, len(lines) + 1)]
     assert "pkg/auth.py" in [line[2] for line in lines[:2]]
-    assert all(line[-1].startswith("+") for line in lines[:2])
+    assert all(line[1].endswith("%") for line in lines)
+    assert not re.search(r"[+-]\d", run("rank", TASK).out)
     answer = run("rank", TASK, "--json", "--top", "2").json()
     check(answer, "rank-response")
     assert [one["path"] for one in answer["files"]] == [line[2] for line in lines[:2]]

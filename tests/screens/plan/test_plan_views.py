@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,8 @@ def test_a_file_is_explained_by_bars_that_add_up(plan: Shown) -> None:
     assert sum(bar.value for bar in signals.bars) == pytest.approx(one.score, abs=0.01)
     assert len(specified.bars) == 6
     assert "tokens" in specified.note
-    assert headline(one, plan).startswith(f"{one.form} · {one.tokens:,} tokens · chance ")
+    assert headline(one, plan).startswith(f"{one.form} · {one.tokens:,} tokens · ")
+    assert headline(one, plan).endswith(" likely to be needed")
 
 
 def test_a_rule_that_matches_is_explained_by_its_score(shop: Path) -> None:
@@ -139,10 +141,13 @@ def test_the_status_is_honest(plan: Shown) -> None:
     """What is in, how fresh, how long, and what was missing."""
     told = telling.status(plan)
     assert told.startswith(f"{plan.selected} in, ")
-    assert " · fresh · index as it was · " in told
+    assert f" · {' · '.join(telling.state_of(plan.response))} · " in told
     assert "! without" not in told or told.index("! without") < told.index("fresh")
     assert f"{telling.milliseconds(plan.response):,.0f} ms" in told
-    assert all(part in told for part in plan.response["degraded"])
+    assert "embeddings" not in told
+    assert "! without history" in telling.status(
+        replace(plan, response={**plan.response, "degraded": ["embeddings", "history"]})
+    )
 
 
 def test_how_a_task_is_planned_is_one_line(plan: Shown) -> None:
@@ -150,7 +155,7 @@ def test_how_a_task_is_planned_is_one_line(plan: Shown) -> None:
     asked = Asked(TASK, baseline=True, query_type="bugfix", pinned=("a", "b"), excluded=("c",))
     line = telling.how(asked, plan, strict=True).plain
     assert line == "kind bugfix  ranking baseline  strict  ◆ 2 pinned  ✗ 1 excluded"
-    assert telling.how(Asked(), None, strict=False).plain == "kind told from the words  ranking hybrid"
+    assert telling.how(Asked(), None, strict=False).plain == "kind by its words  ranking hybrid"
 
 
 def test_strict_refuses_a_changed_project(roastery: Path) -> None:

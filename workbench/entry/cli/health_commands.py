@@ -47,10 +47,12 @@ def status() -> None:
 
 def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
     from workbench.entry.session_imports import imported_sessions
+    from workbench.plan.semantics import known_past
 
     workspace, config, report = opened.workspace, opened.config, stored.report
     scanned: dict[str, Any] = dict(workspace.scan_report)
     planner = opened.planner
+    unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
     return {
         "root": str(opened.root),
         "repository": opened.repository is not None,
@@ -79,6 +81,7 @@ def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
         "notes": [
             *workspace.adapters.notes,
             *([planner.embedder_note] if planner.embedder_note else []),
+            *([f"past tasks are not compared by meaning: {unembedded}"] if unembedded else []),
             *scanned.get("notes", []),
             *stored.notes,
         ],

@@ -19,6 +19,7 @@ from workbench.entry.preparing import in_background, prepare_in_background
 from workbench.errors import UsageError
 from workbench.plan.pipeline import missing_parts, unprepared
 from workbench.plan.pipeline import rank as rank_files
+from workbench.plan.ranking import LinearModel, relevance
 from workbench.plan.reasons import top_reasons
 from workbench.plan.response import rank_response, why_text
 from workbench.records.plan import PlanRequest, QueryType, RankedFile
@@ -31,7 +32,7 @@ MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
 QUERY_TYPES = [str(kind) for kind in QueryType]
 _SHOWN_REASONS = 3
 _REASON_INDENT = 6
-_PATH_COLUMN = 14
+_PATH_COLUMN = 11
 
 _TASK = click.argument("task", nargs=-1)
 _BASELINE = click.option(
@@ -39,7 +40,7 @@ _BASELINE = click.option(
 )
 _STDIN = click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
 _QUERY_TYPE = click.option(
-    "--query-type", type=click.Choice(QUERY_TYPES), help="The kind of task (default: told from its words)."
+    "--query-type", type=click.Choice(QUERY_TYPES), help="The kind of task (default: by its words)."
 )
 _STRICT = click.option(
     "--strict", is_flag=True, default=None, help="Refuse (exit 3) when files changed since the last index."
@@ -57,7 +58,7 @@ _STRICT = click.option(
     )
 )
 @_TASK
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Most tokens of the whole text.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens of the whole text.")
 @click.option(
     "--format",
     "shape",
@@ -179,7 +180,7 @@ def rank(
 ) -> None:
     """List the files that matter for a task, the likeliest first.
 
-    Each with its score and what contributed most to it; --json has every feature of every file.
+    Each with how likely the task needs it and what speaks most for it; --json has every feature.
     """
     here = current()
     text = read_task(here, task, from_stdin)
@@ -199,10 +200,10 @@ def rank(
     if here.flags.json:
         here.out.json(rank_response(made.files[:top]))
         return
-    for line in ranking_lines(made.files[:top]):
+    for line in ranking_lines(made.files[:top], made.model):
         here.out.data(fold(line, _PATH_COLUMN))
     if not made.files:
-        here.out.say("no file has anything to do with this task")
+        here.out.say("no file matches this task")
     work.tell_notes()
 
 
@@ -256,13 +257,15 @@ def copy_text(text: str, config: ClipboardConfig, directory: Path) -> str:
     ).message
 
 
-def ranking_lines(files: Sequence[RankedFile]) -> list[str]:
-    """Return an aligned table: place, score, path, and what contributed most."""
+def ranking_lines(files: Sequence[RankedFile], model: LinearModel) -> list[str]:
+    """Return an aligned table: place, how likely it is needed, path, and what speaks most for it."""
     paths = [visible_line(found.path) for found in files]
     width = max(map(len, paths), default=0)
     lines = []
     for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
         moved = top_reasons(found.contributions, _SHOWN_REASONS)
-        reasons = ", ".join(f"{words} {value:+.2f}" for words, value in moved)
-        lines.append(f"{place:>3}  {found.score:>7.3f}  {path:<{width}}  {reasons}".rstrip())
+        reasons = ", ".join(words for words, _ in moved)
+        chance = relevance(model, found.score)
+        shown = f"{chance:.0%}" if chance >= 0.01 else f"{chance:.1%}"
+        lines.append(f"{place:>3}  {shown:>4}  {path:<{width}}  {reasons}".rstrip())
     return lines

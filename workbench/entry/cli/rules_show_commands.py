@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules_context import AGENT, asked_context, context_options
 from workbench.entry.cli.rules_filters import Wanted, filter_options, moment, wanted
@@ -136,7 +137,7 @@ def rule_line(out: Output, rule: Rule) -> str:
 @AGENT
 @context_options
 def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | None, **limits: Any) -> None:
-    """Show which rules a task calls for, with the parts of their scores, and record their use.
+    """Show which rules match a task, with the parts of their scores, and record their use.
 
     A plan also takes absolute rules and rules of the files it shows; these here match the words.
     """
@@ -186,7 +187,9 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
             f"{out.style(short(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
         )
     if not report.matches:
-        out.say(f"none of {len(opened.workspace.rulebook.rules):,} rules answers to this task")
+        out.say(
+            f"no rule matches this task ({counted(len(opened.workspace.rulebook.rules), 'rule')} in force)"
+        )
     for note in report.notes:
         out.say(note)
     if rejected:

@@ -21,7 +21,7 @@ Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
 Mode = Literal["hybrid", "dense", "sparse"]
 
-WITHOUT_VECTORS = "relevance is by words alone: there are no vectors"
+WITHOUT_VECTORS = "rules are matched by words alone: no embedding model is ready"
 SOME_WITHOUT = "rules without vectors are matched by words alone"
 
 _DECIMALS = 6
