@@ -145,14 +145,13 @@ def handed_over(engine: Engine, plan: Shown, session: str, job: Job) -> None:
 
     `session` is the one they were given to, '' where nobody knows. Raises: StoreError.
     """
-    from workbench.entry.planning import note_rules, remember_given
+    from workbench.entry.planning import record_given
     from workbench.records.plan import PlanRequest
 
     with engine.workspace(job.progress) as opened:
-        remember_given(opened.workspace, plan.learnings, session)
         tool = engine.config.rules.tool
         request = PlanRequest(str(engine.root), plan.task, session_id=session, tool=tool)
-        if note := note_rules(opened.workspace, plan.rules, request, by=BY):
+        if note := record_given(opened.workspace, request, plan.rules, plan.learnings, by=BY):
             raise StoreError(note)
 
 

@@ -60,31 +60,34 @@ def plan_for(
 ) -> Plan:
     """Make a plan that is handed over, and tell its measurement about it. Raises as `plan` does."""
     made = preview_for(opened, told, request, style=style, baseline=baseline, progress=progress)
-    remember_given(opened.workspace, made.learnings, request.session_id or "")
-    told.note = note_rules(opened.workspace, made.rules, request, by=by)
+    told.note = record_given(opened.workspace, request, made.rules, made.learnings, by=by)
     return made
 
 
-def note_rules(workspace: Workspace, rules: Sequence[Rule], request: PlanRequest, *, by: str) -> str:
-    """Record that rules were handed over; return why that could not be done, '' if it was or none were.
+def record_given(
+    workspace: Workspace,
+    request: PlanRequest,
+    rules: Sequence[Rule],
+    learnings: Mapping[str, str] | None = None,
+    *,
+    by: str,
+) -> str:
+    """Record what was handed over; return why that could not be done, '' if it was or there was nothing.
 
-    Nothing waits for the disk, and what cannot be written keeps nobody from what was asked for.
+    The use of rules counts, and learnings {id: text} are not learned again when they come back. Nothing waits
+    for the disk, and what cannot be written keeps nobody from what was asked for.
     """
+    store, session = workspace.rule_store(), request.session_id or ""
     try:
-        note_use(workspace.rule_store(), rules, request.session_id or "", agent_name(request.tool), by=by)
+        note_use(store, rules, session, agent_name(request.tool), by=by)
+        if learnings:
+            from workbench.memory.learnings.injected import note_injected
+            from workbench.memory.learnings.learningstore import store_of
+
+            note_injected(store_of(store), learnings, surface="plan", session=session)
     except StoreError as error:
-        return f"the use of {len(rules)} rules was not recorded: {error.message}"
+        return f"what was handed over is not recorded: {error.message}"
     return ""
-
-
-def remember_given(workspace: Workspace, learnings: Mapping[str, str], session: str = "") -> None:
-    """Note which learnings went into a prompt, so that they are not learned again when they come back."""
-    if not learnings:
-        return
-    from workbench.memory.learnings.injected import note_injected
-    from workbench.memory.learnings.learningstore import store_of
-
-    note_injected(store_of(workspace.rule_store()), learnings, surface="plan", session=session)
 
 
 def record_pack(desk: EpisodeDesk, request: PlanRequest, response: Mapping[str, Any]) -> str:

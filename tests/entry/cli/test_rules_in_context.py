@@ -204,4 +204,4 @@ def test_a_plan_is_given_where_its_use_cannot_be_recorded(
     done = run("plan", TASK)
     assert done.code == exits.OK
     assert "Never log the jwt token" in done.out
-    assert "the use of 2 rules was not recorded" in done.err
+    assert "what was handed over is not recorded: writing the journal rule-usage failed" in done.err

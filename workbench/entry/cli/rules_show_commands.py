@@ -22,7 +22,7 @@ from workbench.entry.cli.rules_session import (
     short,
 )
 from workbench.entry.cli.session import Session, session
-from workbench.entry.planning import note_rules
+from workbench.entry.planning import record_given
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
@@ -151,7 +151,8 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
         ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
         work.told.synced(ranking.synced)
         _, report = match_task(opened.workspace, opened.planner, request, ranking, progress=work.progress)
-        work.told.note = note_rules(opened.workspace, [one.rule for one in report.matches], request, by="cli")
+        given = [one.rule for one in report.matches]
+        work.told.note = record_given(opened.workspace, request, given, by="cli")
         work.told.candidates = len(opened.workspace.rulebook.rules)
     out = work.here.out
     if work.here.flags.json:
