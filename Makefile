@@ -27,6 +27,9 @@ $(call show,workbench $(1))
 @cd $(SAMPLE)/roastery && "$(CURDIR)/$(WORKBENCH)" $(1)
 endef
 
+# Python keeps what it compiled, as it does by default: tests start a few hundred programs.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run test check format bench docs pictures lock clean
 .DEFAULT_GOAL := help
 
@@ -71,7 +74,7 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	@echo "Now in your own repository:  $(CURDIR)/$(WORKBENCH) plan \"what you are about to do\"" >&2
 
 test: $(VENV)/.dev check ## lint, types, import contracts, tests
-	@$(PYTHON_) -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	@$(PYTHON_) -m pytest -n $(JOBS) --dist worksteal --durations=10 $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m ruff format --check .
@@ -102,3 +105,4 @@ lock: ## pin the newest allowed versions, with hashes (needs uv)
 
 clean: ## remove everything make made
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find $(SOURCES) bench sample_data tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,7 @@
 """How the screen of rules bears many of them: `python -m bench.rules_screen [--rules N] [--repeat N]`.
 
 Rules are generated into the journal of a project made here. The app runs without a terminal, at 120 columns
-and 40 rows. A gap is how long the event loop does not turn: by processor time of its thread, as the tests
-count it (`tests/screens/probe.py`), and by that of the whole process, in which waiting for a thread that
-holds the interpreter counts, too. What other processes take of the machine is in neither. The first load
+and 40 rows. A gap is how long the event loop does not turn (`bench/loop.py`). The first load
 reads the journal and indexes the words; the second, in a new app, what was kept.
 """
 
@@ -16,74 +14,24 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
-from unittest.mock import patch
+from typing import Final
 
-from textual.pilot import Pilot
-
+from bench.loop import HEADER, SIZE, Phase, phase, settle, smooth
 from bench.rules_fetch import make_rules
 from screens.app import WorkbenchApp
 from screens.rules.rows import COLUMNS, RuleRows
 from screens.rules.screen import RulesScreen
 from screens.widgets.table import VirtualTable
-from tests.screens.probe import Gaps
 from workbench.config import Config
 from workbench.entry.bootstrap import open_workspace
 from workbench.rules.curation.bodies import to_body
 
-SIZE: Final = (120, 40)
 KEYS: Final = 20
-LIMIT_GAP: Final = 0.050
-LIMIT_P99: Final = 0.020
 LIMIT_OPEN: Final = 0.150
 LIMIT_KEY: Final = 0.030
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """What one thing took: seconds by the clock, and gaps of the loop by its thread and the process."""
-
-    name: str
-    seconds: float
-    processor: Gaps
-    whole: Gaps
-
-    def row(self) -> str:
-        """Return the phase as a row of a table."""
-        times = (self.processor.longest, self.processor.p99, self.whole.longest, self.whole.p99)
-        return (
-            f"| {self.name} | {self.seconds:.2f} | " + " | ".join(f"{one * 1e3:.0f}" for one in times) + " |"
-        )
-
-
-@asynccontextmanager
-async def measured() -> AsyncIterator[tuple[Gaps, Gaps]]:
-    """Measure the ticks of the running loop by its thread, and each of their callbacks by the process.
-
-    The collector of garbage runs as it does for users.
-    """
-    loop: Any = asyncio.get_running_loop()
-    ticks, callbacks = Gaps(), Gaps()
-    turn, run = loop._run_once, asyncio.Handle._run
-
-    def timed_turn() -> None:
-        start = time.thread_time()
-        turn()
-        ticks.seconds.append(time.thread_time() - start)
-
-    def timed_run(handle: asyncio.Handle) -> None:
-        start = time.process_time()
-        run(handle)
-        callbacks.seconds.append(time.process_time() - start)
-
-    with patch.object(loop, "_run_once", timed_turn), patch.object(asyncio.Handle, "_run", timed_run):
-        await asyncio.sleep(0)
-        yield ticks, callbacks
-        await asyncio.sleep(0)
 
 
 def generate(root: Path, count: int) -> None:
@@ -92,25 +40,6 @@ def generate(root: Path, count: int) -> None:
     project = opened.workspace.rule_store().project_id
     bodies = [to_body(replace(rule, project_id=project)) for rule in make_rules(count)]
     opened.journal.append("rules", "rule.put", bodies, by="bench")
-
-
-async def settle(pilot: Pilot[Any]) -> None:
-    """Wait until no job runs and none is about to."""
-    app = pilot.app
-    assert isinstance(app, WorkbenchApp)
-    await pilot.pause()
-    while app.jobs.busy:
-        await app.jobs.idle()
-        await pilot.pause()
-
-
-async def phase(name: str, pilot: Pilot[Any], act: Callable[[], object]) -> Phase:
-    """Do something and wait until all it led to is over."""
-    start = time.perf_counter()
-    async with measured() as (processor, whole):
-        act()
-        await settle(pilot)
-    return Phase(name, time.perf_counter() - start, processor, whole)
 
 
 async def browse(root: Path, name: str) -> list[Phase]:
@@ -182,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.collect()
         gc.freeze()
         print(f"{options.rules:,} rules, {os.cpu_count()} cores.\n")
-        print("| step | s | gap, ms CPU | p99 | gap, ms of all threads | p99 |\n|---|--:|--:|--:|--:|--:|")
+        print(HEADER)
         phases: list[Phase] = []
         for name in ("never read", "kept"):
             for found in asyncio.run(browse(root, name)):
@@ -190,10 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 phases.append(found)
         shown, key = asyncio.run(table(root, options.repeat))
     print(f"\nThe table opens in {shown * 1e3:.0f} ms CPU, a cursor key takes {key * 1e3:.1f} ms CPU.")
-    ticks = Gaps([seconds for found in phases for seconds in found.processor.seconds])
-    print(f"All gaps: {ticks.longest * 1e3:.0f} ms at most, p99 {ticks.p99 * 1e3:.0f} ms CPU.")
-    smooth = ticks.longest <= LIMIT_GAP and ticks.p99 <= LIMIT_P99
-    return 0 if smooth and shown <= LIMIT_OPEN and key <= LIMIT_KEY else 1
+    within = smooth(phases)
+    return 0 if within and shown <= LIMIT_OPEN and key <= LIMIT_KEY else 1
 
 
 if __name__ == "__main__":

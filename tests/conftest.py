@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -29,10 +31,25 @@ settings.register_profile("deep", parent=settings.get_profile("house"), derandom
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
+_FOREIGN = ("WORKBENCH_", "GIT_", "XDG_")
+_TERMINALS = ("NO_COLOR", "FORCE_COLOR", "SSH_CONNECTION", "SSH_TTY", "TMUX", "STY")
+_SETTINGS = {
+    "COLORTERM": "truecolor",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{role}_NAME": "A Tester" for role in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{role}_EMAIL": "tester@example.org" for role in ("AUTHOR", "COMMITTER")},
+}
+_HOMES = itertools.count()
+
+
 def pytest_configure() -> None:
-    """Let Ctrl-C reach tests and what they start, also where the runner was started without it."""
+    """Keep the run from the settings of who started it, and let Ctrl-C reach what tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in [name for name in os.environ if name.startswith(_FOREIGN) or name in _TERMINALS]:
+        del os.environ[name]
+    os.environ.update(_SETTINGS)
 
 
 def pytest_collection_finish() -> None:
@@ -48,22 +65,15 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep a test from the user's files: HOME and WORKBENCH_HOME point to an empty directory."""
-    home = tmp_path_factory.mktemp("home")
-    for name in [name for name in os.environ if name.startswith(("WORKBENCH_", "GIT_", "XDG_"))]:
-        monkeypatch.delenv(name)
+    home = tmp_path_factory.getbasetemp() / f"home-{next(_HOMES)}"
+    home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("WORKBENCH_HOME", str(home / "workbench"))
     monkeypatch.setenv("WORKBENCH_CACHE", str(home / "cache"))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "A Tester")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.org")
-    for name in ("NO_COLOR", "FORCE_COLOR", "SSH_CONNECTION", "SSH_TTY", "TMUX", "STY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLORTERM", "truecolor")
+    yield
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

@@ -6,8 +6,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from store.memory import ScriptedModel
 from workbench.config import Config, ModelsConfig, RulesConfig
+from workbench.entry import rechecking
 from workbench.entry.rechecking import rechecked
+from workbench.errors import ModelError
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch, RuleQuery, match_rules
 
@@ -39,11 +44,13 @@ def test_settings_say_how_many(ollama: Any) -> None:
     assert len(ollama.requests) == 1
 
 
-def test_settings_say_how_long(ollama: Any) -> None:
-    """`rules.recheck_timeout` bounds it."""
-    ollama.handle = lambda handler: ollama.stop.wait()
-    found = rechecked(configured(ollama.url, recheck_timeout=0.2), matches(), "m", len)
+def test_settings_say_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`rules.recheck_timeout` bounds it; what is late leaves the matches."""
+    model = ScriptedModel(ModelError("too slow", hint="Wait."))
+    monkeypatch.setattr(rechecking, "language_model", lambda config: model)
+    found = rechecked(configured("http://localhost", recheck_timeout=7.0), matches(), "m", len)
     assert (found.matches, found.degraded) == (tuple(matches()), ("recheck",))
+    assert [timeout for _, _, timeout, _ in model.asked] == [7.0]
 
 
 def test_a_wrong_or_missing_address_leaves_the_matches() -> None:

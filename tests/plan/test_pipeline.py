@@ -109,17 +109,11 @@ def in_processes(root: Path, task: str, *seeds: str) -> list[str]:
     return outputs_of(*[(command, {"env": environment}) for environment in environments])
 
 
-def test_the_order_of_hashes_does_not_matter(project: Any) -> None:
-    """Processes with different hash seeds give the same bytes."""
-    planned(opened(project.root))
-    outputs = in_processes(project.root, TASK, "0", "1", "4242")
+def test_many_processes_start_on_a_project_at_once(project: Any) -> None:
+    """Processes index, import and plan at once: the same bytes whatever the hash seed, nothing twice."""
+    outputs = in_processes(project.root, TASK, "0", "1", "4242", "random", "random")
     assert len(set(outputs)) == 1
     assert json.loads(outputs[0])["context"]
-
-
-def test_many_processes_start_on_a_project_at_once(project: Any) -> None:
-    """Eight processes index, import and plan at once: all answer, all alike, nothing is imported twice."""
-    assert len(set(in_processes(project.root, TASK, *["random"] * 8))) == 1
     journal = (project.root / ".workbench/journal/sessions.jsonl").read_text(encoding="utf-8")
     assert journal.count('"episode.imported"') == 2
     rules = (project.root / ".workbench/journal/rules.jsonl").read_text(encoding="utf-8")

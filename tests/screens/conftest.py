@@ -3,59 +3,34 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
-from _pytest.runner import runtestprotocol
 from textual.pilot import Pilot
 
 from sample_data.build import build
 from screens.app import WorkbenchApp
-from tests.screens.probe import ATTEMPTS, TooLong
+from tests.screens.off_loop import doors_shut
 from tests.screens.quiet import jobs_apart, waiting_for_the_loop
 
-_MISSED = pytest.StashKey[bool]()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Know the mark of tests that measure the loop."""
-    config.addinivalue_line("markers", "probed: runs anew if a limit of tests/screens/probe.py was missed")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note on the report that a limit was missed."""
-    report = yield
-    if call.excinfo is not None and call.excinfo.errisinstance(TooLong):
-        item.stash[_MISSED] = True
-    return report
-
-
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Run a test that measures the loop anew, with new fixtures, if it missed a limit and nothing else."""
-    if item.get_closest_marker("probed") is None:
-        return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for left in reversed(range(ATTEMPTS)):
-        item.stash[_MISSED] = False
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        if not (left and item.stash[_MISSED]):
-            break
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
+_ON_THE_LOOP: Final[list[str]] = []
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _quiet() -> Iterator[None]:
-    """Let pilots wait for the event loop, not for the machine."""
-    with waiting_for_the_loop():
+    """Let pilots wait for the event loop, not for the machine, and note who holds it up."""
+    with waiting_for_the_loop(), doors_shut(_ON_THE_LOOP):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _off_the_loop() -> Iterator[None]:
+    """Hold that no screen read, searched or started anything on the event loop."""
+    _ON_THE_LOOP.clear()
+    yield
+    assert sorted(set(_ON_THE_LOOP)) == []
 
 
 @pytest.fixture(scope="session")

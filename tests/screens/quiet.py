@@ -4,6 +4,9 @@ Textual's own wait sleeps in steps of 20 ms until the process used next to no pr
 most of the time of a test that presses keys, and on a busy machine it can be over too soon. What it stands
 for can be seen: nothing is ready to run on the loop, and no timer is due within such a step. What runs in
 threads is not seen; so while a worker or a job runs, Textual's own wait goes on.
+
+Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between.
+Style sheets are parsed once for all apps of a run.
 """
 
 from __future__ import annotations
@@ -15,21 +18,34 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import Any, Final
 from unittest.mock import patch
+from weakref import WeakSet
 
 from textual import _wait
 from textual._context import active_app
+from textual.app import App
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.screen import Screen
 
 STEP: Final = _wait.SLEEP_GRANULARITY
 _TURNS = 3  # of the loop without anything to do
+_REFRESH: Final = Screen._compositor_refresh
+_PARSE: Final = Stylesheet._parse_rules
+_PARSED: Final[dict[tuple[Any, ...], list[RuleSet]]] = {}
+_UNDRAWN: Final[WeakSet[App[Any]]] = WeakSet()
 _JOBS_APART: Final[ContextVar[bool]] = ContextVar("_JOBS_APART", default=False)
 
 
-async def quiet(longest: float = 10.0) -> None:
+async def quiet(longest: float = 60.0) -> None:
     """Wait until nothing is ready to run on the loop and no timer is due soon, `longest` seconds at most."""
     loop: Any = asyncio.get_running_loop()
     end = monotonic() + longest
     turns = 0
-    while turns < _TURNS and monotonic() < end:
+    while monotonic() < end:
+        if turns == _TURNS:
+            if not draw():
+                return
+            turns = 0  # drawing may lead to something
         await asyncio.sleep(0)
         due = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
         if loop._ready:
@@ -39,6 +55,43 @@ async def quiet(longest: float = 10.0) -> None:
             await asyncio.sleep(max(left, 0))
         else:
             turns += 1
+
+
+def draw() -> bool:
+    """Draw what changed in the running app; whether anything had."""
+    app = active_app.get()
+    if app not in _UNDRAWN:
+        return False
+    _UNDRAWN.discard(app)
+    if app._running and app.screen_stack:
+        _REFRESH(app.screen)
+    return True
+
+
+def draw_later(screen: Screen[Any]) -> None:
+    """Leave the frame of the topmost screen to `draw`; a screen below it hands on what changed."""
+    app = screen.app
+    if screen is app.screen:
+        _UNDRAWN.add(app)
+        screen._dirty_widgets.clear()
+    else:
+        _REFRESH(screen)
+
+
+def parse_once(
+    sheet: Stylesheet,
+    css: str,
+    read_from: Any,
+    is_default_rules: bool = False,
+    tie_breaker: int = 0,
+    scope: str = "",
+) -> list[RuleSet]:
+    """Parse a part of a style sheet, or return what parsing it with the same variables gave before."""
+    variables = sheet._variables
+    key = (css, read_from, is_default_rules, tie_breaker, scope, tuple(variables.items()))
+    if key not in _PARSED:
+        _PARSED[key] = _PARSE(sheet, css, read_from, is_default_rules, tie_breaker, scope)
+    return _PARSED[key]
 
 
 async def wait_for_idle(min_sleep: float = STEP, max_sleep: float = 1) -> None:
@@ -69,5 +122,7 @@ def waiting_for_the_loop() -> Iterator[None]:
         patch("textual.pilot.wait_for_idle", wait_for_idle),
         patch("textual.app.wait_for_idle", wait_for_idle),
         patch("textual.screen.UPDATE_PERIOD", STEP / 2.4),  # a frame is up to two periods away
+        patch.object(Screen, "_compositor_refresh", draw_later),
+        patch.object(Stylesheet, "_parse_rules", parse_once),
     ):
         yield

@@ -15,6 +15,7 @@ from screens import headless
 from screens.app import WorkbenchApp
 from screens.headless import Told, command_line, run_command
 from screens.jobs import Cancelled, Failure, Job
+from tests.processes import LONG
 from tests.screens.conftest import settle
 from workbench.errors import ProcessError
 
@@ -76,7 +77,7 @@ def test_a_cancelled_child_is_interrupted(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(headless, "_take", lambda job, line, kept: job.cancel())
     thread = threading.Thread(target=lambda: _swallow(job, tmp_path))
     thread.start()
-    thread.join(30)
+    thread.join(LONG)
     assert codes == [-signal.SIGINT] or codes == [1]
 
 

@@ -39,7 +39,11 @@ class Terminal:
         """Run tmux on this server and return what it said."""
         assert TMUX is not None
         done = subprocess.run(
-            [TMUX, "-S", self._socket, *arguments], capture_output=True, check=True, text=True, timeout=30
+            [TMUX, "-S", self._socket, *arguments],
+            capture_output=True,
+            check=True,
+            text=True,
+            timeout=PATIENCE,
         )
         return done.stdout
 

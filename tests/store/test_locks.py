@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from store.locks import exclusive, holder, shared
+from tests.processes import LONG
 from workbench.errors import StoreBusy
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -65,7 +66,7 @@ def test_waiters_are_served(tmp_path: Path, start: Start) -> None:
     most: list[int] = []
 
     def work(number: int) -> None:
-        with exclusive(path, timeout=20):
+        with exclusive(path, timeout=LONG):
             inside.append(number)
             most.append(len(inside))
             inside.remove(number)
@@ -100,5 +101,5 @@ def test_a_given_up_wait_leaves_no_lock_behind(tmp_path: Path) -> None:
     with exclusive(path), pytest.raises(StoreBusy), exclusive(path, timeout=0.01):
         pass
 
-    with exclusive(path, timeout=20):
+    with exclusive(path, timeout=LONG):
         pass

@@ -20,7 +20,7 @@ SCHEMA = {
     "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
     "required": ["answer"],
 }
-PATIENCE = 20.0  # seconds for an answer that does come
+PATIENCE = 120.0  # seconds for an answer that does come
 SHORT = 0.3
 
 
