@@ -1,9 +1,9 @@
 """How long keys wait while much is shown: `python -m bench.gaps [SCREEN …] [--scale N]`.
 
 For each screen data is made in a copy of the sample project, and the app is opened on it without a terminal,
-at 120 columns and 40 rows: 8,000 rules that repeat each other, 3,000 learnings, 20,000 sessions, a run of 1,500
-tasks, a replay that runs meanwhile, and tasks typed into the plan. Gaps are those of `bench/loop.py`; opening
-a screen for the first time includes its import. `--scale 10` makes a tenth of everything.
+at 120 columns and 40 rows: 8,000 rules that repeat each other, 3,000 learnings, 20,000 sessions, a run of
+1,500 tasks, a replay that runs meanwhile, and tasks typed into the plan. Gaps are those of `bench/loop.py`;
+opening a screen for the first time includes its import. `--scale 10` makes a tenth of everything.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.processes import LONG
 from workbench.entry.passing import Passed, pass_through, stoppable
 
 
@@ -136,7 +137,7 @@ def test_silence_is_time_for_work(pipe: Any) -> None:
         waiting.set()
 
     def more() -> None:
-        waiting.wait(10)
+        waiting.wait(LONG)
         os.write(feed, b"more\n")
         os.close(feed)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ def tasks(seed: int, count: int) -> list[tuple[str, str, bool, list[str]]]:
     return made
 
 
+@cache
 def gain(judge: Judge, seed: int, trust: Trust | None = None) -> float:
     """Return the mean nDCG@10 of new tasks after a past that somebody judged."""
     chance = random.Random(seed)

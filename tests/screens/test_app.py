@@ -22,6 +22,7 @@ from screens.sections import SECTIONS
 from screens.terminal_keys import tell_alt_digits_apart
 from screens.widgets.record_fields import Field
 from screens.widgets.record_form import RecordForm
+from tests.processes import LONG
 from tests.screens.conftest import settle
 from tests.screens.golden import SIZES, screen_text
 from workbench.errors import UsageError
@@ -53,7 +54,7 @@ async def test_a_newer_job_of_a_group_takes_the_place_of_an_older_one(tmp_path: 
         gate, arrived = threading.Event(), list[str]()
 
         def slow(job: Job) -> str:
-            gate.wait(10)
+            gate.wait(LONG)
             return "old"
 
         app.section.ask("Ask", slow, arrived.append)
@@ -97,10 +98,10 @@ async def test_a_cancelled_job_stops_at_its_next_word_and_tells_nothing(tmp_path
 
         stopped: list[bool] = []
         app.section.ask("Count", endless, arrived.append, stopped=lambda: stopped.append(True))
-        assert begun.wait(10)
+        assert begun.wait(LONG)
         await pilot.press("ctrl+c")
         await settle(pilot)
-        assert ended.wait(10)
+        assert ended.wait(LONG)
         assert (arrived, stopped) == ([], [True])
 
 
@@ -150,7 +151,7 @@ async def test_leaving_asks_where_something_would_be_lost(tmp_path: Path) -> Non
         section = app.section
         assert section is not None
         gate = threading.Event()
-        section.ask("Writing", lambda job: gate.wait(10), lambda _: None, writes=True)
+        section.ask("Writing", lambda job: gate.wait(LONG), lambda _: None, writes=True)
         await pilot.press("q")
         assert asks_to_leave(app)
         assert "Writing: not done yet" in screen_text(app)
@@ -196,17 +197,18 @@ async def test_a_failure_is_shown_and_the_app_goes_on(tmp_path: Path, error: Exc
         assert any("[/]" in note.message for note in app._notifications)
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_footer_is_never_clipped(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_footer_is_never_clipped(tmp_path: Path) -> None:
     """At every size the footer ends with help and commands and fits."""
-    for section in SECTIONS:
-        app = make(tmp_path, section.id)
-        async with app.run_test(size=size) as pilot:
+    app = make(tmp_path, SECTIONS[0].id)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for section in SECTIONS:
+            app.action_show_section(section.id)
             await settle(pilot)
             footer = app.screen.query_one(CommandFooter)
-            shown = fitting(footer.entries(), size[0] - 1)
-            assert [entry.title for entry in shown[-2:]] == ["Help", "Commands"]
-            assert sum(entry.width + 2 for entry in shown) <= size[0] - 1
+            for columns, _ in SIZES:
+                shown = fitting(footer.entries(), columns - 1)
+                assert [entry.title for entry in shown[-2:]] == ["Help", "Commands"]
+                assert sum(entry.width + 2 for entry in shown) <= columns - 1
 
 
 def test_the_footer_drops_the_last_commands_first() -> None:

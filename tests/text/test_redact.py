@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import compress
 
 import pytest
 from hypothesis import given, settings
@@ -64,10 +65,13 @@ def test_what_a_name_or_a_place_announces_goes(text: str, expected: str) -> None
 
 def test_nearly_no_secret_of_any_known_format_survives() -> None:
     """Recall over all formats in all contexts is far above what is asked for, and no format is missed everywhere."""
-    missed = [leak for leak in LEAKS if any(part in redact(leak.text).text for part in leak.parts)]
+    redacted = [redact(leak.text).text for leak in LEAKS]
+    hidden = [
+        not any(part in text for part in leak.parts) for leak, text in zip(LEAKS, redacted, strict=True)
+    ]
 
-    assert len(missed) <= 0.01 * len(LEAKS)
-    assert set() == {leak.format for leak in LEAKS} - {leak.format for leak in LEAKS if leak not in missed}
+    assert hidden.count(False) <= 0.01 * len(LEAKS)
+    assert {leak.format for leak in LEAKS} == {leak.format for leak in compress(LEAKS, hidden)}
 
 
 @settings(max_examples=60, deadline=None)

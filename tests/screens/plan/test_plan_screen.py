@@ -26,6 +26,7 @@ from screens.widgets.budget import BudgetBar
 from screens.widgets.choose import Choose
 from screens.widgets.confirm import Ask, Confirm
 from screens.widgets.details import Details
+from tests.processes import LONG
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size, check_golden, screen_text
 from workbench.config import Config
@@ -160,7 +161,7 @@ async def test_a_cancelled_plan_leaves_no_older_one_in_its_place(
         here.editor.text = "something else"
         here.editor.settle()
         await pilot.pause()
-        assert begun.wait(10)
+        assert begun.wait(LONG)
         await pilot.press("ctrl+c")
         await settle(pilot)
         assert not planned(here)
@@ -475,7 +476,7 @@ async def test_enter_before_the_counts_begins_nothing(
     real = work.opening
 
     def late(engine: Engine, job: Job) -> work.Opening:
-        assert told.wait(10)
+        assert told.wait(LONG)
         return real(engine, job)
 
     monkeypatch.setattr(work, "opening", late)
@@ -541,7 +542,7 @@ async def test_a_cancelled_first_index_goes_back_to_the_counts(
         await settle(pilot)
         here = plan_of(app)
         await pilot.press("enter")
-        assert begun.wait(10)
+        assert begun.wait(LONG)
         here.mark_stale()  # as the watcher does when the index that is being written changes
         assert [job.name for job in app.jobs.running] == ["Indexing"]
         await pilot.press("ctrl+c")
