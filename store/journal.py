@@ -25,7 +25,7 @@ import msgspec
 from store import locks
 from store.files import disk_hint, open_state, private_dir, sync_data, sync_dir, translated
 from workbench.errors import JournalError
-from workbench.ports import Clock, Entry
+from workbench.ports import Clock, Entry, Verbatim
 from workbench.records.conversion import convert, decode_json
 from workbench.records.ids import IdSource, new_id
 
@@ -95,7 +95,8 @@ class FileJournal:
     ) -> list[Entry]:
         """Append one entry per body with a single write; on disk when this returns, if `sync`.
 
-        Numbers that are not finite become null, as JSON has none of them.
+        Secrets in texts are masked, whoever wrote them, in all but `Verbatim` bodies. Numbers that are not
+        finite become null, as JSON has none of them.
         Raises: JournalError, and then nothing of the batch is in the stream; StoreBusy.
         """
         return self.append_all(stream, [(kind, body) for body in bodies], by=by, sync=sync)
@@ -118,12 +119,20 @@ class FileJournal:
 
         Raises as `append`.
         """
+        from workbench.text.redact import redact_values  # for those who write
+
         path = stream_path(self._root, stream)
         if not drafts:
             return []
         at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
         entries = [
-            Entry(id=identifier, at=at, kind=kind, by=by, body=body)
+            Entry(
+                id=identifier,
+                at=at,
+                kind=kind,
+                by=by,
+                body=body if isinstance(body, Verbatim) else redact_values(body),
+            )
             for identifier, (kind, body) in zip(self._ids.several(len(drafts)), drafts, strict=True)
         ]
         data = b"".join([_encode(entry) for entry in entries])

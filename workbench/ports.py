@@ -32,8 +32,12 @@ class Damaged:
     reason: str
 
 
+class Verbatim(dict[str, Any]):
+    """A journal body that says what a file of the user's own says, and is kept as it is, secrets included."""
+
+
 class Journal(Protocol):
-    """Append-only streams of entries; the source of truth."""
+    """Append-only streams of entries; the source of truth. Only `Verbatim` bodies may hold secrets."""
 
     def append(
         self, stream: str, kind: str, bodies: Sequence[Mapping[str, Any]], *, by: str, sync: bool = True

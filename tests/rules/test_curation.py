@@ -13,12 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from store.memory import ManualClock, MemoryJournal
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
-from workbench.records.rules import Authority, Rule
+from workbench.records.rules import Authority, Provenance, Rule
 from workbench.rules.curation.curator import Curator, history, lineage
 from workbench.rules.curation.guarding import ConflictSettled, RuleChanged
 from workbench.rules.curation.ledger import Ledger
 from workbench.rules.curation.resolving import Decision
-from workbench.rules.curation.rulestore import RuleStore, record_usage
+from workbench.rules.curation.rulestore import RuleStore, record, record_usage
+from workbench.rules.curation.steps import marks, put
 
 
 def make(text: str, **fields: Any) -> Rule:
@@ -45,6 +46,30 @@ def test_an_added_rule_is_whole(curator: Curator) -> None:
     assert curator.store.ledger().live == {rule.id: rule}
     with pytest.raises(UsageError, match="already there"):
         curator.add(make("use  **TABS**."))
+
+
+SECRET = "ghp_" + "a1" * 18
+
+
+def test_a_typed_secret_is_masked_before_a_rule_is_made_of_it(curator: Curator) -> None:
+    """Text, id, name and reason agree: what the journal gives back is what was returned."""
+    rule = curator.add(make(f"Log in with {SECRET}.", examples=(SECRET,)), reason=f"of {SECRET}")
+    assert (rule.rule, rule.examples) == ("Log in with [secret:github-token].", ("[secret:github-token]",))
+    edited = curator.edit(rule.id, rule=f"Never log in with {SECRET}.", reason=f"or {SECRET}")
+    merged = curator.add(make("Log in."), reason="x")
+    decision = Decision("c", edited.id, merged.id, Action.MERGE, reason=SECRET, text=f"Ask for {SECRET}.")
+    (last,) = curator.resolve(decision)
+    assert curator.store.ledger().live == {last.id: last}
+    assert SECRET not in repr([entry for _, entry in curator.store.journal.read("rules")])
+
+
+def test_a_secret_of_a_rule_file_stays_as_the_file_has_it(curator: Curator) -> None:
+    """A change of other fields leaves the words alone, which would differ from the file's otherwise."""
+    place = Provenance("CLAUDE.md", 1, 1, "claude")
+    rule = replace(make(f"Log in with {SECRET}."), id="rule-0", provenance=place)
+    record(curator.store, [put(rule, marks("import"))], by="auto")
+    edited = curator.edit("rule-0", priority=80, rule=rule.rule)
+    assert (edited.rule, edited.priority) == (rule.rule, 80)
 
 
 def test_several_rules_are_added_in_one_step(curator: Curator) -> None:

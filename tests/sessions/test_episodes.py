@@ -39,7 +39,9 @@ def desk_of(journal: MemoryJournal, clock: ManualClock, root: str = ROOT) -> Epi
         return (entry for _, entry in journal.read(STREAM) if wanted in repr((entry.kind, entry.body)))
 
     lock = partial(nullcontext, None)
-    store = EpisodeStore(root, "p", journal, mentioning, lock, understand, clock.now, 12 * HOUR)
+    store = EpisodeStore(
+        root, "p", journal, mentioning, lock, understand, clock.now, 12 * HOUR, ".env".__eq__
+    )
     return EpisodeDesk(store, "hook")
 
 
@@ -215,6 +217,12 @@ def test_an_unknown_session_is_told_with_the_nearest(desk: EpisodeDesk) -> None:
         (lambda desk: desk.event("s", "read", files=[""]), "empty name", "path"),
         (lambda desk: desk.event("s", "read", files=["../x"]), "not a file of this project", ROOT),
         (lambda desk: desk.event("s", "read", files=["."]), "not a file of this project", ROOT),
+        (lambda desk: desk.event("s", "edit", files=["a", "x/../.env"]), ".env is excluded", "Leave it out"),
+        (
+            lambda desk: desk.event("s", "edit", files=["a"], payload={"old_path": ".env"}),
+            "excluded",
+            "Leave",
+        ),
         (lambda desk: desk.event("s", "edit", files=["a"], kind="modifed"), "kind of change", "modified"),
         (lambda desk: desk.event("s", "delta", payload={"x": "y" * 70_000}), "payload", "Record"),
         (lambda desk: desk.event("s", "delta", payload={"x": {1, 2}}), "payload", "JSON"),

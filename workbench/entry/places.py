@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -161,9 +161,16 @@ def episode_desk(
             understand=partial(_understand, name),
             now=clock.now,
             timeout=config.sessions.timeout_hours * HOUR,
+            excluded=partial(_is_excluded, config.privacy.exclude),
         ),
         by,
     )
+
+
+def _is_excluded(patterns: Sequence[str], path: str) -> bool:
+    from workbench.sessions.importers.withholding import excluding
+
+    return excluding(patterns)(path)
 
 
 def _understand(name: str, task: str, kind: QueryType | None) -> Intent:

@@ -20,6 +20,7 @@ from workbench.errors import UsageError
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 from workbench.records.iterations import IterationRecord
+from workbench.text.redact import redact_values
 
 VERSION: Final = 1
 KIND: Final = "iteration"
@@ -102,9 +103,10 @@ def feature_name(text: str) -> str:
 def feature_stream(feature: str) -> str:
     """Return the stream of a feature: `memory/` and a name that is a safe file name everywhere.
 
-    Features that differ have streams that differ, also where a file system ignores case.
+    Features that differ have streams that differ, also where a file system ignores case. A secret is in no
+    file's name either.
     """
-    name = unicodedata.normalize("NFC", feature).strip()
+    name = redact_values(unicodedata.normalize("NFC", feature).strip())
     if _PLAIN.fullmatch(name) and not _DIGESTED.search(name) and not _DEVICES.fullmatch(name):
         return PREFIX + name
     plain = unicodedata.normalize("NFKD", name).casefold().encode("ascii", "ignore").decode("ascii")

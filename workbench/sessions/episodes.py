@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -35,6 +36,7 @@ from workbench.sessions.episodes_fold import (
     follow_all,
     names,
 )
+from workbench.text.sanitize import visible_line
 
 _NAMED = 2_000  # sessions that are looked through for the one that was meant
 
@@ -46,7 +48,8 @@ class EpisodeStore:
     """Where episodes of a project go to and come from.
 
     `mentioning(text)` yields the entries of the stream whose line holds a text of ASCII, in order.
-    `lock` is held while a call decides and writes; `timeout` is in seconds.
+    `lock` is held while a call decides and writes; `timeout` is in seconds. `excluded` tells of a path of the
+    project whether nothing about it is to be kept.
     """
 
     root: str
@@ -57,6 +60,7 @@ class EpisodeStore:
     understand: Callable[[str, QueryType | None], Intent]
     now: Callable[[], float]
     timeout: float
+    excluded: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +140,18 @@ class EpisodeDesk:
         A `key` that the session used before makes the call a repetition, which changes nothing. What comes
         after the end is marked as late, and refused once the timeout has passed since.
 
-        Raises: UsageError for an unknown session or value, a file outside of the project; StoreError.
+        Raises: UsageError for an unknown session or value, a file that is excluded or outside of the project;
+        StoreError.
         """
         store, what = self.store, checks.one_of(EventType, event_type, "type of event")
         if what is EventType.FEEDBACK:
             raise UsageError("feedback is given, not recorded", hint="Use `workbench feedback`.")
         if what in (EventType.READ, EventType.EDIT) and not files:
             raise UsageError(f"a {what.value} needs a file", hint="Give it with --file.")
-        paths = [checks.project_path(store.root, file, base) for file in files] or [""]
+        paths = [self._path(file, base) for file in files] or [""]
         carried = checks.payload(payload)
         if what is EventType.EDIT:
-            carried = checks.edit_payload(carried, kind, store.root, base)
+            carried = checks.edit_payload(carried, kind, partial(self._path, base=base))
         key = checks.remark(key)
         with store.lock():
             entries = self._entries(session_id)
@@ -312,6 +317,15 @@ class EpisodeDesk:
             if episode is not None:
                 return episode, session
         raise checks.unknown_session(given, self._names())
+
+    def _path(self, given: str, base: str) -> str:
+        path = checks.project_path(self.store.root, given, base)
+        if self.store.excluded(path):
+            raise UsageError(
+                f"{visible_line(path)} is excluded by `privacy.exclude`: nothing about it is kept",
+                hint="Leave it out; `workbench config get privacy.exclude` lists the patterns.",
+            )
+        return path
 
     def _entries(self, given: str) -> list[Entry]:
         """Return the entries about a session, which its full id or an unambiguous beginning names.

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from workbench.errors import UsageError
 from workbench.records.episodes import ChangeKind, EventType, Outcome
 from workbench.records.plan import QueryType
 from workbench.suggest import did_you_mean
-from workbench.text.redact import redact
+from workbench.text.redact import redact, redact_values
 from workbench.text.sanitize import visible_line
 
 MAX_TASK: Final = 20_000  # characters
@@ -42,7 +42,7 @@ def session_id(given: str) -> str:
 
 def task_text(given: str) -> str:
     """Return a task without secrets, cut to what is weighed. Raises UsageError for an empty one."""
-    text = redact(_storable(given)[:MAX_TASK]).text.strip()
+    text = redact(_storable(given)).text[:MAX_TASK].strip()
     if not text:
         raise UsageError("the task is empty", hint='Say what is to be done: episode start "fix the login".')
     return text
@@ -50,7 +50,7 @@ def task_text(given: str) -> str:
 
 def remark(given: str) -> str:
     """Return why somebody judges as they do, without secrets."""
-    return redact(_storable(given)[:MAX_TEXT]).text.strip()
+    return redact(_storable(given)).text[:MAX_TEXT].strip()
 
 
 def one_of(kind: type[V], given: str, what: str) -> V:
@@ -78,14 +78,14 @@ def whole(given: int | None, what: str) -> int | None:
 
 
 def project_path(root: str, given: str, base: str = "") -> str:
-    """Return the path of a file relative to the project, with slashes.
+    """Return the path of a file relative to the project, with slashes and without secrets.
 
     A relative one starts at `base`, an absolute directory (default: the project). Links are looked through
     only where the names alone lead outside. Raises: UsageError for a path that is not below the project.
     """
     if not given or "\0" in given:
         raise UsageError("a file has an empty name", hint="Give its path, as in --file src/auth.py.")
-    path = os.path.normpath(os.path.join(base or root, given))
+    path = os.path.normpath(os.path.join(base or root, redact_values(given)))
     for top, found in ((root, path), (os.path.realpath(root), os.path.realpath(path))):
         relative = os.path.relpath(found, top)
         if relative != os.curdir and relative.split(os.sep, 1)[0] != os.pardir:
@@ -101,12 +101,12 @@ def payload(given: Mapping[str, Any] | None) -> dict[str, Any]:
     return {} if not given else _clean_object(given, [MAX_PAYLOAD], 0)
 
 
-def edit_payload(found: dict[str, Any], kind: str, root: str, base: str) -> dict[str, Any]:
+def edit_payload(found: dict[str, Any], kind: str, path_of: Callable[[str], str]) -> dict[str, Any]:
     """Return the payload of an edit: its kind and its former path checked. Raises UsageError."""
     said = kind or found.get("kind") or ChangeKind.MODIFIED.value
     edited = {**found, "kind": one_of(ChangeKind, str(said), "kind of change").value}
     if old := found.get("old_path"):
-        edited["old_path"] = project_path(root, str(old), base)
+        edited["old_path"] = path_of(str(old))
     return edited
 
 

@@ -79,6 +79,18 @@ def test_an_event_is_recorded_silently(project: Any, run: Any, entries: Callable
     assert run("episode", "event", "s", "--type", "delta", "--payload", "{").code == exits.USAGE
 
 
+def test_nothing_of_an_excluded_file_is_recorded(
+    recorded: str, run: Any, entries: Callable[[str], Any]
+) -> None:
+    """What settings exclude from reading is in no event either, whoever names it."""
+    before = entries("sessions")
+    for name in (".env", "pkg/../.env", "config/.env.local", "secrets/token.txt"):
+        done = run("episode", "event", recorded, "--type", "edit", "--file", "pkg/auth.py", "--file", name)
+        assert (done.code, "privacy.exclude" in done.err) == (exits.USAGE, True), name
+    assert entries("sessions") == before
+    assert run("episode", "event", recorded, "--type", "edit", "--file", ".env.example").code == 0
+
+
 def test_the_list_says_how_whole_the_stories_are(recorded: str, run: Any) -> None:
     """Open sessions are told from ended ones; the share counts ended sessions and no commits."""
     run("index")

@@ -119,3 +119,16 @@ def test_rules_are_exported(project: Any, run: Any) -> None:
     assert len(run("rules", "list", "--json").json()["rules"]) == 2
     assert "0 files written" in run("rules", "export", "--to", "agents", "--to", "cursor").err
     assert run("rules", "export", "--to", "emacs").code == exits.USAGE
+
+
+def test_a_secret_in_a_rule_file_is_told_and_not_rewritten(project: Any, run: Any) -> None:
+    """File and store stay in step, however often they are compared; `doctor` says which rule it is."""
+    secret = "ghp_" + "a1" * 18
+    project.write("CLAUDE.md", f"# Login\n\n- Log in with {secret} always.\n- Never push on Fridays.\n")
+    before = (project.root / "CLAUDE.md").read_bytes()
+    assert run("rules", "import", "--discover").code == exits.OK
+    named = {rule["rule"]: rule["id"] for rule in run("rules", "list", "--json").json()["rules"]}
+    assert run("rules", "edit", named["Never push on Fridays."], "--priority", "85").code == exits.OK
+    assert run("rules", "drift").code == exits.OK
+    assert (project.root / "CLAUDE.md").read_bytes() == before
+    assert f"rule {named[f'Log in with {secret} always.'][:13]} holds" in run("doctor").out

@@ -1,4 +1,7 @@
-"""The desk where rules are curated: each call is one step, recorded before it returns, that can be undone."""
+"""The desk where rules are curated: each call is one step, recorded before it returns, that can be undone.
+
+Secrets in what is decided are masked before a rule is made of it, so that its id and its words agree.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ from workbench.rules.curation.steps import (
 )
 from workbench.rules.curation.versions import past_ids
 from workbench.text.prose import plain, short_name
+from workbench.text.redact import redact_values
 
 if TYPE_CHECKING:
     from workbench.rules.files.undo import Walked
@@ -50,7 +54,7 @@ class Curator:
 
         Raises: UsageError if it is unsound or already there; StoreError.
         """
-        whole = self._worded(rule)
+        reason, whole = redact_values(reason), self._worded(rule)
         now = self.store.moment()
         done = self._step(lambda ledger: added(ledger, whole, already_said(ledger), reason=reason, now=now))
         return done.rules[0]
@@ -62,7 +66,7 @@ class Curator:
         overwritten. Raises: RuleChanged if they did; UsageError for an unknown rule or field or an unsound
         value; StoreError.
         """
-        now = self.store.moment()
+        now, reason = self.store.moment(), redact_values(reason)
 
         def make(ledger: Ledger) -> Drafts:
             if seen is not None:
@@ -78,7 +82,7 @@ class Curator:
 
         `places` say where each was read, for the message. Raises: as `add`.
         """
-        wholes = [self._worded(rule) for rule in rules]
+        reason, wholes = redact_values(reason), [self._worded(rule) for rule in rules]
         named = places or [""] * len(wholes)
         done = self._step(lambda ledger: self._all_added(ledger, wholes, named, reason))
         return list(done.rules)
@@ -94,6 +98,7 @@ class Curator:
     ) -> list[Rule]:
         """Change several rules, each in its own way by id, in one step, or none. Raises: as `edit`."""
         now = self.store.moment()
+        reason, title = redact_values((reason, title))
 
         def make(ledger: Ledger) -> Drafts:
             parts = [
@@ -106,7 +111,8 @@ class Curator:
 
     def remove(self, identifiers: Sequence[str], *, reason: str = "") -> None:
         """Put rules out of force; they stay in the history. Raises: UsageError, StoreError."""
-        self._step(lambda ledger: dropped(ledger, identifiers, reason=reason))
+        why = redact_values(reason)
+        self._step(lambda ledger: dropped(ledger, identifiers, reason=why))
 
     def resolve(self, decision: Decision, *, seen: Iterable[Rule] = ()) -> tuple[Rule, ...]:
         """Settle a conflict; return the rules that hold because of it.
@@ -117,7 +123,9 @@ class Curator:
 
         def make(ledger: Ledger) -> Drafts:
             _as_seen(ledger, decision, seen)
-            return resolved(ledger, decision, now=self.store.moment(), count=self.store.count_tokens)
+            return resolved(
+                ledger, redact_values(decision), now=self.store.moment(), count=self.store.count_tokens
+            )
 
         return self._step(make).rules
 
@@ -147,7 +155,7 @@ class Curator:
                     skipped.append(f"{decision.conflict[:17]}: {error.message}")
             for decision in sound:
                 try:
-                    drafts = resolved(ledger, decision, now=now, count=count, step=step)
+                    drafts = resolved(ledger, redact_values(decision), now=now, count=count, step=step)
                     self._refuse_unwritable(ledger, drafts, ledger.versions)
                 except UsageError as error:
                     skipped.append(f"{decision.conflict[:17]}: {error.message}")
@@ -211,10 +219,15 @@ class Curator:
         return combined(parts, title=title, reason=reason)
 
     def _changed(self, ledger: Ledger, identifier: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return changes with what follows from new words."""
+        """Return changes, without secrets that the rule did not have, and what follows from new words."""
+        before = in_force(ledger, identifier)
+        changes = {
+            name: value if value == getattr(before, name, None) else redact_values(value)
+            for name, value in changes.items()
+        }
         if "rule" not in changes:
-            return dict(changes)
-        before, text = in_force(ledger, identifier), changes["rule"]
+            return changes
+        text = changes["rule"]
         action = changes.get("action_text", plain(text))
         follows = {"action_text": action, "token_cost": self.store.count_tokens(text)}
         if before.name == short_name(before.action_text):
@@ -222,6 +235,7 @@ class Curator:
         return {**follows, **changes}
 
     def _worded(self, rule: Rule) -> Rule:
+        rule = redact_values(rule)
         action = rule.action_text or plain(rule.rule)
         cost = self.store.count_tokens(rule.rule)
         return replace(rule, action_text=action, name=rule.name or short_name(action), token_cost=cost)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from workbench.ports import Entry, Journal
+from workbench.ports import Entry, Journal, Verbatim
 from workbench.records.ids import new_id
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import STREAM, USAGE_STREAM, USED, Ledger, read_ledger, read_usage, take
@@ -52,12 +52,16 @@ class RuleStore:
 
 
 def record(store: RuleStore, drafts: Sequence[Draft], *, by: str) -> None:
-    """Write drafts, those of a journal in one piece.
+    """Write drafts, those of a journal in one piece; rules of files are kept as their files word them.
 
     The caller holds the lock. Raises: StoreError, and then nothing is written of the journal that refused.
     """
     for journal, home in ((store.journal, False), (store.home_journal, True)):
-        mine = [(draft.kind, draft.body) for draft in drafts if draft.home is home]
+        mine = [
+            (draft.kind, Verbatim(draft.body) if draft.body.get("provenance") else draft.body)
+            for draft in drafts
+            if draft.home is home
+        ]
         journal.append_all(STREAM, mine, by=by)
 
 
