@@ -22,6 +22,7 @@ from screens.children import interrupt_children
 from screens.jobs import Jobs
 from screens.keeping import Keeper
 from screens.leaving import LeaveQuestion, losses
+from workbench.entry.cli.layout import counted
 from workbench.errors import WorkbenchError
 
 _DOING: Final = (events.Key, events.Paste, events.MouseDown, events.MouseUp)
@@ -75,7 +76,7 @@ class Sitting(App[int]):
             self.call_later(self.action_quit)
             return
         count = self.jobs.cancel()
-        done = f"cancelling {count} job{'s' if count != 1 else ''}" if count else "nothing is running"
+        done = f"cancelling {counted(count, 'job')}" if count else "nothing is running"
         self.tell(f"{done}; ctrl+c again leaves")
         self._interrupted = True
         self.set_timer(_AGAIN, partial(setattr, self, "_interrupted", False))

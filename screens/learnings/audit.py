@@ -22,6 +22,7 @@ from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.confirm import DIALOG_CSS, Confirm
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.entry.cli.layout import counted
 from workbench.errors import ProcessError
 
 PRUNE: Final = "would be pruned"
@@ -115,7 +116,9 @@ class AuditView(ModalScreen[str | None]):
         """Lay out the kinds above the findings of the one under the cursor."""
         dialog = Vertical(classes="dialog")
         junk = sum(len(mine) for kind, mine in self.audit.findings.items() if kind != PRUNE)
-        dialog.border_title = shown(f"Audit: {junk:,} findings among {self.audit.total:,} learnings")
+        dialog.border_title = shown(
+            f"Audit: {counted(junk, 'finding')} among {counted(self.audit.total, 'learning')}"
+        )
         with dialog:
             yield VirtualTable(
                 (

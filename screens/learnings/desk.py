@@ -46,6 +46,7 @@ from screens.widgets.confirm import Confirm
 from screens.widgets.field_merges import field_merges
 from screens.widgets.overtaken import OvertakenRecord
 from screens.widgets.record_form import RecordForm
+from workbench.entry.cli.layout import counted
 from workbench.memory.learnings.reviewing import ReviewItem
 from workbench.records.learnings import FeatureLearning
 
@@ -208,7 +209,9 @@ class Desk:
         """Take out what may go by itself; it was asked for."""
 
         def then(found: tuple[FeatureLearning, ...]) -> None:
-            self._did(f"pruned {len(found):,} learnings; u takes it back", ["memory", "prune"], aloud=True)
+            self._did(
+                f"pruned {counted(len(found), 'learning')}; u takes it back", ["memory", "prune"], aloud=True
+            )
 
         self._ask(Step("Pruning", partial(prune, self._engine), then, ["memory", "prune"]))
 

@@ -19,6 +19,7 @@ from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.fields import SafeInput
+from workbench.entry.cli.layout import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class PromptPreview(ModalScreen[None]):
 def told(made: MemoryPrompt, budget: int) -> str:
     """Return how much is told and why the rest is not."""
     count = len(made.given)
-    text = f"{count:,} learning{'s' if count != 1 else ''} · {made.tokens:,} of {budget:,} tokens"
+    text = f"{counted(count, 'learning')} · {made.tokens:,} of {budget:,} tokens"
     reasons = Counter(reason for _, reason in made.left_out)
     left = [
         f"{number:,} {reason}"

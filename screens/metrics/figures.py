@@ -10,6 +10,7 @@ from textual.content import Content
 
 from screens.safe_text import shown
 from screens.widgets.plot import Series
+from workbench.entry.cli.layout import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def headline(found: Measurements, span: str) -> str:
     totals = found.totals
     if not totals.calls:
         return f"nothing was measured in the last {span}"
-    parts = [f"last {span}", f"{totals.calls:,} calls"]
+    parts = [f"last {span}", counted(totals.calls, "call")]
     if totals.failed:
         parts.append(f"✗ {totals.failed:,} failed")
     if totals.degraded:

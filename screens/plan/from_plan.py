@@ -10,7 +10,7 @@ from screens.widgets.budget import Portion
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import relevance
-from workbench.plan.render import STYLES, Passage, content
+from workbench.plan.render import STYLES, FileView, Passage, content
 from workbench.plan.wishes import EXCLUDED
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.rules import Rule
@@ -34,7 +34,7 @@ def shown_plan(
     ranked = {found.path: found for found in plan.ranked}
     model = plan.ranking.model
     by_id = {rule.id: rule for rule in rules}
-    inside = [*_passages(plan, counter, style), *_files(plan)]
+    inside = [*_passages(plan, counter, style), *_files(plan, counter, style)]
     outside = sorted(_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
     return Shown(
         task=plan.intent.task,
@@ -71,7 +71,7 @@ def _passages(plan: Plan, counter: TokenCounter, style: str) -> Iterator[Candida
         )
 
 
-def _files(plan: Plan) -> Iterator[Candidate]:
+def _files(plan: Plan, counter: TokenCounter, style: str) -> Iterator[Candidate]:
     for candidate, offer in plan.pack.files:
         folder, _, name = candidate.path.rpartition("/")
         yield Candidate(
@@ -80,7 +80,7 @@ def _files(plan: Plan) -> Iterator[Candidate]:
             title=name,
             place=folder,
             form=str(offer.view.representation),
-            tokens=offer.tokens,
+            tokens=_tokens(offer.view, counter, style),
             score=candidate.score,
             why=_why(candidate, offer),
             pinned=candidate.pinned,
@@ -152,6 +152,14 @@ def _portions(plan: Plan, counter: TokenCounter, style: str) -> tuple[Portion, .
 
 def _cost(passage: Passage, counter: TokenCounter, style: str) -> int:
     return counter.count(STYLES[style].section("", [passage]))
+
+
+def _tokens(view: FileView, counter: TokenCounter, style: str) -> int:
+    """Return what a view has in the text; packing reckons with a little more, which the budget shows free."""
+    how = STYLES[style]
+    if view.representation is Representation.PATH:
+        return counter.count(how.paths([view.path])) - counter.count(how.paths([]))
+    return counter.count(how.file(view))
 
 
 def _is_baseline(plan: Plan) -> bool:

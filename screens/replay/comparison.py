@@ -11,6 +11,7 @@ from textual.content import Content
 from screens.replay.scored import BETTER, SAME, WORSE
 from screens.safe_text import shown
 from screens.widgets.table import Column
+from workbench.entry.cli.layout import counted
 
 CHANGE_COLUMNS: Final = (
     Column("mark", "", 1, priority=9),
@@ -109,7 +110,9 @@ def _change(one: Mapping[str, Any]) -> Change:
 
 
 def _head(found: Mapping[str, Any]) -> Sequence[str]:
-    lines = [f"{found['after'][:8]} against {found['before'][:8]}: {found['common']:,} tasks in both"]
+    lines = [
+        f"{found['after'][:8]} against {found['before'][:8]}: {counted(found['common'], 'task')} in both"
+    ]
     others = [
         f"{found[key]:,} {what}"
         for key, what in (

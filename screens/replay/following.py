@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from screens.safe_text import shown
 from screens.widgets.bars import bar
+from workbench.entry.cli.layout import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,13 @@ def added(
 def live_lines(command: str, told: str, done: int, total: int, so_far: SoFar, width: int) -> list[Content]:
     """Return the command, how far it is, and a bar for each system, in lines of at most `width` cells."""
     room = max(min(width - 30, 40), 0)
-    counted = f"{done:,}/{total:,}" if total else ""
+    share = f"{done:,}/{total:,}" if total else ""
     lines = [
         Content.assemble(("▶ ", "bold $text-accent"), shown(command, "bold")).truncate(width, ellipsis=True),
         Content.assemble(
             (bar(done / total, 1.0, room) if total else "", "$text-accent"),
             " " if total else "",
-            shown(f"{counted} {told}".strip()),
+            shown(f"{share} {told}".strip()),
             ("  ctrl+c cancels, what is done is kept", "$text-muted"),
         ).truncate(width, ellipsis=True),
     ]
@@ -78,7 +79,9 @@ def live_lines(command: str, told: str, done: int, total: int, so_far: SoFar, wi
             )
         )
     if so_far.rows:
-        lines.append(shown(f"nDCG@10 so far, over {so_far.rows:,} tasks computed now", "$text-muted"))
+        lines.append(
+            shown(f"nDCG@10 so far, over {counted(so_far.rows, 'task')} computed now", "$text-muted")
+        )
     return lines
 
 

@@ -18,6 +18,7 @@ from screens.replay.runs_panel import RunsPanel
 from screens.replay.task_panel import TaskPanel
 from screens.replay.tasks_panel import TasksPanel
 from screens.replay.why import weighs
+from workbench.entry.cli.layout import counted
 
 if TYPE_CHECKING:
     from workbench.replay.gates import Gate
@@ -53,7 +54,7 @@ class UsesRuns(ReplayBase):
             return compared(asking.compare_runs(self.engine.root, before, after, system, measure, job))
 
         def then(found: Compared) -> None:
-            self.bench.log_action(words, f"{len(found.tasks):,} tasks changed")
+            self.bench.log_action(words, f"{counted(len(found.tasks), 'task')} changed")
             self.query_one(ComparePanel).show(found)
             self.show_view(COMPARE)
 
@@ -101,7 +102,7 @@ class UsesRuns(ReplayBase):
             told = "" if weighed.same else "the program ranks otherwise now than in this run"
             self.bench.log_action(asking.explain_arguments(opened.name, task, system), told)
             self.place.weighed.setdefault(opened.name, {})[task, system] = weighed.parts
-            self.say(told or f"weighed again: {len(weighed.parts)} files of {system}")
+            self.say(told or f"weighed again: {counted(len(weighed.parts), 'file')} of {system}")
             if opened is self.opened:
                 self.arrange_tasks()
 

@@ -31,6 +31,7 @@ from screens.replay.tasks import ORDERS, TaskLine, arranged, task_lines
 from screens.replay.tasks_panel import TasksPanel
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
+from workbench.entry.cli.layout import counted
 from workbench.records.replay import BASELINE
 
 _UP: Final = {RUN: RUNS, TASKS: RUN, TASK: TASKS, COMPARE: RUNS}
@@ -171,7 +172,7 @@ class ReplayScreen(StartsReplays, UsesRuns):
             place.systems = (first, opened.counterpart or first)
         self.query_one(RunsPanel).table.select_key(opened.name)
         self.query_one(RunPanel).show(opened, place.gates.get(opened.name), place.systems[1])
-        self.bench.log_action(["runs", "show", opened.name], f"{len(opened.run.rows):,} tasks")
+        self.bench.log_action(["runs", "show", opened.name], counted(len(opened.run.rows), "task"))
         self.arrange_tasks(view)
 
     # Tasks.

@@ -21,6 +21,7 @@ from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.diff import unified, unified_content
 from screens.widgets.fields import Flag
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.entry.cli.layout import counted
 from workbench.rules.files.exporting import ExportedFile
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publishing import publish
@@ -156,7 +157,9 @@ class ExportRules(ModalScreen[bool]):
         def then(found: Planned) -> None:
             self.planned = found
             self._show(planned_content(found))
-            self._say(f"{found.changed:,} files would be written: f2 writes them" if found.changed else "")
+            self._say(
+                f"{counted(found.changed, 'file')} would be written: f2 writes" if found.changed else ""
+            )
 
         self._section.ask(
             "Looking",
@@ -178,7 +181,7 @@ class ExportRules(ModalScreen[bool]):
         engine = section.engine
 
         def then(done: Planned) -> None:
-            told = f"{done.changed:,} files written"
+            told = f"{counted(done.changed, 'file')} written"
             command = [word for target in done.targets for word in ("--to", target)]
             section.bench.log_action(["rules", "export", *command, *(["--home"] if done.home else [])], told)
             section.bench.tell("\n".join((told, *done.notes[:4])))

@@ -21,6 +21,7 @@ from screens.safe_text import shown, shown_lines
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.entry.cli.layout import counted
 from workbench.errors import UsageError
 from workbench.rules.files.merging import Incoming
 from workbench.rules.files.named import import_named, named_files
@@ -57,7 +58,7 @@ def known_files(engine: Engine, job: Job) -> tuple[FileRow, ...]:
     counts = Counter(rule.provenance.file for rule in book.rules if rule.provenance is not None)
     files = sorted({*book.files, *named})
     return tuple(
-        FileRow(file, f"{counts[file]:,} rules" + (" · imported by name" if file in named else ""))
+        FileRow(file, counted(counts[file], "rule") + (" · imported by name" if file in named else ""))
         for file in files
     )
 
@@ -164,7 +165,7 @@ class ImportFiles(ModalScreen[bool]):
         def then(rows: tuple[FileRow, ...]) -> None:
             table.busy = ""
             self._list(rows)
-            self._tell(f"{len(rows):,} files are found by themselves and kept in step.")
+            self._tell(f"{counted(len(rows), 'file')} found by themselves and kept in step.")
 
         def failed(failure: Failure) -> None:
             table.busy = ""
@@ -185,7 +186,8 @@ class ImportFiles(ModalScreen[bool]):
         def then(found: Preview) -> None:
             self.preview = found
             self._list(found.rows)
-            lines = [f"{found.rules:,} rules would change in {len(found.rows):,} files: f2 imports them"]
+            files = counted(len(found.rows), "file")
+            lines = [f"{counted(found.rules, 'rule')} would change in {files}: f2 imports them"]
             if not found.rules:
                 lines = ["nothing new to import"]
             self._tell("\n".join([*lines, *found.problems[:4]]))
@@ -217,7 +219,7 @@ class ImportFiles(ModalScreen[bool]):
         self._tell("importing …")
 
         def then(count: int) -> None:
-            told = f"{count:,} rules changed"
+            told = f"{counted(count, 'rule')} changed"
             section.bench.tell(f"imported: {told}; u takes it back")
             section.bench.log_action(["rules", "import", *found.paths], told)
             self.dismiss(True)

@@ -12,6 +12,7 @@ from screens.rules.rows import ABSOLUTE, CATEGORIES, DEFAULT, OFF, ON
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
+from workbench.entry.cli.layout import counted
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.differences import FieldChange, Told
 from workbench.rules.curation.ledger import Use
@@ -197,7 +198,7 @@ def summary(book: Rulebook) -> str:
     """Return how many rules there are, of how many files, and what is out of step."""
     off = sum(not rule.enabled for rule in book.rules)
     files = len(book.files) + len(book.named)
-    parts = [f"{len(book.rules):,} rules", f"{files:,} file{'s' if files != 1 else ''}"]
+    parts = [counted(len(book.rules), "rule"), counted(files, "file")]
     parts += [f"{off:,} off"] if off else []
     parts += [f"{book.pending:,} not written yet: D"] if book.pending else []
     parts += [f"{book.conflicts:,} changed on both sides: D"] if book.conflicts else []

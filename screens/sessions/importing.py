@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from screens.sessions.rows import local
+from workbench.entry.cli.layout import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -76,11 +77,11 @@ def summary(done: Mapping[str, Any]) -> str:
         f"duplicates   {tasks['unchanged']:,} known before",
         f"outcomes     {ends}",
         f"files        {done['read']:,} of {done['files']:,} read, {_size(done['bytes'])}",
-        f"touched      {done['edits']:,} edits, {done['reads']:,} reads",
+        f"touched      {counted(done['edits'], 'edit')}, {counted(done['reads'], 'read')}",
         f"understood   {understood['share_of_lines']:.2%} of {understood['lines']:,} lines, "
         f"{understood['share_of_events']:.2%} of {understood['events']:,} events",
         f"masked       {_masked(done['masked'])}",
-        f"archived     {done['archive']['files']:,} files",
+        f"archived     {counted(done['archive']['files'], 'file')}",
     ]
     lines += _section("skipped", done["skipped"])
     lines += _section("not understood", understood["reasons"])

@@ -16,6 +16,7 @@ from screens.safe_text import shown
 from screens.sessions.rows import head, outcome, source, when
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.entry.cli.layout import counted
 
 if TYPE_CHECKING:
     from screens.sessions.work import FilePast
@@ -63,7 +64,8 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
         edited = sum(one.edited for one in past.sessions)
         with dialog:
             yield Static(
-                shown(f"edited by {edited:,}, read by {len(past.sessions) - edited:,} tasks"), id="past-head"
+                shown(f"edited by {edited:,}, read by {counted(len(past.sessions) - edited, 'task')}"),
+                id="past-head",
             )
             yield VirtualTable(
                 SESSIONS,

@@ -32,6 +32,7 @@ from screens.sessions.work import Known, Told
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import Timeline
+from workbench.entry.cli.layout import counted
 
 _FIRST: Final = 300
 """Sessions that are asked for at first, so that something shows at once."""
@@ -202,13 +203,13 @@ class SessionsScreen(SessionActions):
         known = self.known
         assert known is not None
         stories = known.stories
-        parts = [f"{stories.ended + stories.open:,} sessions"]
+        parts = [counted(stories.ended + stories.open, "session")]
         parts += [f"▶ {stories.open:,} open"] if stories.open else []
         if stories.share is not None:
             parts.append(f"{stories.share:.0%} tell a whole story")
         more = len(known.rows) - stories.ended - stories.open
         if known.commits:
-            parts.append(f"○ {more:,} commits shown (m)" if more > 0 else "○ no commits known yet")
+            parts.append(f"○ {counted(more, 'commit')} shown (m)" if more > 0 else "○ no commits known yet")
         else:
             parts.append("○ commits hidden (m)")
         self.query_one("#sessions-headline", Static).update(shown(" · ".join(parts), "bold"))

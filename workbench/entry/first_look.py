@@ -66,7 +66,7 @@ def first_look(
             notes.append(error.message)
     return FirstLook(
         files=len(found.files),
-        skipped=len(found.skipped),
+        skipped=sum(found.skipped_counts.values()),  # the list of them is cut
         rule_files=tuple(source.path for source in sources),
         commits=commits,
         transcripts=_transcripts(opened, environment, notes),

@@ -63,6 +63,16 @@ def test_the_portions_are_what_is_used(plan: Shown) -> None:
     assert {portion.kind for portion in plan.portions} == {"rules", "files"}
 
 
+def test_the_row_of_a_file_has_the_tokens_it_has_in_the_text(tmp_path: Path) -> None:
+    """Of a project of one file the row and the budget say the same."""
+    (tmp_path / "cart.py").write_text("def total(cart):\n    return sum(one.price for one in cart)\n")
+    plan = made(tmp_path, task="cart total is wrong")
+    (one,) = [one for one in plan.candidates if one.state == IN]
+    assert one.form == "full"
+    assert one.tokens == plan.response["budget_report"]["estimated_used"]
+    assert [portion.tokens for portion in plan.portions] == [one.tokens]
+
+
 def test_the_text_of_a_candidate_is_in_the_pack(plan: Shown) -> None:
     """What is previewed of a candidate is what is packed, line for line with its numbers."""
     for one in plan.candidates[: plan.selected]:
@@ -226,8 +236,11 @@ def test_a_first_look_counts_and_records_nothing(roastery: Path, monkeypatch: py
     (place / "s1.jsonl").write_text("{}\n", encoding="utf-8")
     (place / "s1" / "subagents" / "agent-1.jsonl").write_text("{}\n", encoding="utf-8")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(claude))
+    for number in range(1_003):  # more than the scan lists by name
+        (roastery / f"link-{number}").symlink_to("nowhere")
     found = work.opening(Engine(roastery), job())
     assert found.look is not None
+    assert found.look.skipped >= 1_003
     assert found.look.files > 100
     assert found.look.commits == 122
     assert "AGENTS.md" in found.look.rule_files

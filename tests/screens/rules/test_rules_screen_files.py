@@ -37,7 +37,7 @@ async def test_files_are_imported_by_name_after_a_look(opened: Opened, roastery:
         assert "missing.md does not exist" in str(dialog.query_one(".dialog-error", Static).content)
         dialog.query_one(Input).value = "notes/team.md"
         await desk.press("enter")
-        assert "2 rules would change in 1 files" in screen_text(desk.app)
+        assert "2 rules would change in 1 file:" in screen_text(desk.app)
         assert len(desk.screen.rules) == 21
         await desk.press("f2")
         assert desk.app.screen is desk.screen
