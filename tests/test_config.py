@@ -295,14 +295,15 @@ def test_setting_a_key_changes_only_that_key(data: st.DataObject) -> None:
 
 
 def test_setting_keeps_the_way_the_file_is_written() -> None:
-    """A dotted key stays dotted, a list over several lines goes whole, an empty file gets a section."""
-    assert "plan.budget = 7\n" in set_key(FILE, "plan", "budget", 7)
+    """Dotted keys, comments and inline tables stay, a list goes whole, an empty file gets a section."""
+    assert "plan.budget = 7 # dotted\n" in set_key(FILE, "plan", "budget", 7)
     odd = set_key(FILE, "models", "llm", "a\x85\u2028b")
     assert set_key(odd, "plan", "budget", 7).count("a\x85\u2028b") == 1
     assert set_key(FILE, "index", "exclude", ("c/",)).count("a/") == 0
     assert set_key("", "plan", "budget", 7) == "[plan]\nbudget = 7\n"
-    with pytest.raises(ConfigError, match="cannot be changed"):
-        set_key("plan = {budget = 3}\n", "plan", "budget", 7)
+    assert set_key("plan = {budget = 3}\r\n", "plan", "budget", 7) == "plan = {budget = 7}\r\n"
+    with pytest.raises(ConfigError, match="plan is a value"):
+        set_key("plan = 3\n", "plan", "budget", 7)
 
 
 def test_toml_text_round_trips() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
-import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 
 from workbench.errors import ConfigError
@@ -27,42 +25,39 @@ def key_line(text: str, section: str, name: str) -> int:
 def set_key(text: str, section: str, name: str, value: object) -> str:
     """Return the text with `[section] name = value`; comments, order and all other lines stay as they are.
 
-    Raises: ConfigError if the text is written in a way that cannot be edited line by line.
+    Raises: ConfigError if `section` is a value in it.
     """
-    lines = _lines(text)
-    line = f"{name} = {to_toml(value)}"
-    start = _find(lines, section, name)
-    if start is not None and _sets(lines[start], section, name):
-        prefix = f"{section}." if _is_dotted(lines[start], section) else ""
-        lines[start : _value_end(lines, start)] = [prefix + line]
-    else:
-        header = _find(lines, section, "")
-        if header is None:
-            lines += [*([""] if lines and lines[-1].strip() else []), f"[{section}]", line]
-        else:
-            lines.insert(header + 1, line)
-    return _verified(text, lines, section, name, value)
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    table = document.setdefault(section, tomlkit.table())
+    if not isinstance(table, MutableMapping):
+        raise ConfigError(f"{section} is a value, not a section, in this file", hint="Edit the file by hand.")
+    table[name] = _plain(value)
+    return tomlkit.dumps(document)
 
 
 def unset_key(text: str, section: str, name: str) -> str:
     """Return the text without the key; unchanged if it is not set."""
-    lines = _lines(text)
-    start = _find(lines, section, name)
-    if start is None or not _sets(lines[start], section, name):
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    table = document.get(section)
+    if not isinstance(table, MutableMapping) or name not in table:
         return text
-    del lines[start : _value_end(lines, start)]
-    return _verified(text, lines, section, name, None)
+    del table[name]
+    return tomlkit.dumps(document)
 
 
 def to_toml(value: object) -> str:
     """Return a bool, number, text or flat list as TOML."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(to_toml(item) for item in value) + "]"
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    import tomlkit
+
+    return tomlkit.item(_plain(value)).as_string()
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _lines(text: str) -> list[str]:
@@ -74,14 +69,6 @@ def _lines(text: str) -> list[str]:
 def _keys(line: str) -> list[str]:
     match = _KEY.match(line)
     return [part.strip().strip("\"'") for part in match[1].split(".")] if match else []
-
-
-def _is_dotted(line: str, section: str) -> bool:
-    return len(_keys(line)) > 1 and _keys(line)[0] == section
-
-
-def _sets(line: str, section: str, name: str) -> bool:
-    return _keys(line) in ([name], [section, name])
 
 
 def _find(lines: list[str], section: str, name: str) -> int | None:
@@ -102,40 +89,6 @@ def _find(lines: list[str], section: str, name: str) -> int | None:
     if header is None and not current:
         return next((number for number, line in enumerate(lines) if _keys(line) == [section]), None)
     return header
-
-
-def _value_end(lines: list[str], start: int) -> int:
-    """Return the index after the last line of the value that begins on line `start`."""
-    for end in range(start + 1, len(lines) + 1):
-        try:
-            tomllib.loads("\n".join(lines[start:end]))
-        except tomllib.TOMLDecodeError:
-            continue
-        return end
-    return start + 1
-
-
-def _verified(before: str, lines: list[str], section: str, name: str, value: object) -> str:
-    expected = tomllib.loads(before)
-    table = expected.setdefault(section, {})
-    if not isinstance(table, dict):
-        raise ConfigError(f"{section} is a value, not a section, in this file", hint="Edit the file by hand.")
-    if value is None:
-        table.pop(name, None)
-    else:
-        table[name] = list(value) if isinstance(value, tuple) else value
-    after = "\n".join(lines) + "\n"
-    try:
-        actual = tomllib.loads(after)
-    except tomllib.TOMLDecodeError:
-        actual = None
-    if actual is not None:
-        actual.setdefault(section, {})
-    if actual != expected:
-        raise ConfigError(
-            f"{section}.{name} cannot be changed without rewriting the file", hint="Edit the file by hand."
-        )
-    return after
 
 
 def read_text(path: Path, opened: Callable[[], int]) -> str | None:

@@ -56,7 +56,7 @@ def test_a_wrong_file_can_be_repaired_by_the_program(
     assert "expected int, got str" in capsys.readouterr().err
     assert main.run(["config", "set", "plan.budget", "5"]) == exits.OK
     assert (home / "config.toml").is_symlink()
-    assert real.read_text() == "[plan]\nbudget = 5\nformat = 'xml'\n"
+    assert real.read_text() == "[plan]\nbudget = 5 # mine\nformat = 'xml'\n"
 
 
 def test_unset_and_path_say_what_is(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
