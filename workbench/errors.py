@@ -4,6 +4,7 @@
     ├── UsageError            the request itself makes no sense (exit 2)
     │   └── ConfigError       a setting is wrong; names the file, key and value
     ├── ProjectError          the project directory cannot be used
+    │   ├── Unasked           so much outside of a repository that a person is asked first
     │   ├── StaleProject      --strict was asked and files changed since the index
     │   └── GitError          git failed; carries its message
     ├── StoreError            the store on disk cannot be read or written
@@ -17,6 +18,8 @@ Every error says what happened, to what, and what to try next (`hint`).
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class WorkbenchError(Exception):
@@ -42,6 +45,18 @@ class ConfigError(UsageError):
 
 class ProjectError(WorkbenchError):
     """The project directory cannot be used."""
+
+
+class Unasked(ProjectError):
+    """A directory outside of any repository holds so much that a person is asked before it is indexed."""
+
+    def __init__(self, root: Path, reason: str) -> None:
+        super().__init__(
+            f"{root} {reason}, and is no git repository",
+            hint="`workbench index` there indexes all of it; --project names another directory, "
+            "`git init` makes this one a repository.",
+        )
+        self.root = root
 
 
 class StaleProject(ProjectError):

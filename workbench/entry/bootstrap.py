@@ -36,7 +36,13 @@ from store.git import (
 from store.journal import FileJournal
 from store.location import Location, locate, user_home
 from workbench.config import Config, RulesConfig, SessionsConfig, user_cache
-from workbench.entry.places import foreign_state, project_id, replace_user_file, repository_at
+from workbench.entry.places import (
+    foreign_state,
+    project_id,
+    replace_user_file,
+    repository_at,
+    require_consent,
+)
 from workbench.errors import ProjectError
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
 from workbench.ports import Damaged, Embedder
@@ -102,6 +108,8 @@ def open_workspace(
     root = start.absolute() if repository is None else repository.root
     if repository is not None and repository.bare:
         raise ProjectError(f"{root} is a bare repository: there are no files to plan from", hint="Clone it.")
+    if repository is None:
+        require_consent(root, environment)
     location = locate(root, environment, distrust=foreign_state(repository))
     clock = SystemClock()
     journal = FileJournal(location.root, clock)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from store import generations, locks
 from store.clock import SystemClock
-from store.files import replace_file
+from store.files import replace_file, write_atomic
 from store.git_repository import Repository, find_repository, head_state, tracked_below
 from store.journal import FileJournal
-from store.location import DIRECTORY, is_usual, locate
-from workbench.errors import GitError, StoreError
+from store.location import DIRECTORY, fallback_root, is_usual, locate, user_home
+from workbench.errors import GitError, StoreError, Unasked
 
 if TYPE_CHECKING:
     from workbench.config import Config
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from workbench.sessions.episodes import EpisodeDesk
 
 _SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
+MOST_FILES = 5_000  # outside of a repository, without anybody having been asked
+_AGREED = "index-all"
 _PATIENCE = 60.0  # seconds
 _DESK_PATIENCE = 10.0  # what a hook may wait for others that record
 
@@ -66,6 +68,32 @@ def foreign_state(repository: Repository | None) -> str:
     if not foreign:
         return ""
     return f"git tracks {foreign[0]}: what a repository brings as state is not used"
+
+
+def require_consent(root: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Ask for more than the wish to plan before all of a directory outside of any repository is indexed.
+
+    The home directory, what holds it, and directories of more than `MOST_FILES` files are indexed only where
+    a person agreed to it. Raises: Unasked.
+    """
+    if (root / ".git").exists():
+        return  # a repository all the same, whatever keeps git from reading it
+    kept = root / DIRECTORY, fallback_root(root, user_home(environment))
+    if any((place / _AGREED).is_file() for place in kept):
+        return
+    home = Path(environment.get("HOME") or Path.home()).absolute()
+    if home.is_relative_to(root):
+        raise Unasked(root, "is your home directory" if home == root else "holds your home directory")
+    from workbench.project.walk import walk_lister
+
+    if len(walk_lister(root, max_names=MOST_FILES + 1)(None).paths) > MOST_FILES:
+        raise Unasked(root, f"holds more than {MOST_FILES:,} files")
+
+
+def agree(root: Path, environment: Mapping[str, str] = os.environ) -> None:
+    """Note that all of a directory may be indexed, if it is in no repository. Raises: StoreError."""
+    if repository_at(root)[0] is None:
+        write_atomic(locate(root, environment).root / _AGREED, b"")
 
 
 def state_notes(project: Path, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:

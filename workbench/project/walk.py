@@ -63,7 +63,8 @@ def walk_lister(
     """Return a lister that walks `root`; `progress` is called with (names so far, 0) now and then.
 
     Asked with None it lists everything, asked with paths only those (a directory means all files below it).
-    Vendored, tool and output directories are not entered but reported; links are listed, not followed.
+    Vendored, tool and output directories and repositories are not entered but reported; links are listed and
+    not followed.
     After `max_names` names the walk ends and `.` is in `skipped` with the reason `walk cap`.
     """
     top = os.fspath(root)
@@ -100,7 +101,10 @@ def _below_ignored(path: str, is_directory: bool, rules: _Rules) -> bool:
     parts = path.split("/")
     above = ("/".join(parts[:end]) for end in range(1, len(parts)))
     return any(
-        directory_refusal(directory, False) or rules.ignores(directory, True) for directory in above
+        directory_refusal(directory, False)
+        or rules.ignores(directory, True)
+        or os.path.lexists(os.path.join(rules.root, directory, ".git"))
+        for directory in above
     ) or rules.ignores(path, is_directory)
 
 
@@ -108,7 +112,11 @@ def _walk(root: str, level: list[str], rules: _Rules, skipped: list[Skipped]) ->
     while level:
         deeper: list[str] = []
         for directory in level:
-            for path, is_directory in _entries(root, directory, skipped):
+            found = _entries(root, directory, skipped)
+            if directory and any(path == f"{directory}/.git" for path, _ in found):
+                skipped.append(Skipped(directory, "nested repository"))
+                continue
+            for path, is_directory in found:
                 if is_directory and (reason := directory_refusal(path, False)):
                     skipped.append(Skipped(path, reason))
                 elif rules.ignores(path, is_directory):

@@ -43,12 +43,15 @@ def open_app(section: str) -> NoReturn:
     """Run the app in this terminal until it is left, and end the program with its exit code."""
     from screens.app import WorkbenchApp
     from screens.sections import SECTIONS, find_section
+    from workbench.entry.places import repository_at, require_consent
     from workbench.entry.resuming import place_file
 
     if section and find_section(section) is None:
         known = ", ".join(one.id for one in SECTIONS)
         raise UsageError(f"there is no screen {section!r}", hint=f"One of {known}.")
     here = current()
+    if repository_at(here.project)[0] is None:
+        require_consent(here.project)
     application = WorkbenchApp(here.project, place_file=place_file(here.project), section=section)
     sys.setswitchinterval(_SWITCH)
     application.run(mouse=here.settings().config.app.mouse)

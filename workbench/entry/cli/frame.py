@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from workbench.config import Settings
 
 _META = "workbench.flags"
-_MARKS = (".git", ".workbench")
 _OPENING_WORDS = re.compile(r"-[^\s=]*\s")  # dashes and then words, where an option ends or takes a value
 
 
@@ -83,6 +83,8 @@ class Invocation:
 def find_project(given: str = "", start: Path | None = None) -> Path:
     """Return the directory given, else the nearest upwards with `.git`, else with `.workbench`, else here.
 
+    State that is somebody else's, or that is in the home directory or in one that everybody writes to, is no
+    sign of a project for what is below.
     Raises: ProjectError if the given directory does not exist.
     """
     if given:
@@ -96,11 +98,24 @@ def find_project(given: str = "", start: Path | None = None) -> Path:
         raise ProjectError(
             "The current directory no longer exists", hint="Change to one that does, or pass --project."
         ) from None
-    for mark in _MARKS:  # a repository counts before any state, which may lie in a directory far above
-        for directory in (here, *here.parents):
-            if (directory / mark).exists():
-                return directory
-    return here
+    places = (here, *here.parents)
+    repository = next((place for place in places if (place / ".git").exists()), None)
+    if repository is not None:  # counts before any state, which may be in a directory far above
+        return repository
+    if (here / ".workbench").exists():
+        return here
+    return next((place for place in here.parents if _has_state(place)), here)
+
+
+def _has_state(place: Path) -> bool:
+    """Whether a directory outside of any repository holds the state of what is below, too."""
+    try:
+        state, around = (place / ".workbench").lstat(), place.stat()
+    except OSError:
+        return False
+    own = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
+    shared = around.st_mode & stat.S_IWOTH or place in (Path.home(), Path(place.anchor))
+    return stat.S_ISDIR(state.st_mode) and own and not shared
 
 
 def current() -> Invocation:

@@ -9,10 +9,11 @@ from dataclasses import replace
 import click
 
 from workbench.entry.bootstrap import Opened
-from workbench.entry.cli.frame import Group, command
+from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.session_commands import import_sessions
+from workbench.entry.places import agree
 from workbench.entry.storage import rebuild_tables, replace_artifacts
 from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
@@ -27,8 +28,10 @@ def index(full: bool) -> None:
     """Index the project: its files, its history and its rules.
 
     A plan does this by itself; here it happens with nothing else. Past tasks are embedded by
-    `workbench model prepare`.
+    `workbench model prepare`. Outside of a repository this is how all of a directory is indexed that is your
+    home or holds more than 5,000 files; other commands ask first, or refuse where nobody can be asked.
     """
+    agree(current().project)
     with session("index") as work:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)

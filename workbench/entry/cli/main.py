@@ -15,7 +15,7 @@ from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
 from workbench.entry.cli.output import Output
 from workbench.entry.terminal import can_show_app
-from workbench.errors import ParseError, WorkbenchError
+from workbench.errors import ParseError, Unasked, WorkbenchError
 
 YOUNG_OBJECTS = 70_000
 _PLACE = "workbench.entry.cli"
@@ -178,9 +178,26 @@ def run(arguments: list[str]) -> int:
         Output().fail("interrupted", "Nothing acknowledged is lost; run it again to go on.")
         return exits.INTERRUPTED
     except Exception as error:  # the outermost boundary: whatever happens, the user gets a sentence
+        if isinstance(error, Unasked) and _agreed(error):
+            return run(arguments)
         if debugging(arguments):
             traceback.print_exc()
         return explain(error)
+
+
+def _agreed(unasked: Unasked) -> bool:
+    """Ask a person at a terminal whether all of a directory is to be indexed, and note a yes."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    try:
+        if not click.confirm(f"{unasked.message}. Index all of it?", err=True):
+            return False
+    except click.Abort:
+        return False
+    from workbench.entry.places import agree
+
+    agree(unasked.root)
+    return True
 
 
 def as_command(arguments: list[str]) -> list[str]:
