@@ -121,17 +121,28 @@ class Work:
         )
         return self.git("rev-parse", "HEAD").decode().strip()
 
+    def copy(self, root: Path) -> Work:
+        """Return a copy in another directory, with the clock where it is here."""
+        shutil.copytree(self.root, root, symlinks=True)
+        other = Work(root)
+        other.time = self.time
+        return other
+
+
+def make_repository(root: Path, *options: str) -> Work:
+    """Make a repository without commits in a new directory."""
+    root.mkdir()
+    work = Work(root)
+    work.git("init", "-q", "-b", "main", *options)
+    return work
+
 
 @pytest.fixture
 def make_work(tmp_path: Path) -> Callable[[str], Work]:
     """Make repositories without commits below `tmp_path`."""
 
     def make(name: str, *options: str) -> Work:
-        root = tmp_path / name
-        root.mkdir()
-        work = Work(root)
-        work.git("init", "-q", "-b", "main", *options)
-        return work
+        return make_repository(tmp_path / name, *options)
 
     return make
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pytest
 
 import workbench
 from store.journal import list_streams, verify
-from tests.conftest import Work
+from tests.conftest import Work, make_repository
 from tests.processes import LONG, outputs_of, running
 from workbench.config import Config
 from workbench.entry.bootstrap import open_workspace
@@ -45,8 +44,7 @@ print("done", synced.cache, *synced.notes, flush=True)
 @pytest.fixture(scope="module")
 def _made(tmp_path_factory: pytest.TempPathFactory) -> Work:
     """A repository large enough that files and commits are read by workers, with rules."""
-    work = Work(tmp_path_factory.mktemp("made"))
-    work.git("init", "-q", "-b", "main")
+    work = make_repository(tmp_path_factory.mktemp("made") / "work")
     for number in range(FILES):
         work.write(f"area_{number % 7}/module_{number}.py", f"import os\n\ndef name_{number}(): ...\n")
     work.write("CLAUDE.md", "- Never log tokens.\n")
@@ -68,8 +66,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Work:
 @pytest.fixture
 def project(_made: Work, tmp_path: Path) -> Work:
     """A copy of that repository, never indexed."""
-    shutil.copytree(_made.root, tmp_path / "work")
-    return Work(tmp_path / "work")
+    return _made.copy(tmp_path / "work")
 
 
 def start(root: Path, file_limit: int = 0) -> AbstractContextManager[subprocess.Popen[str]]:

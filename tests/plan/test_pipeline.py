@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import workbench
+from tests.conftest import Work, make_repository
 from tests.processes import outputs_of
 from workbench.config import Config
 from workbench.entry.bootstrap import Opened, open_project
@@ -24,9 +25,10 @@ ROOT = Path(workbench.__file__).resolve().parents[1]
 TASK = "token is not refreshed when the session expires (#1)"
 
 
-@pytest.fixture
-def project(work: Any) -> Any:
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Work:
     """A repository with sources, tests, rules and a past."""
+    work = make_repository(tmp_path_factory.mktemp("made") / "work")
     work.write("pkg/__init__.py", "")
     for number in range(8):
         work.write(f"pkg/module_{number}.py", source(number, 0))
@@ -36,6 +38,12 @@ def project(work: Any) -> Any:
     work.write("pkg/module_1.py", source(1, 1))
     work.commit("fix: session expires too early")
     return work
+
+
+@pytest.fixture
+def project(_made: Work, tmp_path: Path) -> Work:
+    """A copy of that repository, never indexed."""
+    return _made.copy(tmp_path / "work")
 
 
 def source(number: int, turn: int) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from store import generations
 from store.journal import FileJournal
+from tests.conftest import Work, make_repository
 from workbench.config import Config
 from workbench.entry.bootstrap import open_workspace
 from workbench.errors import StaleProject, StoreError
@@ -37,9 +38,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Open:
     return run
 
 
-@pytest.fixture
-def project(work: Any) -> Any:
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Work:
     """A small repository with two commits."""
+    work = make_repository(tmp_path_factory.mktemp("made") / "work")
     work.write("pkg/__init__.py", "")
     work.write("pkg/auth.py", AUTH)
     work.write("pkg/store.py", "VALUE = 1\n")
@@ -48,6 +50,12 @@ def project(work: Any) -> Any:
     work.write("pkg/store.py", "VALUE = 2\n")
     work.commit("fix: store value")
     return work
+
+
+@pytest.fixture
+def project(_made: Work, tmp_path: Path) -> Work:
+    """A copy of that repository, never indexed."""
+    return _made.copy(tmp_path / "work")
 
 
 def state_of(root: Path) -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Work, make_repository
 from workbench.entry.cli import main
 
 AUTH = '''"""Tokens."""
@@ -67,9 +68,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run
 
 
-@pytest.fixture
-def project(work: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A repository with four files and three commits, and the current directory in it."""
+@pytest.fixture(scope="session")
+def _package(tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """Make a repository with four files and three commits."""
+    work = make_repository(tmp_path_factory.mktemp("package") / "work")
     work.write("pkg/__init__.py", "")
     work.write("pkg/auth.py", AUTH)
     work.write("pkg/store.py", "def read(token):\n    return token\n")
@@ -80,6 +82,13 @@ def project(work: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     work.commit("Test the refresh of tokens")
     work.write("pkg/auth.py", AUTH + "\n\ndef login(user):\n    return user\n")
     work.commit("fix: login keeps the jwt token (#7)")
+    return work
+
+
+@pytest.fixture
+def project(_package: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A copy of that repository, and the current directory in it."""
+    work = _package.copy(tmp_path / "work")
     monkeypatch.chdir(work.root)
     return work
 
