@@ -67,6 +67,9 @@ run: $(VENV)/.run ## set up, plan a task in this very repository, replay a sampl
 	$(call sample,import sessions ../sessions)
 	@echo "Looking for rules that repeat or contradict each other, in the files of four agents:" >&2
 	$(call sample,rules conflicts list)
+	@echo "Learning from what went wrong in the sessions, and from what the users said of how things are done:" >&2
+	$(call sample,memory ingest ../sessions)
+	$(call sample,memory queue)
 	@echo "Planning a task there:" >&2
 	$(call sample,plan "$(SAMPLE_TASK)" --budget 1500)
 	@echo "Replaying its past: what would each system have shown for a task, and which files were edited then?" >&2

@@ -114,13 +114,22 @@ LEARNINGS: Final = (
         rank=11,
     ),
     Command(
+        "learnings.corrections",
+        "Corrections",
+        "List what you told agents of how things are done, with quotes, and make a rule of it.",
+        ("C",),
+        "workbench memory corrections",
+        ACT,
+        rank=12,
+    ),
+    Command(
         "learnings.prompt",
         "Prompt",
         "See what a prompt for a feature and a task would be told within a number of tokens, and copy it.",
         ("p", "V"),
         "workbench memory prompt --feature NAME",
         ACT,
-        rank=12,
+        rank=13,
     ),
     Command(
         "learnings.restore",
@@ -129,7 +138,7 @@ LEARNINGS: Final = (
         ("R",),
         "workbench memory restore ID",
         CURATE,
-        rank=13,
+        rank=14,
         changes=True,
     ),
     Command(
@@ -139,7 +148,7 @@ LEARNINGS: Final = (
         ("o",),
         "workbench memory show ID",
         VIEW,
-        rank=14,
+        rank=15,
     ),
     Command(
         "learnings.sort", "Sort", "Sort by the next column, after the last one as it was.", ("s",), group=VIEW

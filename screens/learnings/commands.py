@@ -53,6 +53,14 @@ def promote_command(identifier: str, text: str, fields: Mapping[str, Any]) -> li
     return [*words, "--reason", fields["reason"]] if fields["reason"] else words
 
 
+def rule_command(fields: Mapping[str, Any]) -> list[str]:
+    """Return the command that adds a rule."""
+    words = ["rules", "add", fields["rule"]]
+    words += ["--authority", "absolute"] if fields.get("authority") is Authority.ABSOLUTE else []
+    words += [word for one in fields["scope"] for word in ("--scope", one)]
+    return [*words, "--reason", fields["reason"]]
+
+
 def prompt_command(feature: str, task: str, budget: int) -> list[str]:
     """Return the command that prints what was learned for a prompt."""
     words = ["memory", "prompt", "--feature", feature, *(("--task", task) if task else ())]

@@ -18,7 +18,14 @@ from screens.conflicts.learnings_source import LearningSource, pair_of
 from screens.conflicts.pair import Choice, command_of
 from screens.conflicts.source import Outcome
 from screens.jobs import Failure, Job
-from screens.learnings.commands import SHORT, add_command, decide_command, edit_command, promote_command
+from screens.learnings.commands import (
+    SHORT,
+    add_command,
+    decide_command,
+    edit_command,
+    promote_command,
+    rule_command,
+)
 from screens.learnings.form_fields import (
     LABELS,
     OWNER,
@@ -30,6 +37,7 @@ from screens.learnings.form_fields import (
     promote_problems,
     promote_values,
     record_values,
+    rule_fields,
 )
 from screens.learnings.saving import (
     DONE,
@@ -41,14 +49,17 @@ from screens.learnings.saving import (
     prune,
     save_edit,
     save_new,
+    save_rule,
 )
 from screens.widgets.confirm import Confirm
 from screens.widgets.field_merges import field_merges
 from screens.widgets.overtaken import OvertakenRecord
 from screens.widgets.record_form import RecordForm
 from workbench.entry.cli.layout import counted
+from workbench.memory.learnings.heard import Heard
 from workbench.memory.learnings.reviewing import ReviewItem
 from workbench.records.learnings import FeatureLearning
+from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
     from screens.learnings.screen import LearningsScreen
@@ -173,6 +184,32 @@ class Desk:
             RecordForm(
                 f"Make a rule of {one.id[:SHORT]}",
                 promote_fields(one),
+                save,
+                validate=promote_problems,
+                convert=promote_values,
+                new=True,
+            )
+        )
+
+    def rule_of(self, one: Heard) -> None:
+        """Make a rule of what was said too seldom to be learned, in the same form."""
+        quote = " ".join(one.said[-1].quote.split())
+
+        def save(form: RecordForm, fields: Mapping[str, Any]) -> None:
+            given = {**fields, "reason": fields["reason"] or f"said in a prompt: {quote}"}
+            command = rule_command(given)
+
+            def then(rule: Rule) -> None:
+                form.done()
+                self._did(f"added {rule.id[:13]}; u among the rules takes it back", command, aloud=True)
+
+            work = partial(save_rule, self._engine, given)
+            self._ask(Step("Adding", work, then, command, (), form.refused))
+
+        self._screen.app.push_screen(
+            RecordForm(
+                "Make a rule of what was said",
+                rule_fields(one.text),
                 save,
                 validate=promote_problems,
                 convert=promote_values,

@@ -5,7 +5,7 @@ Scopes and files are written an entry a line, because their names may hold comma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -76,10 +76,15 @@ def new_fields(feature: str) -> tuple[Field, ...]:
 
 def promote_fields(one: FeatureLearning) -> tuple[Field, ...]:
     """Return the fields of the rule that a learning becomes."""
+    return rule_fields(one.text, one.scope)
+
+
+def rule_fields(text: str, scope: Sequence[str] = ()) -> tuple[Field, ...]:
+    """Return the fields of a rule that is made of a text."""
     return (
-        Field("rule", "Rule", one.text, "long", required=True, help="as an instruction to your agents"),
+        Field("rule", "Rule", text, "long", required=True, help="as an instruction to your agents"),
         Field("authority", "Authority", str(Authority.DEFAULT), "choice", tuple(Authority), required=True),
-        Field("scope", "Only files", "\n".join(one.scope), "long", help="a glob a line; empty: all"),
+        Field("scope", "Only files", "\n".join(scope), "long", help="a glob a line; empty: all"),
         Field("reason", "Why", "", help="for the history"),
     )
 

@@ -13,6 +13,8 @@ from screens.jobs import Job
 from screens.learnings.form_fields import MINE, OWNER
 from workbench.errors import UsageError
 from workbench.records.learnings import FeatureLearning
+from workbench.records.rules import Rule
+from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.desk import LearningDesk
@@ -110,6 +112,14 @@ def promote(engine: Engine, seen: FeatureLearning, fields: Mapping[str, Any], jo
     """Make a rule of a learning through the curator of rules. Raises: WorkbenchError."""
     with held(engine, job) as desk:
         return desk.promote(seen.id, seen=seen, **fields)
+
+
+def save_rule(engine: Engine, fields: Mapping[str, Any], job: Job) -> Rule:
+    """Add a rule to the project. Raises: WorkbenchError."""
+    given = dict(fields)
+    reason = given.pop("reason")
+    with engine.rules("rules-edit", job.progress) as work:
+        return work.curator.add(new_rule(given, work.store.project_id), reason=reason)
 
 
 def prune(engine: Engine, job: Job) -> tuple[FeatureLearning, ...]:

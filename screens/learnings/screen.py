@@ -20,6 +20,7 @@ from screens.commands.model import bindings
 from screens.conflicts.places import Place
 from screens.jobs import Failure, Job
 from screens.learnings.audit import Audit, AuditView, audited
+from screens.learnings.corrections import CorrectionsView, read_corrections
 from screens.learnings.desk import Desk
 from screens.learnings.listing import (
     COLUMNS,
@@ -41,13 +42,14 @@ from screens.widgets.choose import Choice, Choose
 from screens.widgets.details import Details
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
+from workbench.memory.learnings.heard import Heard
 from workbench.memory.learnings.reviewing import ReviewItem
 from workbench.records.learnings import FeatureLearning
 
 _GLANCE: Final = 0.04  # seconds the cursor rests on a learning before it is shown
 _QUIET: Final = 1.0  # seconds without a change after which very many are compared anew
 _FEW: Final = 500  # learnings that are filtered and sorted at once
-_ALWAYS: Final = frozenset("new view filter sort reverse audit prompt list".split())
+_ALWAYS: Final = frozenset("new view filter sort reverse audit corrections prompt list".split())
 
 
 class LearningsScreen(SectionScreen):
@@ -440,6 +442,22 @@ class LearningsScreen(SectionScreen):
             self.app.push_screen(AuditView(audit), closed)
 
         self.ask("Audit", partial(audited, self.engine, self.known), then)
+
+    def action_corrections(self) -> None:
+        """Look at what was said of how things are done, and make a rule of it."""
+
+        def chosen(one: Heard | None) -> None:
+            learning = None if one is None else self.known.learnings.get(one.learning_id)
+            if learning is not None and learning.live:
+                self.desk.promote(learning)
+            elif one is not None:
+                self.desk.rule_of(one)
+
+        def then(found: tuple[Heard, ...]) -> None:
+            self.bench.log_action(["memory", "corrections"], f"{len(found):,} corrections")
+            self.app.push_screen(CorrectionsView(found), chosen)
+
+        self.ask("Corrections", partial(read_corrections, self.engine), then)
 
     def _show_one(self, identifier: str) -> None:
         """Have the cursor on a learning, whatever the list shows now."""

@@ -30,6 +30,7 @@ from workbench.memory.extraction.extract import (
 )
 from workbench.memory.iterations import digested, is_stagnant, iteration_fingerprint
 from workbench.memory.journal import KIND, body_of, entry_of, feature_stream, read_journal
+from workbench.memory.learnings.accumulating import Accumulated
 from workbench.memory.schema import (
     MemoryPayload,
     collection_name,
@@ -388,7 +389,7 @@ def test_no_secret_is_stored(place: MemoryPlace) -> None:
 def test_learning_that_fails_leaves_the_iteration_recorded(place: MemoryPlace) -> None:
     """Why nothing was learned is told; the record is in the journal."""
 
-    def learn(record_: IterationRecord, found: Any) -> Sequence[Any]:
+    def learn(record_: IterationRecord, found: Any) -> Accumulated:
         raise StoreBusy("somebody else learns")
 
     (kept,) = record(place, [digested(raw_of(), ["/srv/app"])], Task("auth"), by="test", learn=learn)

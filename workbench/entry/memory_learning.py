@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
 from workbench.entry.memory_place import MemoryPlace
 from workbench.memory.iterations import Digested
-from workbench.memory.learnings.accumulating import accumulate
+from workbench.memory.learnings.accumulating import Accumulated, accumulate
 from workbench.memory.learnings.injected import InjectionReader
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import LedgerReader
 from workbench.records.iterations import IterationRecord
-from workbench.records.learnings import FeatureLearning
 
 if TYPE_CHECKING:
     from workbench.rules.curation.rulestore import RuleStore
 
 
-def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequence[FeatureLearning]]:
-    """Return what learns from an iteration of a project and gives the learnings it added.
+def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Accumulated]:
+    """Return what learns from an iteration of a project and says what it did to the learnings.
 
     It is made for one run: rules and a feature's earlier iterations are read once.
     """
@@ -42,11 +41,11 @@ def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequen
     def iterations(feature: str) -> dict[int, IterationRecord]:
         return {one.record.iteration_number: one.record for one in place.feature(feature).entries}
 
-    def learn(record: IterationRecord, found: Digested) -> Sequence[FeatureLearning]:
+    def learn(record: IterationRecord, found: Digested) -> Accumulated:
         known = iterations(record.feature)
         before = [known[number] for number in sorted(known) if number < record.iteration_number]
         known[record.iteration_number] = record
-        done = accumulate(
+        return accumulate(
             record,
             found.extraction,
             found.raw,
@@ -56,7 +55,6 @@ def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Sequen
             reader=reader,
             injected=injected,
         )
-        return (*done.added, *done.conflicts)
 
     return learn
 

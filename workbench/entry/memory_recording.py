@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.config import load
 from workbench.entry.memory_place import MemoryPlace
@@ -23,9 +23,19 @@ from workbench.memory.journal import GENERAL, KIND, JournalEntry, body_of, featu
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task
 from workbench.sessions.importers.withholding import Excluded, excluding
 
+if TYPE_CHECKING:
+    from workbench.memory.learnings.accumulating import Accumulated
+
 _TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD", ""})
 
-Learn = Callable[[IterationRecord, Digested], Sequence[Any]]
+Learn = Callable[[IterationRecord, Digested], "Accumulated"]
+
+_NOTHING: Final = "no error, and nothing said of how things are done"
+_SEEN_ONCE: Final = "errors that no other iteration had; one teaches when it comes again and a change ends it"
+_KNOWN: Final = {
+    "had been given to it": "a learning says it that the iteration was given",
+    "is from the same session": "a learning of the same session says it",
+}
 
 
 class Novelty(StrEnum):
@@ -40,6 +50,7 @@ class Novelty(StrEnum):
 class Kept:
     """An iteration in the journal, and whether its feature has come to a standstill with it.
 
+    It added `learned` learnings and found `confirmed` out again; `untaught` says why it did neither.
     `unlearned` says why nothing could be learned from it, which leaves it recorded; empty if something could.
     """
 
@@ -48,6 +59,8 @@ class Kept:
     extraction: ExtractionResult
     stagnant: bool = False
     learned: int = 0
+    confirmed: int = 0
+    untaught: str = ""
     unlearned: str = ""
 
 
@@ -62,10 +75,12 @@ class Summary:
     decisions: int = 0
     files: int = 0
     learned: int = 0
+    confirmed: int = 0
     stagnant: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     redacted: Counter[str] = field(default_factory=Counter)
     unlearned: Counter[str] = field(default_factory=Counter)
+    untaught: Counter[str] = field(default_factory=Counter)
 
     def add(self, kept: Iterable[Kept]) -> None:
         """Take in what was kept."""
@@ -80,6 +95,9 @@ class Summary:
             self.decisions += len(record.decisions)
             self.files += len(record.files_touched)
             self.learned += one.learned
+            self.confirmed += one.confirmed
+            if one.untaught:
+                self.untaught[one.untaught] += 1
             self.stagnant += one.stagnant
             self.dropped.update(one.extraction.dropped)
             self.redacted.update(one.extraction.redacted)
@@ -162,9 +180,20 @@ def record(
 
 def _learned(kept: Kept, output: Digested, learn: Learn) -> Kept:
     try:
-        return replace(kept, learned=len(learn(kept.entry.record, output)))
+        done = learn(kept.entry.record, output)
     except WorkbenchError as error:
         return replace(kept, unlearned=error.message)
+    learned = len(done.added) + len(done.conflicts)
+    untaught = "" if learned or done.hits else _untaught(kept.entry.record, done)
+    return replace(kept, learned=learned, confirmed=len(done.hits), untaught=untaught)
+
+
+def _untaught(record_: IterationRecord, done: Accumulated) -> str:
+    """Return why an iteration taught nothing: of what was left out the first, which is the surest kind."""
+    if done.left_out:
+        reason = done.left_out[0][1]
+        return next((words for end, words in _KNOWN.items() if reason.endswith(end)), reason)
+    return _SEEN_ONCE if record_.errors else _NOTHING
 
 
 def _further(entry: JournalEntry, before: JournalEntry) -> JournalEntry:

@@ -228,6 +228,25 @@ def test_a_directory_is_read_with_all_below_it(empty: Any, run: Any, tmp_path: P
     assert (told["added"], len(told["files"])) == (1, 1)
 
 
+def test_iterations_that_teach_nothing_say_why(empty: Any, run: Any, tmp_path: Path) -> None:
+    """Each is counted under one reason, the most frequent first; what was known before is not counted."""
+    prompts = ["Fix the login of users", "Fix the cart", "please don't add comments to the code"]
+    for place, prompt in enumerate(prompts):
+        session, told = f"s{place}", [{"type": "text", "text": prompt}]
+        asked = {"type": "user", "session_id": session, "message": {"role": "user", "content": told}}
+        records = [init(session), asked, said("Done.", f"msg-{place}", session), result(session=session)]
+        (tmp_path / f"{place}.jsonl").write_bytes(lines_of(records))
+    lines = run("memory", "ingest", str(tmp_path)).out.splitlines()
+    assert "  3 iterations taught nothing:" in lines
+    reasons = [line.split(maxsplit=1) for line in lines[lines.index("  3 iterations taught nothing:") + 1 :]]
+    assert reasons == [
+        ["2", "no error, and nothing said of how things are done"],
+        ["1", "said once: it may be for now"],
+    ]
+    again = ingested(run, str(tmp_path))
+    assert (again["unchanged"], again["untaught"], again["confirmed"]) == (3, {}, 0)
+
+
 def test_search_finds_and_status_counts(empty: Any, run: Any, tmp_path: Path) -> None:
     """What was recorded is found by its words; the index is made when asked."""
     for place, words in enumerate(("Tokens are refreshed on 401.", "The upload is retried.")):

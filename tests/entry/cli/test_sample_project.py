@@ -34,6 +34,24 @@ def test_its_rules_repeat_and_contradict_each_other(run: Run) -> None:
     assert kinds.count("exact") >= 3
 
 
+def test_its_sessions_teach(run: Run) -> None:
+    """Commands, causes and corrections are learned, two contradict each other; every screen has something."""
+    run("rules", "list")
+    told = run("memory", "ingest", "../sessions", "--json").json()
+    assert (told["learned"] >= 6, told["confirmed"] >= 3) == (True, True)
+    assert told["added"] > sum(told["untaught"].values()) > 0
+    items = run("memory", "queue", "--json").json()["items"]
+    assert {item["learning"]["kind"] for item in items} == {"command", "correction", "error"}
+    assert {"conflict", "promote", "suggested-rule"} <= {item["why"] for item in items}
+    assert len(run("memory", "conflicts", "--json").json()["conflicts"]) == 1
+    said = run("memory", "corrections", "--json").json()["corrections"]
+    assert {one["status"] for one in said} == {"suggested", "contradicts", "once"}
+    assert max(len({telling["session_id"] for telling in one["said"]}) for one in said) == 2
+    run("rules", "conflicts", "resolve", "--kind", "subsumed", "--suggested")
+    drift = run("rules", "drift", "--json").json()["drift"]
+    assert [found["file"] for found in drift] == [".cursor/rules/python.mdc", "CLAUDE.md"]
+
+
 def test_its_past_can_be_replayed(run: Run) -> None:
     """Commits and prompts become tasks, and the ranking finds more of what was edited than the baseline."""
     run("import", "sessions", "../sessions")

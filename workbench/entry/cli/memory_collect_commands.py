@@ -183,6 +183,7 @@ def _tell_files(here: Invocation, reports: Sequence[FileReport], summary: Summar
         here.out.data(f"  {visible_line(name)}: {count:,}")
     if summary.features:
         here.out.data(f"  {_counts(summary)}")
+    _tell_untaught(here, summary)
     _tell_unlearned(here, summary)
     for reason, count in sorted(summary.dropped.items()):
         here.out.say(f"left out: {count:,} {reason}")
@@ -196,6 +197,14 @@ def _tell_files(here: Invocation, reports: Sequence[FileReport], summary: Summar
             here.out.say(f"{visible_line(report.path)}: {what}")
 
 
+def _tell_untaught(here: Invocation, summary: Summary) -> None:
+    """Say why iterations taught nothing, the most frequent reason first."""
+    if summary.untaught:
+        here.out.data(f"  {counted(summary.untaught.total(), 'iteration')} taught nothing:")
+    for reason, count in sorted(summary.untaught.items(), key=lambda item: (-item[1], item[0])):
+        here.out.data(f"    {count:>5,}  {visible_line(reason)}")
+
+
 def _counts(summary: Summary) -> str:
     told = [
         counted(summary.errors, "error"),
@@ -204,6 +213,8 @@ def _counts(summary: Summary) -> str:
     ]
     if summary.learned:
         told.append(f"{summary.learned:,} learned")
+    if summary.confirmed:
+        told.append(f"{summary.confirmed:,} found out again")
     if summary.redacted:
         told.append(f"{sum(summary.redacted.values()):,} secrets taken out")
     return ", ".join(told)
@@ -220,6 +231,8 @@ def _numbers(summary: Summary) -> dict[str, Any]:
         "decisions": summary.decisions,
         "files_touched": summary.files,
         "learned": summary.learned,
+        "confirmed": summary.confirmed,
+        "untaught": dict(sorted(summary.untaught.items())),
         "stagnant_iterations": summary.stagnant,
         "dropped": dict(sorted(summary.dropped.items())),
         "redacted": dict(sorted(summary.redacted.items())),

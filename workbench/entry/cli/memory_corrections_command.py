@@ -8,7 +8,7 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.layout import counted
 from workbench.entry.cli.memory_session import learning_session, short
 from workbench.entry.cli.output import Output
-from workbench.memory.learnings.heard import Heard, Status, heard
+from workbench.memory.learnings.heard import Heard, Status, heard, texts_in_force
 from workbench.memory.learnings.steps import SHORT
 from workbench.text.sanitize import visible_line
 
@@ -32,7 +32,8 @@ def corrections(status: str | None, limit: int) -> None:
     holds is suggested; `memory promote` makes it a rule, `memory reject` ends it for good.
     """
     with learning_session("memory") as work:
-        found = [one for one in heard(work.store.ledger()) if status is None or one.status == status]
+        said = heard(work.store.ledger(), texts_in_force(work.store))
+        found = [one for one in said if status is None or one.status == status]
         work.told.candidates = len(found)
     out = work.here.out
     if work.here.flags.json:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import Ledger
 from workbench.memory.learnings.reviewing import Why, suggestion
 from workbench.memory.learnings.said import Said, Tally, tally
@@ -39,23 +40,35 @@ class Heard:
     other: str = ""
 
 
-def heard(ledger: Ledger) -> tuple[Heard, ...]:
-    """Return each correction once: by status, then most often said, ties by text."""
+def texts_in_force(store: LearningStore) -> frozenset[str]:
+    """Return what the rules in force say, as `heard` compares it. Raises: StoreError."""
+    return frozenset(_folded(rule.rule) for rule in store.rules().ledger().live.values())
+
+
+def heard(ledger: Ledger, rules: Collection[str] = ()) -> tuple[Heard, ...]:
+    """Return each correction once: by status, then most often said, ties by text.
+
+    `rules` is `texts_in_force`: what is among them became a rule in whatever way.
+    """
     groups: dict[str, list[Said]] = {}
     for one in ledger.said:
         groups.setdefault(one.key, []).append(one)
     live = {one.id: one for one in ledger.all()}
-    found = [_heard(ledger, live, said) for said in groups.values()]
+    found = [_heard(ledger, live, rules, said) for said in groups.values()]
     found.sort(key=lambda one: (_ORDER[one.status], -one.tally.sessions, -one.tally.times, one.text))
     return tuple(found)
 
 
-def _heard(ledger: Ledger, learnings: Mapping[str, FeatureLearning], said: Sequence[Said]) -> Heard:
+def _heard(
+    ledger: Ledger, learnings: Mapping[str, FeatureLearning], rules: Collection[str], said: Sequence[Said]
+) -> Heard:
     identifier = next((one.learning_id for one in reversed(said) if one.learning_id), "")
     learning = learnings.get(identifier)
     counted = tally(said)
     status, why, other = _status(ledger, learning, said, counted)
     text = learning.text if learning is not None else said[0].text
+    if status is Status.ONCE and _folded(text) in rules:
+        status, why = Status.RULE, "a rule says it by now"
     return Heard(text, status, why, counted, tuple(said), identifier, other)
 
 
@@ -97,6 +110,10 @@ def _contrary(ledger: Ledger, learning: FeatureLearning) -> FeatureLearning | No
         and conflict_id(other.id, learning.id) not in ledger.settled
     ]
     return max(found, key=lambda one: (one.timestamp, one.id), default=None)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 _ORDER: Final = {status: place for place, status in enumerate(Status)}

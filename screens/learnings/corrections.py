@@ -1,0 +1,128 @@
+"""The corrections over the screen: what was said of how things are done, what became of it, the quotes."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.engine import Engine
+from screens.jobs import Job
+from screens.safe_text import shown, shown_lines
+from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.memory.learnings.heard import Heard, Status, heard, texts_in_force
+
+_STYLES: Final = {
+    Status.SUGGESTED: "bold $text-success",
+    Status.CONTRADICTS: "bold $text-error",
+    Status.IGNORED: "$text-warning",
+}
+_OPEN: Final = frozenset(Status) - {Status.RULE, Status.DECIDED}
+"""Where a person may still make a rule."""
+
+
+def read_corrections(engine: Engine, job: Job) -> tuple[Heard, ...]:
+    """Return what was said, what waits as a suggested rule first. Raises: WorkbenchError."""
+    from workbench.memory.learnings.learningstore import store_of
+
+    with engine.workspace(job.progress) as opened:
+        store = store_of(opened.workspace.rule_store())
+        return heard(store.ledger(), texts_in_force(store))
+
+
+class CorrectionsView(ModalScreen[Heard | None]):
+    """What was said above its quotes; gives the correction that a rule is to be made of, or None."""
+
+    DEFAULT_CSS = f"""CorrectionsView {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 112; height: 90%; }}
+        & VirtualTable {{ height: 2fr; min-height: 4; }}
+        & .quotes {{ height: 1fr; min-height: 4; border-top: solid $panel; }}
+        & .quotes Static {{ height: auto; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("P", "promote", "Rule", id="corrections.promote", tooltip="Make a rule of it"),
+        Binding("escape,q", "leave", "Close", id="corrections.close", tooltip="Back to the learnings"),
+    ]
+
+    def __init__(self, found: tuple[Heard, ...]) -> None:
+        super().__init__()
+        self.found = found
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list above the quotes of the one under the cursor."""
+        dialog = Vertical(classes="dialog")
+        waiting = sum(one.status is Status.SUGGESTED for one in self.found)
+        dialog.border_title = shown(
+            f"Corrections in prompts: {len(self.found):,}, {waiting:,} suggested as rules"
+        )
+        with dialog:
+            yield VirtualTable(
+                (
+                    Column("status", "Status", 11, priority=9),
+                    Column("text", "What was said, as a rule", priority=8, share=3, least=24),
+                    Column("times", "Said", 5, align="right", priority=5),
+                    Column("id", "Learning", 9, priority=2),
+                ),
+                empty="Nothing was said of how things are done in prompts that were ingested.",
+            )
+            with VerticalScroll(classes="quotes"):
+                yield Static()
+            yield Static(shown("P or enter makes a rule of it · escape closes"), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """List them."""
+        table = self.query_one(VirtualTable)
+        table.set_rows(ListRows(self.found, key=lambda one: one.said[0].key, cells=_cells))
+        table.focus()
+        self._show()
+
+    @property
+    def here(self) -> Heard | None:
+        """The correction under the cursor."""
+        place = self.query_one(VirtualTable).cursor
+        return self.found[place] if place < len(self.found) else None
+
+    @on(VirtualTable.Highlighted)
+    def _moved(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._show()
+
+    @on(VirtualTable.Opened)
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        self.action_promote()
+
+    def action_promote(self) -> None:
+        """Make a rule of the one under the cursor, unless that was decided."""
+        here = self.here
+        if here is not None and here.status in _OPEN:
+            self.dismiss(here)
+
+    def action_leave(self) -> None:
+        """Close, and change nothing."""
+        self.dismiss(None)
+
+    def _show(self) -> None:
+        here = self.here
+        lines = [] if here is None else [here.text, here.why, ""]
+        for one in () if here is None else here.said:
+            session = f"session {one.session_id[:8]}, " if one.session_id else ""
+            lines.append(f"{one.at[:10]}  {session}prompt {one.prompt}: “{' '.join(one.quote.split())}”")
+        self.query_one(".quotes Static", Static).update(shown_lines("\n".join(lines)))
+
+
+def _cells(one: Heard) -> tuple[Content | str, ...]:
+    return (
+        shown(one.status.value, _STYLES.get(one.status, "$text-muted")),
+        shown(" ".join(one.text.split())),
+        shown(f"{one.tally.times:,}", "$text-muted"),
+        shown(one.learning_id.removeprefix("learning-")[:8], "$text-muted"),
+    )
