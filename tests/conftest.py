@@ -41,7 +41,7 @@ _SETTINGS = {
     **{f"GIT_{role}_NAME": "A Tester" for role in ("AUTHOR", "COMMITTER")},
     **{f"GIT_{role}_EMAIL": "tester@example.org" for role in ("AUTHOR", "COMMITTER")},
 }
-_HOMES = itertools.count()
+_USERS = itertools.count()
 
 
 def pytest_configure() -> None:
@@ -65,16 +65,21 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
+@pytest.fixture
+def _user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Make a directory for a user without any files."""
+    user = tmp_path_factory.getbasetemp() / f"user-{next(_USERS)}"
+    user.mkdir()
+    yield user
+    shutil.rmtree(user, ignore_errors=True)
+
+
 @pytest.fixture(autouse=True)
-def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep a test from the user's files: HOME and WORKBENCH_HOME point to an empty directory."""
-    home = tmp_path_factory.getbasetemp() / f"home-{next(_HOMES)}"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("WORKBENCH_HOME", str(home / "workbench"))
-    monkeypatch.setenv("WORKBENCH_CACHE", str(home / "cache"))
-    yield
-    shutil.rmtree(home, ignore_errors=True)
+def _isolated(tmp_path: Path, _user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a test from the user's files; directories are removed once what a test patched is back."""
+    monkeypatch.setenv("HOME", str(_user))
+    monkeypatch.setenv("WORKBENCH_HOME", str(_user / "workbench"))
+    monkeypatch.setenv("WORKBENCH_CACHE", str(_user / "cache"))
 
 
 @pytest.fixture
