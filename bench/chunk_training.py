@@ -139,7 +139,15 @@ def main(arguments: list[str] | None = None) -> int:
             for name in names
             for group in groups_of(
                 name,
-                tasks_of(options.repos, name, options.tasks, cache=options.cache, ranking=ranking, say=_say),
+                tasks_of(
+                    options.repos,
+                    name,
+                    "commits",
+                    options.tasks,
+                    cache=options.cache,
+                    ranking=ranking,
+                    say=_say,
+                ),
             )
         ]
 

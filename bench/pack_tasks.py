@@ -10,12 +10,14 @@ from typing import cast
 import numpy as np
 
 from bench.collect import Row
+from bench.tasks import age_of
 from bench.timeline import Timeline
 from store.git import BlobReader, diff_hunks, log_patches, read_tree
 from workbench.errors import GitError
+from workbench.plan.chances import raised
 from workbench.plan.features import Candidates, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking import LinearModel, relevance
+from workbench.plan.ranking import LinearModel, log_odds
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText, chunk_features, read_file
 from workbench.plan.touches import collect_edits, find_touches
@@ -44,11 +46,13 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """One task. ranked: (path, relevance), best first; files: what was read of them, and the changed ones.
+    """One task. age: per cent of the history that it had; ranked: (path, chance of being needed), best first;
+    files: what was read of them, and the changed ones.
 
     truth: {changed path: old-side lines that were changed or removed, or lie beside an insertion}.
     """
 
+    age: int
     ranked: tuple[tuple[str, float], ...]
     files: Mapping[str, ReadFile]
     truth: Mapping[str, frozenset[int]]
@@ -78,7 +82,9 @@ def pack_tasks(
                     found[path] = texts[key]
             truth = _truth(timeline, row, {path: len(text.lines) for path, (text, _, _) in found.items()})
             if truth:
-                yield PackTask(ranked, _featured(timeline, row, found, patches), truth)
+                yield PackTask(
+                    age_of(timeline, row.task), ranked, _featured(timeline, row, found, patches), truth
+                )
 
 
 def _read(
@@ -110,7 +116,8 @@ def _ranked(row: Row, model: LinearModel) -> tuple[tuple[str, float], ...]:
     weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
     scores = np.round(feature_matrix(found) @ weights, 6)
     order = np.lexsort((np.arange(len(scores)), -scores)).tolist()
-    return tuple((row.paths[number], relevance(model, float(scores[number]))) for number in order)
+    chances = raised(log_odds(model, scores[order].tolist())).tolist()
+    return tuple((row.paths[number], chance) for number, chance in zip(order, chances, strict=True))
 
 
 def _featured(

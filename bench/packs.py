@@ -1,14 +1,14 @@
 """Packs, measured: how much of what a commit changed was in the pack made for its message.
 
-Files count as covered when the pack shows lines of them (or only names them, the weaker figure beside it);
-lines count when the pack shows them. Both are means over tasks of the share of that task's truth.
+Files count as shown when the pack holds lines or the outline of them, lines when the pack shows them: means
+over tasks of the share of that task's truth. Beside them stands what the tokens went to: bare names, and
+files that the commit did change. Tasks are from four ages of each history.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,128 +19,130 @@ from bench.ranking import Say, rows_of
 from bench.timeline import Timeline, repositories
 from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
-from workbench.plan.pipeline import least_chances
+from workbench.plan.pipeline import LEAST_CHANCE
 from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model
-from workbench.plan.render import MARKDOWN
+from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.snippets import ChunkModel, expected_shares
 from workbench.records.plan import Representation
 from workbench.replay.statistics import bootstrap
 from workbench.text.tokens import TokenCounter, token_counter
 
-BUDGETS = (2000, 4000, 8000)
+BUDGETS = (1000, 2000, 4000)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pack covered, shares in [0, 1]; tokens of the pack, and milliseconds to compose it."""
+    """What one pack covered, shares in [0, 1]: `used` of the budget, `named` and `hit` of the tokens used."""
 
-    named: float
     shown: float
     lines: float
-    tokens: int
-    efficiency: float
-    milliseconds: float
+    named: float
+    names: float
+    hit: float
+    used: float
+    empty: float
 
 
-def measure(
-    task: PackTask,
-    model: ChunkModel,
-    worth: Shares,
-    counter: TokenCounter,
-    budget: int,
-    *,
-    read: int = READ,
-    named: int = NAMED,
-) -> Outcome:
-    """Make the pack for one task and compare it with what was changed."""
-    started = time.perf_counter()
-    candidates = []
-    considered = task.ranked[: read + named]
-    least_shown, least_named = least_chances(max((chance for _, chance in considered), default=0.0))
-    for place, (path, chance) in enumerate(considered):
-        if chance < least_named:
-            continue
-        file = task.files.get(path) if place < read and chance >= least_shown else None
-        offers: tuple[ViewOffer, ...]
-        if file is None:
-            offers = (named_only(path, chance, MARKDOWN, counter, worth),)
-        else:
-            shares = expected_shares(model, file.rows)
-            offers = file_offers(
-                file.text, chance, shares, file.symbols, MARKDOWN, counter, worth, file.tokens
-            )
-        candidates.append(FileCandidate(path, chance, offers))
-    pack = compose([], candidates, budget, MARKDOWN, counter)
-    elapsed = (time.perf_counter() - started) * 1000
-    return _outcome(task, pack, elapsed)
-
-
-def _outcome(task: PackTask, pack: Pack, elapsed: float) -> Outcome:
-    views = {candidate.path: offer.view for candidate, offer in pack.files}
-    shown = [path for path in task.truth if path in views and views[path].spans]
-    covered = sum(
-        any(start <= line <= end for start, end in views[path].spans)
-        for path in shown
-        for line in task.truth[path]
+_COLUMNS = dict(
+    zip(
+        (field.name for field in fields(Outcome)),
+        ("files shown", "lines", "tokens of names", "names", "tokens of changed files", "used", "empty"),
+        strict=True,
     )
-    return Outcome(
-        named=sum(path in views for path in task.truth) / len(task.truth),
-        shown=sum(
-            path in views and views[path].representation is not Representation.PATH for path in task.truth
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Packer:
+    """What packs are made with."""
+
+    model: ChunkModel
+    worth: Shares
+    counter: TokenCounter
+
+    def candidates(self, task: PackTask, style: Style) -> list[FileCandidate]:
+        """Return the candidates of a task as plans offer them."""
+        found = []
+        for place, (path, chance) in enumerate(task.ranked[: READ + NAMED]):
+            if chance < LEAST_CHANCE:
+                continue
+            file = task.files.get(path) if place < READ else None
+            offers: tuple[ViewOffer, ...]
+            if file is None:
+                offers = (named_only(path, chance, style, self.counter, self.worth),)
+            else:
+                shares = expected_shares(self.model, file.rows)
+                offers = file_offers(
+                    file.text, chance, shares, file.symbols, style, self.counter, self.worth, file.tokens
+                )
+            found.append(FileCandidate(path, chance, offers))
+        return found
+
+    def outcome(
+        self, task: PackTask, candidates: Sequence[FileCandidate], budget: int, style: str
+    ) -> Outcome:
+        """Make the pack for a task and compare it with what was changed."""
+        return self._outcome(
+            task, compose([], candidates, budget, STYLES[style], self.counter), STYLES[style]
         )
-        / len(task.truth),
-        lines=covered / sum(map(len, task.truth.values())),
-        tokens=pack.report.estimated_used,
-        efficiency=pack.report.efficiency_score,
-        milliseconds=elapsed,
-    )
+
+    def _outcome(self, task: PackTask, pack: Pack, style: Style) -> Outcome:
+        views = {candidate.path: offer.view for candidate, offer in pack.files}
+        names = [path for path, view in views.items() if view.representation is Representation.PATH]
+        shown = [path for path in task.truth if path in views and path not in names]
+        covered = sum(
+            any(start <= line <= end for start, end in views[path].spans)
+            for path in shown
+            for line in task.truth[path]
+        )
+        used = max(1, pack.report.estimated_used)
+        return Outcome(
+            shown=len(shown) / len(task.truth),
+            lines=covered / sum(map(len, task.truth.values())),
+            named=self.counter.count(style.paths(names)) / used if names else 0.0,
+            names=len(names),
+            hit=sum(self.counter.count(style.file(views[path])) for path in shown) / used,
+            used=pack.report.estimated_used / pack.report.token_budget,
+            empty=float(not pack.text),
+        )
 
 
 def tasks_of(
-    folder: Path, name: str, count: int, *, cache: Path, ranking: LinearModel, say: Say
+    folder: Path, name: str, kind: str, count: int, *, cache: Path, ranking: LinearModel, say: Say
 ) -> list[PackTask]:
-    """Return the pack tasks of a repository; empty, and said so, if it is not there."""
+    """Return the pack tasks of a repository, `commits` or `ages`; empty, and said so, if it is not there."""
     found = repositories(folder, [name])
-    rows = rows_of(folder, name, "commits", count, cache=cache, embed=None, say=say)
+    rows = rows_of(folder, name, kind, count, cache=cache, embed=None, say=say)
     if not found or not rows:
         return []
-    counter = token_counter()
-    return list(pack_tasks(Timeline(found[0]), rows, ranking, counter))
+    return list(pack_tasks(Timeline(found[0]), rows, ranking, token_counter()))
 
 
-def table(outcomes: Mapping[str, Sequence[Outcome]]) -> str:
-    """Return a Markdown table: one line a repository, and the mean over repositories with intervals."""
-    lines = [
-        "| repository | tasks | files shown | shown or named | lines | tokens (median) | of bound | ms |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    lines.extend(_line(name, found) for name, found in outcomes.items())
-    if len(outcomes) > 1:
-        every = [one for found in outcomes.values() for one in found]
-        shown, spread = _mean(outcomes, "shown"), bootstrap([one.lines for one in every])
-        lines.append(
-            f"| **mean** | {len(every)} | **{shown:.3f}** | {_mean(outcomes, 'named'):.3f} "
-            f"| **{_mean(outcomes, 'lines'):.3f}** [{spread[0]:.3f}, {spread[1]:.3f}] "
-            f"| {np.median([one.tokens for one in every]):.0f} | {_mean(outcomes, 'efficiency'):.3f} "
-            f"| {np.median([one.milliseconds for one in every]):.1f} |"
-        )
+def table(groups: Mapping[str, Sequence[Outcome]], first: str, *, mean: bool = True) -> str:
+    """Return a Markdown table: a line for each group, their mean with the interval of the lines."""
+    lines = [f"| {first} | packs | {' | '.join(_COLUMNS.values())} |", "|---" * (len(_COLUMNS) + 2) + "|"]
+    means = {name: _means(found) for name, found in groups.items()}
+    lines += [_line(name, len(groups[name]), row) for name, row in means.items()]
+    if mean and len(groups) > 1:
+        every = [one for found in groups.values() for one in found]
+        low, high = bootstrap([one.lines for one in every])
+        row = Outcome(*np.mean([astuple(one) for one in means.values()], axis=0).tolist())
+        lines.append(_line("**mean**", len(every), row) + f" lines [{low:.3f}, {high:.3f}]")
     return "\n".join(lines)
 
 
-def _line(name: str, found: Sequence[Outcome]) -> str:
-    def mean(field: str) -> float:
-        return float(np.mean([getattr(one, field) for one in found]))
-
-    return (
-        f"| {name} | {len(found)} | {mean('shown'):.3f} | {mean('named'):.3f} | {mean('lines'):.3f} "
-        f"| {np.median([one.tokens for one in found]):.0f} | {mean('efficiency'):.3f} "
-        f"| {np.median([one.milliseconds for one in found]):.1f} |"
-    )
+def _means(found: Iterable[Outcome]) -> Outcome:
+    return Outcome(*np.mean([astuple(one) for one in found], axis=0).tolist())
 
 
-def _mean(outcomes: Mapping[str, Sequence[Outcome]], field: str) -> float:
-    return float(np.mean([np.mean([getattr(one, field) for one in found]) for found in outcomes.values()]))
+def _line(name: str, count: int, row: Outcome) -> str:
+    cells = [f"{value:.1f}" if name == "names" else f"{value:.3f}" for name, value in _pairs(row)]
+    return f"| {name} | {count} | {' | '.join(cells)} |"
+
+
+def _pairs(row: Outcome) -> Iterator[tuple[str, float]]:
+    return ((field.name, getattr(row, field.name)) for field in fields(row))
 
 
 def report(
@@ -149,7 +151,7 @@ def report(
     *,
     cache: Path,
     say: Say,
-    names: Sequence[str] = split.TEST,
+    names: Sequence[str] = split.PACKS_TEST,
     budgets: Sequence[int] = BUDGETS,
     write: Callable[[str], None] = print,
 ) -> None:
@@ -159,14 +161,37 @@ def report(
     learned, worth = load_chunk_model()
     # Plans do not yet read which lines past commits changed: the features that need it are left out here too.
     weights = {name: value for name, value in learned.weights.items() if not name.startswith("touched")}
-    model = replace(learned, weights=weights)
-    ranking, counter = load_model(LEXICAL_MODEL), token_counter()
-    outcomes: dict[int, dict[str, list[Outcome]]] = {budget: {} for budget in budgets}
+    packer = Packer(replace(learned, weights=weights), worth, token_counter())
+    ranking = load_model(LEXICAL_MODEL)
+    outcomes: dict[tuple[int, str], dict[str, list[tuple[int, Outcome]]]] = {}
     for name in names:
-        found = tasks_of(folder, name, tasks, cache=cache, ranking=ranking, say=say)
-        for budget in budgets if found else ():
-            outcomes[budget][name] = [measure(task, model, worth, counter, budget) for task in found]
+        for task in tasks_of(folder, name, "ages", tasks, cache=cache, ranking=ranking, say=say):
+            for style in STYLES:
+                candidates = packer.candidates(task, STYLES[style])
+                for budget in budgets:
+                    outcome = packer.outcome(task, candidates, budget, style)
+                    outcomes.setdefault((budget, style), {}).setdefault(name, []).append((task.age, outcome))
     for budget in budgets:
-        if outcomes[budget]:
-            write(f"\n## Packs at {budget:,} tokens ({counter.name})\n")
-            write(table(outcomes[budget]))
+        found = outcomes.get((budget, DEFAULT_STYLE))
+        if found:
+            write(f"\n### Packs at {budget:,} tokens ({packer.counter.name}, {DEFAULT_STYLE})\n")
+            write(table({name: [one for _age, one in pairs] for name, pairs in found.items()}, "repository"))
+            write("\n" + table(_by_age(found), "% of history", mean=False))
+    made = {
+        style: [o for (_, s), g in outcomes.items() if s == style for f in g.values() for _, o in f]
+        for style in STYLES
+    }
+    if outcomes:
+        write("\n### Packs by style, all budgets\n")
+        write(table(made, "style", mean=False))
+
+
+def _by_age(found: Mapping[str, Sequence[tuple[int, Outcome]]]) -> dict[str, list[Outcome]]:
+    """Return the mean of each repository by the age of its tasks."""
+    ages = sorted({age for pairs in found.values() for age, _one in pairs})
+    return {
+        str(age): [
+            _means(mine) for pairs in found.values() if (mine := [one for at, one in pairs if at == age])
+        ]
+        for age in ages
+    }

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.collect import Embed, Row, collect, load_rows, save_rows
-from bench.tasks import commit_tasks, prompt_tasks
+from bench.tasks import aged_tasks, commit_tasks, prompt_tasks
 from bench.timeline import Timeline, repositories
 from workbench.plan.features import Candidates, feature_matrix, feature_names
 from workbench.plan.ranking import LinearModel, load_model
@@ -24,6 +24,7 @@ OURS_LEXICAL = "workbench, no embeddings"
 CEILING = "best possible"  # recall ends at 10 files where more were modified
 KINDS: Mapping[str, Callable[[Timeline, int], list[Task]]] = {
     "commits": commit_tasks,
+    "ages": aged_tasks,
     "prompts": prompt_tasks,
 }
 

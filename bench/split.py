@@ -23,6 +23,19 @@ TEST = (
     "vuejs+core",
     "EntityProcess+agentv",
 )
+PACKS_CHOSEN = ("encode+httpx", "fastify+fastify", "BurntSushi+ripgrep", "gin-gonic+gin")
+"""Where the parameters of packing were chosen; `python -m bench packs` reports on those of PACKS_TEST."""
+PACKS_TEST = (
+    "simonw+datasette",
+    "sharkdp+bat",
+    "google+gson",
+    "junegunn+fzf",
+    "square+retrofit",
+    "vuejs+core",
+    "EntityProcess+agentv",
+    "pallets+click",
+    "vitejs+vite",
+)
 PROMPTS_TRAIN = ("entireio+cli",)
 PROMPTS_TEST = (
     "PackmindHub+context-evaluator",

@@ -24,6 +24,21 @@ def commit_tasks(timeline: Timeline, limit: int) -> list[Task]:
     return replay.commit_tasks(timeline.commits, timeline.reader.line, limit)
 
 
+def aged_tasks(timeline: Timeline, limit: int) -> list[Task]:
+    """Return commits from the ends of the four quarters of a history, as many of each, the newest first."""
+    commits, tasks = timeline.commits, list[Task]()
+    for quarter in range(4):
+        older = commits[len(commits) * quarter // 4 :]
+        tasks += replay.commit_tasks(older, timeline.reader.line, limit // 4)
+    return tasks
+
+
+def age_of(timeline: Timeline, task: Task) -> int:
+    """Return how much of the history a task had, in per cent: 25, 50, 75 or 100."""
+    place = next(number for number, commit in enumerate(timeline.commits) if commit.sha == task.commit)
+    return 25 * (4 - 4 * place // len(timeline.commits))
+
+
 def prompt_tasks(timeline: Timeline, limit: int) -> list[Task]:
     """Return the prompts of sessions recorded by the Entire tool, with the files their commits modified.
 

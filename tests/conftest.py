@@ -37,11 +37,10 @@ _SETTINGS = {
     "COLORTERM": "truecolor",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_TEMPLATE_DIR": "",  # no sample hooks, which take most of the time of making a repository
     **{f"GIT_{role}_NAME": "A Tester" for role in ("AUTHOR", "COMMITTER")},
     **{f"GIT_{role}_EMAIL": "tester@example.org" for role in ("AUTHOR", "COMMITTER")},
 }
-_USERS = itertools.count()
+_HOMES = itertools.count()
 
 
 def pytest_configure() -> None:
@@ -65,21 +64,16 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
-@pytest.fixture
-def _user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Make a directory for a user without any files."""
-    user = tmp_path_factory.getbasetemp() / f"user-{next(_USERS)}"
-    user.mkdir()
-    yield user
-    shutil.rmtree(user, ignore_errors=True)
-
-
 @pytest.fixture(autouse=True)
-def _isolated(tmp_path: Path, _user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep a test from the user's files; directories are removed once what a test patched is back."""
-    monkeypatch.setenv("HOME", str(_user))
-    monkeypatch.setenv("WORKBENCH_HOME", str(_user / "workbench"))
-    monkeypatch.setenv("WORKBENCH_CACHE", str(_user / "cache"))
+def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep a test from the user's files: HOME and WORKBENCH_HOME point to an empty directory."""
+    home = tmp_path_factory.getbasetemp() / f"home-{next(_HOMES)}"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("WORKBENCH_HOME", str(home / "workbench"))
+    monkeypatch.setenv("WORKBENCH_CACHE", str(home / "cache"))
+    yield
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

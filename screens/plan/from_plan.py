@@ -7,9 +7,9 @@ from typing import Any
 
 from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, Candidate, Shown
 from screens.widgets.budget import Portion
+from workbench.plan.chances import needed_chances
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.pipeline import Plan
-from workbench.plan.ranking import relevance
 from workbench.plan.render import STYLES, FileView, Passage, content
 from workbench.plan.wishes import EXCLUDED
 from workbench.records.plan import RankedFile, Representation
@@ -47,7 +47,7 @@ def shown_plan(
         ranked=ranked,
         matches={match.rule.id: match for match in plan.matches},
         learnings=plan.learnings,
-        chances={path: relevance(model, found.score) for path, found in ranked.items()},
+        chances=needed_chances(model, plan.ranking.files, plan.wishes.pinned),
         model="baseline" if _is_baseline(plan) else model.model_id,
         gone=gone,
         heads=heads,

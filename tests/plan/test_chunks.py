@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.plan.chunks import MAX_LINES, Chunk, ChunkKind, cut, indentation, is_comment, is_import
+from workbench.plan.chunks import (
+    MAX_LINES,
+    Chunk,
+    ChunkKind,
+    cut,
+    indentation,
+    is_comment,
+    is_import,
+    substantial,
+)
 from workbench.records.project import Symbol
 
 PYTHON = '''\
@@ -114,7 +124,7 @@ def test_small_neighbours_are_joined() -> None:
 def test_an_empty_file_has_no_chunks() -> None:
     """Nothing to cut gives nothing."""
     assert cut("python", [], ()) == ()
-    assert cut("python", ["x"], ()) == (Chunk(1, 1, ChunkKind.HEAD),)
+    assert cut("python", ["x"], ()) == (Chunk(1, 1, ChunkKind.HEAD, substance=1),)
 
 
 def test_lines_are_recognised() -> None:
@@ -131,3 +141,32 @@ def test_lines_are_recognised() -> None:
     assert not any(map(is_import, ["important = 1", "user = 2", "", "x = from_a"]))
     assert all(map(is_comment, ["// a", "  # b", "/** c", '"""d', "@e"]))
     assert [indentation(line) for line in ("a", "  a", "\ta", "")] == [0, 2, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", '"""A module that does\n\nsomething of use.\n"""\n\nfrom a import (\n    b,\n    c,\n)\n'),
+        (
+            "rust",
+            "// Copyright of theirs\n// Licensed\nuse std::{\n    io,\n    fmt,\n};\npub mod other;\n",
+        ),
+        ("go", 'package main\n\nimport (\n    "fmt"\n    "os"\n)\n'),
+        ("javascript", '/*\n * Licence\n */\nimport {\n  a,\n} from "b"\nconst c = require("c")\n'),
+        ("markdown", "# Changelog\n\n## Unreleased\n\n"),
+        ("rst", "Changes\n=======\n\nUnreleased\n----------\n"),
+        ("rust", "}\n\n    }\n});\n"),
+    ],
+)
+def test_crumbs_say_nothing_by_themselves(language: str, text: str) -> None:
+    """Imports, headings, licences and lone brackets have no substance."""
+    lines = text.split("\n")
+    assert not any(substantial(lines, prose=language in ("markdown", "rst")))
+    assert all(chunk.is_crumb for chunk in cut(language, lines, ()))
+
+
+def test_what_is_behind_a_crumb_has_substance() -> None:
+    """Code after imports and text under a heading say something."""
+    code = ["import a", "from b import (c,", "    d)", "LIMIT = 3", "def f(): # (", "    return LIMIT"]
+    assert list(substantial(code, prose=False)) == [False, False, False, True, True, True]
+    assert list(substantial(["# Use", "Run it.", "Now.", "---"], prose=True)) == [False, True, False, False]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import workbench
 from tests.plan.conftest import PASSAGES, candidates
 from workbench.plan.chunk_model import load_chunk_model
-from workbench.plan.compose import FileCandidate, ViewOffer, compose
+from workbench.plan.compose import MOST_NAMES, NAMES_SHARE, FileCandidate, ViewOffer, compose
 from workbench.plan.contents import content_of
 from workbench.plan.intent import parse_intent
 from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage, render_pack
@@ -165,11 +165,39 @@ def candidate(number: int, lines: int) -> FileCandidate:
 
 
 def test_the_budget_is_used() -> None:
-    """With plenty to choose from, the text fills the budget to the last few percent."""
+    """With plenty to choose from, what stays free is too little for one more file."""
     files = [candidate(number, 12) for number in range(1, 60)]
+    largest = max(offer.tokens for one in files for offer in one.offers)
     for budget in (500, 2000, 4000):
         used = compose([], files, budget, MARKDOWN, token_counter()).report.estimated_used
-        assert 0.93 * budget <= used <= budget
+        assert budget - largest <= used <= budget
+
+
+def test_a_budget_stays_free_rather_than_hold_what_is_unlikely() -> None:
+    """Tokens have a price: a long file that is hardly needed is left out although there is room."""
+    unlikely = candidate(9, 400)
+    offers = tuple(replace(offer, utility=0.01) for offer in unlikely.offers)
+    files = [candidate(1, 12), replace(unlikely, offers=offers)]
+    pack = compose([], files, 20_000, MARKDOWN, token_counter())
+    assert [offer.view.representation for _one, offer in pack.files] == [
+        Representation.FULL,
+        Representation.PATH,
+    ]
+
+
+@pytest.mark.parametrize("style", sorted(STYLES))
+@pytest.mark.parametrize("budget", [400, 1000, 2000, 4000, 8000])
+def test_few_files_are_only_named(style: str, budget: int) -> None:
+    """However many files could be named, ten are at most, for some percent of the budget, likeliest first."""
+    files = list(offered(style))
+    pack = compose([], files, budget, STYLES[style], token_counter())
+    named = [one for one, offer in pack.files if offer.view.representation is Representation.PATH]
+    text = STYLES[style].paths([one.path for one in named])
+    assert 0 < len(named) <= MOST_NAMES
+    assert token_counter().count(text) <= NAMES_SHARE * budget + 8
+    shown = {one.path for one, _offer in pack.files[: -len(named)]}
+    left_out = [one.path for one in files if one.path not in shown]
+    assert [one.path for one in named] == left_out[: len(named)]
 
 
 def test_all_fits_where_there_is_room() -> None:

@@ -24,6 +24,7 @@ ITEMS = st.lists(
         mandatory=st.booleans(),
         excluded=st.sampled_from(["", "", "", "excluded by user"]),
         pinned=st.sampled_from([False, False, False, True]),
+        may_lead=st.booleans(),
     ),
     max_size=8,
     unique_by=lambda item: item.id,
@@ -175,7 +176,7 @@ def test_mandatory_items_come_first_by_priority_within_their_share() -> None:
     [
         (Item("x", (Offer("path", 5, 1.0),), excluded="excluded by user"), "excluded by user"),
         (Item("x", (Offer("path", 500, 1.0),)), "over budget: needs 500 tokens"),
-        (Item("x", ()), "no expected use for this task"),
+        (Item("x", ()), "no part of it is worth its tokens"),
         (Item("x", (Offer("path", 60, 0.001),)), "low utility per token: needs 60 tokens, 50 left"),
     ],
 )
@@ -202,3 +203,23 @@ def test_impossible_input_is_refused(items: list[Item], message: str) -> None:
     """Ambiguous ids and negative costs are errors of the caller."""
     with pytest.raises(ValueError, match=message):
         pack(items, 10)
+
+
+def test_the_first_files_get_a_look_before_the_tail_gets_anything() -> None:
+    """What leads is in with what half the budget gives it, though many others are the better bargain."""
+    head = [
+        Item(f"h{n}", (Offer("look", 120, 0.2), Offer("more", 400, 0.5)), 9.0 - n, may_lead=True)
+        for n in (1, 2)
+    ]
+    tail = [Item(f"t{n}", (Offer("all", 20, 0.1),), 1.0 / (1 + n), may_lead=True) for n in range(50)]
+    packing = pack([*tail, *head], 600)
+    assert {"h1", "h2"} <= set(ids(packing))
+    plain = [Item(one.id, one.offers, one.score) for one in (*head, *tail)]
+    assert not {"h1", "h2"} & set(ids(pack(plain, 600)))
+
+
+def test_a_small_budget_has_few_that_lead() -> None:
+    """A look shorter than some lines is none: the first file gets all of it."""
+    items = [Item(str(n), (Offer("look", 140, 0.2),), 9.0 - n, may_lead=True) for n in range(3)]
+    cheap = Item("cheap", (Offer("all", 100, 0.9),), 0.0)
+    assert ids(pack([*items, cheap], 300)) == ["0", "cheap"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from workbench.errors import ModelError
@@ -13,9 +14,9 @@ from workbench.plan.ranking import (
     LEXICAL_MODEL,
     LinearModel,
     load_model,
+    log_odds,
     parse_model,
     rank_files,
-    relevance,
 )
 from workbench.plan.view import view_project
 from workbench.project.facts import extract_facts
@@ -67,7 +68,7 @@ def test_nothing_to_rank_is_no_error() -> None:
 
 def test_a_better_score_is_more_likely_needed() -> None:
     """Relevance lies between 0 and 1 and grows with the score, also far out."""
-    values = [relevance(MODEL, score) for score in (-1e9, -1.0, 0.0, 1.0, 1e9)]
+    values = (1 / (1 + np.exp(-log_odds(MODEL, [-1e9, -1.0, 0.0, 1.0, 1e9])))).tolist()
     assert values == sorted(values)
     assert 0 < values[0] < values[2] == 0.5 < values[-1] <= 1
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workbench.plan.compose import ViewOffer
 from workbench.plan.render import STYLES, Style
-from workbench.plan.representations import Shares, file_offers, merged, named_only, outline_view
+from workbench.plan.representations import LEAST_FULL, Shares, file_offers, merged, named_only, outline_view
 from workbench.plan.snippets import FileText, read_file
 from workbench.records.plan import Representation
 from workbench.records.project import Role, Symbol
@@ -73,6 +73,28 @@ def test_views_hold_the_lines_of_their_spans() -> None:
             lines = [line for start, end in offer.view.spans for line in file.lines[start - 1 : end]]
             assert list(offer.view.lines) == lines
     assert "Whole.part_1" in found[2].why
+
+
+def test_a_file_that_is_hardly_needed_is_not_offered_as_a_whole() -> None:
+    """Below the floor there are parts of a file, and the whole only where it is one part."""
+    kinds = [offer.view.representation for offer in offers(STYLES["text"], LEAST_FULL / 2)[1]]
+    assert Representation.SNIPPETS in kinds
+    assert Representation.FULL not in kinds
+    short = read_file("a.py", "python", Role.SOURCE, b"x = 1\ny = 2\n", ())
+    found = file_offers(short, LEAST_FULL / 2, [1.0], (), STYLES["text"], COUNTER, WORTH, [9])
+    assert [offer.view.representation for offer in found] == [Representation.PATH, Representation.FULL]
+
+
+def test_crumbs_are_offered_only_beside_what_has_substance() -> None:
+    """However much of the change is expected in the imports, the first lines offered are others."""
+    text = b"import a\nimport b\nimport c\n\n\ndef f():\n    x = a.b\n    return x\n"
+    file = read_file("a.py", "python", Role.SOURCE, text, (Symbol("f", "function", 6, 8, "def f():", ""),))
+    assert [chunk.is_crumb for chunk in file.chunks] == [True, False]
+    found = file_offers(file, 0.01, [0.9, 0.1], (), STYLES["text"], COUNTER, WORTH, [9, 20])
+    assert [offer.view.spans for offer in found if offer.view.spans] == [((6, 8),)]
+    licence = read_file("b.py", "python", Role.SOURCE, b"# of theirs\n" * 60, ())
+    only = file_offers(licence, 0.9, [0.3] * len(licence.chunks), (), STYLES["text"], COUNTER, WORTH, [9] * 9)
+    assert [offer.view.representation for offer in only] == [Representation.PATH]
 
 
 def test_an_empty_file_can_be_named() -> None:

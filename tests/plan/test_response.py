@@ -40,7 +40,7 @@ def example(**more: Any) -> dict[str, Any]:
     files = [
         FileCandidate("src/auth.rs", 0.8, (ViewOffer(view, 25, 0.5, "refresh"),)),
         FileCandidate(
-            "docs/auth.md", 0.1, (ViewOffer(FileView("docs/auth.md", Representation.PATH), 500, 0.01),)
+            "docs/auth.md", 0.1, (ViewOffer(FileView("docs/auth.md", Representation.FULL), 500, 0.05),)
         ),
     ]
     pack = compose([rule], files, 100, MARKDOWN, token_counter())

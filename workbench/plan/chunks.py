@@ -8,7 +8,7 @@ one chunk, in order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
@@ -24,6 +24,9 @@ _IMPORT = re.compile(
     r"\s*(?:import\b|from\s+\S+\s+import\b|use\s+[\w:]+|#\s*include\b|require(?:_relative)?\b|package\s+\w"
     r"|(?:const|let|var)\s+.*=\s*require\(|export\s+.*\bfrom\b|mod\s+\w+;|pub\s+mod\s+\w+;|extern\s+crate\b)"
 )
+_BLOCKS = (('"""', '"""'), ("/*", "*/"), ("<!--", "-->"))
+_BRACKETS = (("(", ")"), ("{", "}"))
+MIN_SUBSTANCE = 2  # lines of substance below which a chunk says nothing by itself
 _PROSE = frozenset({"markdown", "rst", "text", "asciidoc", "tex"})
 _CONTAINERS = frozenset(
     {"class", "type", "module", "interface", "trait", "impl", "namespace", "enum", "struct"}
@@ -44,7 +47,8 @@ class ChunkKind(StrEnum):
 class Chunk:
     """Lines `start` to `end` (1-based, inclusive). `name` and `parent` are the definition they belong to.
 
-    `part` counts the pieces of one definition from 0.
+    `part` counts the pieces of one definition from 0. `substance` counts the lines that say something by
+    themselves: neither blank nor import, comment, heading, licence or a lone bracket.
     """
 
     start: int
@@ -53,6 +57,12 @@ class Chunk:
     name: str = ""
     parent: str = ""
     part: int = 0
+    substance: int = MIN_SUBSTANCE
+
+    @property
+    def is_crumb(self) -> bool:
+        """Whether it says nothing without other lines of its file."""
+        return self.substance < MIN_SUBSTANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +84,12 @@ def cut(
     if not lines:
         return ()
     pieces = _sections(lines) if language in _PROSE else _definitions(lines, symbols)
+    full = list(accumulate(substantial(lines, prose=language in _PROSE), initial=0))
     chunks: list[Chunk] = []
     for piece in _joined(lines, pieces, longest):
         for part, (start, end) in enumerate(_split(lines, piece.start, piece.end, longest)):
-            chunks.append(Chunk(start, end, piece.kind, piece.name, piece.parent, part))
+            told = full[end] - full[start - 1]
+            chunks.append(Chunk(start, end, piece.kind, piece.name, piece.parent, part, told))
     return tuple(chunks)
 
 
@@ -102,6 +114,36 @@ def is_import(line: str) -> bool:
 def is_comment(line: str) -> bool:
     """Whether a line begins like a comment, a decorator or a docstring in one of the known languages."""
     return _LEAD.match(line) is not None
+
+
+def substantial(lines: Sequence[str], *, prose: bool) -> Iterator[bool]:
+    """Whether each line says something by itself: no heading, import, comment, licence or lone bracket."""
+    closing = ""  # what ends the import, comment or docstring that the line is inside of
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if prose:
+            under = number + 1 < len(lines) and _UNDERLINE.match(lines[number + 1])
+            yield any(map(str.isalnum, text)) and not _HEADING.match(line) and not under
+        elif closing:
+            closing = "" if closing in text else closing
+            yield False
+        elif is_comment(line):
+            closing = _unclosed(text, _BLOCKS)
+            yield False
+        elif is_import(line):
+            closing = _unclosed(text, _BRACKETS)
+            yield False
+        else:
+            yield any(map(str.isalnum, text))
+
+
+def _unclosed(text: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Return what has to follow before an import, a comment or a docstring ends, '' if it has ended."""
+    for opening, closing in pairs:
+        _before, found, after = text.partition(opening)
+        if found and closing not in after:
+            return closing
+    return ""
 
 
 def _sections(lines: Sequence[str]) -> list[_Piece]:

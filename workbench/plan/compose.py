@@ -7,7 +7,7 @@ as anything fits by itself, absolute rules first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -19,6 +19,9 @@ from workbench.text.tokens import TokenCounter
 
 _ROUNDS = 6
 _SLACK = 0.02
+TOKEN_PRICE = 2e-5  # a thousand tokens hold a fiftieth of a needed file, or they stay free
+MOST_NAMES = 10  # more than that nobody reads
+NAMES_SHARE = 0.04
 _EPSILON = 1e-9
 
 
@@ -84,7 +87,7 @@ def compose(
     for number in count():
         if limit <= fitting or (number >= _ROUNDS and best is not None):
             break
-        draft = _write(choose(limit), sources, style, counter)
+        draft = _write(choose(limit), sources, budget, style, counter)
         spare = budget - draft.tokens
         if spare < 0:
             too_much = limit
@@ -114,8 +117,8 @@ def _single(
         (item, offer)
         for item in items
         if not item.excluded
-        for offer in item.offers
-        if offer.tokens <= budget and (offer.utility > 0 or item.mandatory or item.pinned)
+        for offer in (*item.offers, *_named(sources.candidates.get(item.id)))
+        if offer.tokens <= budget
     ]
     pieces.sort(key=lambda one: (*_urgency(one[0]), -one[1].utility, one[1].tokens, *item_order(one[0])))
     nothing = pack(items, 0)
@@ -123,10 +126,17 @@ def _single(
     for item, offer in pieces:
         left_out = tuple(one for one in nothing.dropped if one.file != item.id)
         alone = Packing((Choice(item, offer),), left_out, offer.tokens, offer.utility, bound)
-        draft = _write(alone, sources, style, counter)
+        draft = _write(alone, sources, 0, style, counter)
         if draft.tokens <= budget:
             return draft
-    return _write(replace(nothing, bound=bound), sources, style, counter)
+    return _write(replace(nothing, bound=bound), sources, 0, style, counter)
+
+
+def _named(candidate: FileCandidate | None) -> Iterator[Offer]:
+    """Yield the offer that only names a file, as a piece of the last resort."""
+    for number, offer in enumerate(candidate.offers if candidate else ()):
+        if _names_only(offer):
+            yield Offer(str(number), max(1, offer.tokens), 0.0)
 
 
 def _urgency(item: Item) -> tuple[bool, bool, int]:
@@ -172,8 +182,9 @@ def _items(sources: _Sources, style: Style, counter: TokenCounter) -> list[Item]
         )
     for key, candidate in sources.candidates.items():
         offers = tuple(
-            Offer(str(number), max(1, offer.tokens), max(offer.utility, 0.0))
+            Offer(str(number), max(1, offer.tokens), max(offer.utility - TOKEN_PRICE * offer.tokens, 0.0))
             for number, offer in enumerate(candidate.offers)
+            if candidate.pinned or not _names_only(offer)
         )
         items.append(
             Item(
@@ -183,13 +194,14 @@ def _items(sources: _Sources, style: Style, counter: TokenCounter) -> list[Item]
                 candidate.priority,
                 excluded=candidate.excluded,
                 pinned=candidate.pinned,
+                may_lead=True,
             )
         )
     return items
 
 
-def _write(packing: Packing, sources: _Sources, style: Style, counter: TokenCounter) -> _Draft:
-    """Write a packing down and measure it."""
+def _write(packing: Packing, sources: _Sources, budget: int, style: Style, counter: TokenCounter) -> _Draft:
+    """Write a packing down, with the names of a few more files, and measure it."""
     passages = [
         sources.passages[choice.item.id] for choice in packing.chosen if choice.item.id in sources.passages
     ]
@@ -202,15 +214,42 @@ def _write(packing: Packing, sources: _Sources, style: Style, counter: TokenCoun
         candidate = sources.candidates.get(choice.item.id)
         if candidate is not None:
             files.append((candidate, candidate.offers[int(choice.offer.name)]))
-    files.sort(key=lambda pair: pair[1].view.representation is Representation.PATH)
+    files += _names(sources, {candidate.path for candidate, _offer in files}, budget)
+    files.sort(key=lambda pair: _names_only(pair[1]))
     text = render_pack(style, passages, [offer.view for _candidate, offer in files])
     return _Draft(text, counter.count(text), packing, tuple(passages), tuple(files))
+
+
+def _names(
+    sources: _Sources, shown: Collection[str], budget: int
+) -> Iterator[tuple[FileCandidate, ViewOffer]]:
+    """Yield the likeliest files that are not shown, to be named: few, and for little of the budget."""
+    left = int(budget * NAMES_SHARE)
+    named = 0
+    for candidate in sorted(sources.candidates.values(), key=lambda one: (-one.score, one.path)):
+        if candidate.path in shown or candidate.excluded or candidate.pinned:
+            continue
+        offer = next(
+            (one for one in candidate.offers if one.view.representation is Representation.PATH), None
+        )
+        if offer is None:
+            continue
+        if max(1, offer.tokens) > left or named == MOST_NAMES:
+            return
+        left -= offer.tokens
+        named += 1
+        yield candidate, offer
+
+
+def _names_only(offer: ViewOffer) -> bool:
+    return offer.view.representation is Representation.PATH
 
 
 def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter) -> Pack:
     packing = draft.packing
     named = {key: passage.origin or passage.id for key, passage in sources.passages.items()}
     named |= {key: candidate.path for key, candidate in sources.candidates.items()}
+    inside = {f"file:{candidate.path}" for candidate, _offer in draft.files}
     return Pack(
         text=draft.text,
         passages=draft.passages,
@@ -218,6 +257,7 @@ def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter
         dropped=tuple(
             Dropped(named[one.file], one.reason, one.file.partition(":")[2], one.pinned)
             for one in packing.dropped
+            if one.file not in inside
         ),
         report=BudgetReport(
             token_budget=budget,

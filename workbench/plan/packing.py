@@ -1,10 +1,10 @@
 """Decides what fits: at most one representation of each candidate, as much utility as the budget holds.
 
 This is the multiple-choice knapsack. Pinned items come first, each with its smallest offer, then mandatory
-ones, by priority, within their share of the budget. The rest, larger offers of pinned items too, is filled
-greedily by marginal utility per token along each item's upper convex hull, then improved by single upgrades
-and exchanges. The greedy order also solves the linear relaxation exactly, which gives the upper bound that
-`efficiency` compares with (Sinha and Zoltners, 1979).
+ones, by priority, within their share of the budget, then a look at each of the first few files. The rest,
+larger offers of these too, is filled greedily by marginal utility per token along each item's upper convex
+hull, then improved by single upgrades and exchanges. The greedy order also solves the linear relaxation
+exactly, which gives the upper bound that `efficiency` compares with (Sinha and Zoltners, 1979).
 
 More budget never lowers the bound. It may lower the achieved utility a little, as with any greedy packing;
 achieved + the largest single offer is never below the bound.
@@ -21,6 +21,9 @@ from typing import NamedTuple
 from workbench.records.plan import Dropped
 
 MANDATORY_SHARE = 0.5
+HEAD_SHARE = 0.5  # of the budget, for the first look at the items that lead
+HEAD_ITEMS = 4
+LEAST_LOOK = 150  # tokens below which a look shows too little: fewer items lead in a small budget
 _PASSES = 4
 _EPSILON = 1e-9
 
@@ -39,7 +42,10 @@ _NOTHING = Offer("", 0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A candidate for the pack. `excluded` is the reason why it may not be chosen, else empty."""
+    """A candidate for the pack. `excluded` is the reason why it may not be chosen, else empty.
+
+    Of the items that may lead, the first few get a look before the others compete for the rest.
+    """
 
     id: str
     offers: tuple[Offer, ...]
@@ -48,6 +54,7 @@ class Item:
     mandatory: bool = False
     excluded: str = ""
     pinned: bool = False
+    may_lead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +117,15 @@ def pack(items: Sequence[Item], budget: int, *, mandatory_share: float = MANDATO
     pins = _place_pinned(ordered, budget, current)
     spent = sum(offer.tokens for offer in current.values())
     forced = _place_mandatory(ordered, min(int(budget * mandatory_share), budget - spent), current)
+    _place_leading(ordered, budget - sum(offer.tokens for offer in current.values()), current)
     left = budget - sum(offer.tokens for offer in current.values())
+    floors = dict(current)
     fixed = {*forced, *(index for index in pins if len(ordered[index].offers) == 1)}
     free = [index for index, item in enumerate(ordered) if not item.excluded and index not in fixed]
     steps = _steps(ordered, free, current, left)
     bound = sum(offer.utility for offer in current.values()) + _relaxed(steps, left)
     left = _greedy(steps, current, left)
-    left = _improve(ordered, free, current, left)
+    left = _improve(ordered, free, current, left, floors)
     first = [*pins, *forced]
     others = [index for index in sorted(current) if index not in set(first)]
     chosen = tuple(Choice(ordered[index], current[index]) for index in (*first, *others))
@@ -202,6 +211,16 @@ def _place_mandatory(items: Sequence[Item], cap: int, current: dict[int, Offer])
     return placed
 
 
+def _place_leading(items: Sequence[Item], budget: int, current: dict[int, Offer]) -> None:
+    """Give each of the first items that may lead its best offer within an equal part of half the budget."""
+    most = max(LEAST_LOOK, int(budget * HEAD_SHARE) // HEAD_ITEMS)
+    leading = [index for index, item in enumerate(items) if item.may_lead and not item.excluded]
+    for index in leading[: int(budget * HEAD_SHARE) // most]:
+        looks = [offer for offer in items[index].offers if offer.tokens <= most and offer.utility > 0]
+        if looks and index not in current:
+            current[index] = max(looks, key=lambda offer: (offer.utility, -offer.tokens))
+
+
 def _steps(
     items: Sequence[Item], indexes: Sequence[int], current: Mapping[int, Offer], budget: int
 ) -> list[_Step]:
@@ -257,12 +276,18 @@ def _greedy(steps: Sequence[_Step], current: dict[int, Offer], left: int) -> int
     return left
 
 
-def _improve(items: Sequence[Item], indexes: Sequence[int], current: dict[int, Offer], left: int) -> int:
+def _improve(
+    items: Sequence[Item],
+    indexes: Sequence[int],
+    current: dict[int, Offer],
+    left: int,
+    floors: Mapping[int, Offer],
+) -> int:
     """Apply the best upgrade or exchange until none helps (at most a few passes). Returns what is left."""
     for _ in range(_PASSES):
         before = left, len(current)
         left, gained = _fill(items, indexes, current, left)
-        left, swapped = _exchange(items, indexes, current, left)
+        left, swapped = _exchange(items, indexes, current, left, floors)
         if not gained and not swapped and before == (left, len(current)):
             break
     return left
@@ -307,9 +332,16 @@ def _fill(
 
 
 def _exchange(
-    items: Sequence[Item], indexes: Sequence[int], current: dict[int, Offer], left: int
+    items: Sequence[Item],
+    indexes: Sequence[int],
+    current: dict[int, Offer],
+    left: int,
+    floors: Mapping[int, Offer],
 ) -> tuple[int, bool]:
-    """Make one item smaller so that another gains more than is lost, if such a pair exists; the best one."""
+    """Make one item smaller so that another gains more than is lost, if such a pair exists; the best one.
+
+    No item becomes smaller than the offer that it was placed with.
+    """
     largest = max((current[index].tokens for index in indexes if index in current), default=0)
     upgrades = _upgrades(items, indexes, current, left + largest)
     costs = [one.tokens for one in upgrades]
@@ -319,9 +351,9 @@ def _exchange(
         held = current.get(index)
         if held is None:
             continue
-        least = () if items[index].pinned else (_NOTHING,)
-        for smaller in (*least, *items[index].offers):
-            if smaller.tokens >= held.tokens or smaller.utility > held.utility:
+        least = floors.get(index, _NOTHING)
+        for smaller in (least, *items[index].offers):
+            if not least.tokens <= smaller.tokens < held.tokens or smaller.utility > held.utility:
                 continue
             position = bisect_right(costs, left + held.tokens - smaller.tokens) - 1
             other = (
@@ -363,7 +395,7 @@ def _reason(item: Item, budget: int, left: int) -> str:
         return item.excluded
     useful = [offer for offer in item.offers if offer.utility > 0]
     if not useful:
-        return "no expected use for this task"
+        return "no part of it is worth its tokens"
     needed = min(offer.tokens for offer in useful)
     if item.pinned:
         return f"pinned by you, but its smallest form needs {needed} tokens and the budget has no room for it"

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.plan.chances import needed_chances
 from workbench.plan.compose import FileCandidate, Pack, compose
 from workbench.plan.contents import Content, Contents, digests_of
 from workbench.plan.intent import parse_intent
 from workbench.plan.learned import learned_passages
 from workbench.plan.matching import RuleMatcher
-from workbench.plan.ranking import LinearModel, rank_files, relevance
+from workbench.plan.ranking import LinearModel, rank_files
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage, Style
 from workbench.plan.representations import Shares, file_offers, named_only
 from workbench.plan.response import EMBEDDINGS, plan_response
@@ -45,10 +46,9 @@ Recheck = Callable[[Sequence[RuleMatch], str], "Rechecked"]
 READ = 20  # candidates whose content is looked at
 NAMED = 80  # further candidates that may at least be named
 RULE_SHARE = 0.35
-LEAST_SHOWN = 0.01  # a less likely file is named at most: its lines would only fill the budget
-LEAST_NAMED = 0.004
-_LEAST_SHARE = 0.1
+LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 _NAMED_RULE = 60  # characters of a rule in the reason why it is left out
+_SPARE_SHARE = 0.1  # of the budget that may stay free without a word
 MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules
 
 
@@ -73,8 +73,6 @@ class Planner:
     recheck: Recheck | None = None
     read: int = READ
     named: int = NAMED
-    least_shown: float = LEAST_SHOWN
-    least_named: float = LEAST_NAMED
 
 
 @dataclass(slots=True)
@@ -180,7 +178,6 @@ def plan(
         there = {found.path for found in ordered}
         left = [one for one in ranking.files if one.path in ranking.wishes.pinned and one.path not in there]
         ranking = replace(ranking, files=(*ordered, *left))
-        planner = replace(planner, least_shown=0.0, least_named=0.0)  # its order says nothing of chances
     intent, ranked, synced, wishes = ranking.intent, ranking.files, ranking.synced, ranking.wishes
     ranking = replace(ranking, files=wishes.ordered(ranked))
     stages["sync"] = round(sum(synced.stages.values()), 3)
@@ -213,11 +210,12 @@ def plan(
         freshness=str(synced.freshness),
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
-        chances={} if baseline else {one.path: relevance(ranking.model, one.score) for one, _ in pack.files},
+        chances={} if baseline else needed_chances(ranking.model, ranking.files, wishes.pinned),
         dropped=dropped,
         degraded=(*missing_parts(workspace, planner), *matched.degraded),
         notes=[
             *_unfit(pack, dropped, wishes),
+            *_spare(pack),
             *_notes(workspace, planner, ranking),
             *(matched.notes if planner.recheck else ()),
         ],
@@ -340,18 +338,13 @@ def file_candidates(
     named: list[RankedFile] = []
     unread: list[Skipped] = []
     considered = files[: planner.read + planner.named]
-    chances = {
-        found.path: 1.0 if found.path in pinned else relevance(model, found.score) for found in considered
-    }
-    first = next((found.path for found in considered if found.path not in pinned), "")
-    best = chances.get(first, 0.0)
-    least_shown, least_named = least_chances(best, planner.least_shown, planner.least_named)
+    chances = needed_chances(model, files, pinned)
     for place, found in enumerate(considered):
         chance = chances[found.path]
-        if chance < least_named:
+        if chance < LEAST_CHANCE:
             unread.append(Skipped(found.path, f"unlikely to be needed ({chance:.1%})"))
             continue
-        if found.path not in pinned and (place >= planner.read or chance < least_shown):
+        if found.path not in pinned and place >= planner.read:
             named.append(found)
             continue
         content = read(found.path)
@@ -382,14 +375,6 @@ def file_candidates(
         offer = named_only(found.path, chances[found.path], style, planner.counter, planner.worth)
         candidates.append(FileCandidate(found.path, found.score, (offer,)))
     return candidates, unread
-
-
-def least_chances(best: float, shown: float = LEAST_SHOWN, named: float = LEAST_NAMED) -> tuple[float, float]:
-    """Return the least chances of being needed for a file to be shown and to be named.
-
-    Where nothing is likely, as in a project without a past, the best of what there is still counts.
-    """
-    return min(shown, best * _LEAST_SHARE), min(named, best * _LEAST_SHARE)
 
 
 def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[str]:
@@ -439,6 +424,14 @@ def _unfit(pack: Pack, dropped: Sequence[tuple[str, str]], wishes: Wishes) -> li
 def _short(text: str) -> str:
     line = visible_line(" ".join(text.split()))
     return line if len(line) <= _NAMED_RULE else line[: _NAMED_RULE - 1] + "…"
+
+
+def _spare(pack: Pack) -> list[str]:
+    """Say why much of the budget stays free although something was left out."""
+    free = pack.report.token_budget - pack.report.estimated_used
+    if free < pack.report.token_budget * _SPARE_SHARE or not pack.dropped:
+        return []
+    return [f"{free:,} tokens stay free: nothing else is likely enough to be worth its tokens"]
 
 
 def _ms(started: float) -> float:

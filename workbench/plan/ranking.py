@@ -154,7 +154,7 @@ def specified(view: ProjectView, candidates: Candidates) -> list[dict[str, float
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def relevance(model: LinearModel, score: float) -> float:
-    """Turn a score into the probability, in (0, 1), that the task needs the file."""
+def log_odds(model: LinearModel, scores: Sequence[float]) -> NDArray[np.float64]:
+    """Turn scores into the log-odds that the task needs the file, each file looked at by itself."""
     slope, offset = model.relevance
-    return float(1.0 / (1.0 + np.exp(-np.clip(slope * score + offset, -30.0, 30.0))))
+    return np.asarray(np.clip(slope * np.asarray(scores, dtype=np.float64) + offset, -30.0, 30.0))

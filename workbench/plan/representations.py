@@ -1,8 +1,9 @@
 """The ways a file can stand in a pack: its path, its outline, the best of its chunks, the whole of it.
 
-Each way is an offer with its real token count and an expected worth: the file's relevance times the share of
-what an agent needs from it. A path tells where to look, a chunk is worth the share of the change expected in
-it, the whole file is worth everything.
+Each way is an offer with its real token count and an expected worth: the chance that the file is needed times
+the share of what its reader needs. A path tells where to look, a chunk is worth the share of the change
+expected in it, the whole file is worth everything. Imports, headings and licences are worth nothing by
+themselves, and a file that is hardly needed is not offered as a whole.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.plan.chunks import ChunkKind
 from workbench.plan.compose import ViewOffer
 from workbench.plan.render import FileView, Span, Style
 from workbench.plan.snippets import FileText
@@ -21,7 +23,9 @@ from workbench.text.tokens import TokenCounter
 
 LEVELS = 16
 OUTLINE_SYMBOLS = 60
+OUTLINE_LEAST = 3  # definitions; fewer say no more than the path does
 GAP_LINES = 2  # closing so small a gap costs less than the mark that names it
+LEAST_FULL = 0.05  # a less likely file is shown in parts: as a whole it would crowd out likelier ones
 _GAP_TOKENS = 5
 _WHY_NAMES = 4
 
@@ -30,13 +34,13 @@ _WHY_NAMES = 4
 class Shares:
     """Shares of a file's worth, 0 <= path <= outline <= 1: knowing its path, seeing its outline as well.
 
-    Chunks that hold the share p of the change are worth p ** `depth` of the rest: below 1, the first lines
-    shown of a file are worth more than the later ones, and packs become broader.
+    Chunks that hold the share p of the change are worth p ** `depth`: below 1, the first lines shown of a
+    file are worth more than the later ones, and packs become broader.
     """
 
-    path: float = 0.12
+    path: float = 0.02
     outline: float = 0.17
-    depth: float = 0.75
+    depth: float = 0.85
 
 
 def file_offers(
@@ -59,7 +63,8 @@ def file_offers(
     """
     offers = [named_only(file.path, relevance, style, counter, worth)]
     outline = outline_view(file.path, symbols)
-    if outline.lines:
+    prose = any(chunk.kind is ChunkKind.SECTION for chunk in file.chunks)
+    if len(outline.lines) >= OUTLINE_LEAST and not prose:
         offers.append(ViewOffer(outline, counter.count(style.file(outline)), relevance * worth.outline))
     if not file.lines:
         return tuple(offers)
@@ -67,10 +72,16 @@ def file_offers(
     order = sorted(
         range(len(shares)), key=lambda index: (-shares[index] / (chunk_tokens[index] + _GAP_TOKENS), index)
     )
+    first = next((place for place, index in enumerate(order) if not file.chunks[index].is_crumb), None)
+    if len(file.chunks) == 1:
+        first = 0
+    if first is not None:
+        order.insert(0, order.pop(first))
     chosen: list[Span] = []
     names: dict[str, None] = {}
     held, tokens = 0.0, frame
-    for index in order[:levels]:
+    whole = FileView(file.path, Representation.FULL, ((1, len(file.lines)),), file.lines)
+    for index in order[:levels] if first is not None else ():
         chunk = file.chunks[index]
         insort(chosen, (chunk.start, chunk.end))
         held += shares[index]
@@ -78,14 +89,13 @@ def file_offers(
         if chunk.name and len(names) < _WHY_NAMES:
             names[f"{chunk.parent}.{chunk.name}" if chunk.parent else chunk.name] = None
         spans = merged(chosen)
-        if spans == ((1, len(file.lines)),):
+        if spans == whole.spans:
             break
         view = FileView(file.path, Representation.SNIPPETS, spans, lines_of(file, spans))
         cost = tokens + _GAP_TOKENS * (len(spans) - 1)
-        utility = relevance * (worth.path + (1.0 - worth.path) * min(held, 1.0) ** worth.depth)
-        offers.append(ViewOffer(view, cost, utility, ", ".join(names)))
-    whole = FileView(file.path, Representation.FULL, ((1, len(file.lines)),), file.lines)
-    offers.append(ViewOffer(whole, frame + sum(chunk_tokens), relevance))
+        offers.append(ViewOffer(view, cost, relevance * min(held, 1.0) ** worth.depth, ", ".join(names)))
+    if first is not None and (relevance >= LEAST_FULL or len(file.chunks) == 1):
+        offers.append(ViewOffer(whole, frame + sum(chunk_tokens), relevance))
     return tuple(offers)
 
 

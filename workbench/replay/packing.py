@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from workbench.plan.compose import Pack, compose
 from workbench.plan.contents import Content, content_of
@@ -81,9 +81,7 @@ def make_pack(
     budget: int,
     passages: Sequence[Passage] = (),
 ) -> Pack:
-    """Make the pack of a ranking as plans do; what only has places is packed whatever its chances."""
-    if not ranking.weighed:
-        planner = replace(planner, least_shown=0.0, least_named=0.0)
+    """Make the pack of a ranking as plans do."""
     style = STYLES[DEFAULT_STYLE]
     candidates, _unread = file_candidates(planner, intent, ranking.files, ranking.model, read, style)
     return compose(list(passages), candidates, budget, style, planner.counter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,9 @@ from workbench.entry.cli.session import Session, session
 from workbench.entry.planning import plan_for, record_pack
 from workbench.entry.preparing import in_background, prepare_in_background
 from workbench.errors import UsageError
+from workbench.plan.chances import needed_chances
 from workbench.plan.pipeline import missing_parts, unprepared
 from workbench.plan.pipeline import rank as rank_files
-from workbench.plan.ranking import LinearModel, relevance
 from workbench.plan.reasons import top_reasons
 from workbench.plan.response import rank_response, why_text
 from workbench.records.plan import PlanRequest, QueryType, RankedFile
@@ -200,7 +200,7 @@ def rank(
     if here.flags.json:
         here.out.json(rank_response(made.files[:top]))
         return
-    for line in ranking_lines(made.files[:top], made.model):
+    for line in ranking_lines(made.files[:top], needed_chances(made.model, made.files)):
         here.out.data(fold(line, _PATH_COLUMN))
     if not made.files:
         here.out.say("no file matches this task")
@@ -257,7 +257,7 @@ def copy_text(text: str, config: ClipboardConfig, directory: Path) -> str:
     ).message
 
 
-def ranking_lines(files: Sequence[RankedFile], model: LinearModel) -> list[str]:
+def ranking_lines(files: Sequence[RankedFile], chances: Mapping[str, float]) -> list[str]:
     """Return an aligned table: place, how likely it is needed, path, and what speaks most for it."""
     paths = [visible_line(found.path) for found in files]
     width = max(map(len, paths), default=0)
@@ -265,7 +265,7 @@ def ranking_lines(files: Sequence[RankedFile], model: LinearModel) -> list[str]:
     for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
         moved = top_reasons(found.contributions, _SHOWN_REASONS)
         reasons = ", ".join(words for words, _ in moved)
-        chance = relevance(model, found.score)
+        chance = chances[found.path]
         shown = f"{chance:.0%}" if chance >= 0.01 else f"{chance:.1%}"
         lines.append(f"{place:>3}  {shown:>4}  {path:<{width}}  {reasons}".rstrip())
     return lines

@@ -1,0 +1,41 @@
+"""Chances of being needed: as the model has them, or raised together until a task has something it needs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.plan.chances import NEEDED, SUMMED, needed_chances, raised
+from workbench.plan.ranking import LinearModel
+from workbench.records.plan import RankedFile
+
+ODDS = st.lists(st.floats(-12, 8), min_size=1, max_size=150).map(lambda odds: sorted(odds, reverse=True))
+MODEL = LinearModel("m", {}, {}, (1.0, 0.0))
+
+
+@given(ODDS)
+def test_the_first_files_are_needed_often_enough(odds: list[float]) -> None:
+    """Chances sum to what a task needs or more, never fall, and keep their order."""
+    chances = raised(np.asarray(odds)).tolist()
+    alone = [1.0 / (1.0 + math.exp(-one)) for one in odds]
+    assert sum(chances[:SUMMED]) >= min(NEEDED, min(len(odds), SUMMED) / 2.0) - 1e-4
+    assert all(chance >= before - 1e-6 for chance, before in zip(chances, alone, strict=True))
+    assert chances == sorted(chances, reverse=True)
+
+
+def test_what_is_likely_enough_is_left_as_it_is() -> None:
+    """A model that expects enough is believed."""
+    odds = np.asarray([3.0, 2.0, 1.0, -4.0])
+    assert raised(odds).tolist() == pytest.approx((1 / (1 + np.exp(-odds))).tolist(), abs=1e-8)
+
+
+def test_pinned_files_are_certain_and_do_not_count_for_the_others() -> None:
+    """A pin says nothing of the other files."""
+    files = [RankedFile(f"{number}.py", -4.0 - number, {}) for number in range(6)]
+    free = needed_chances(MODEL, files[1:])
+    assert needed_chances(MODEL, files, {"0.py"}) == {"0.py": 1.0, **free}
+    assert needed_chances(MODEL, []) == {}
