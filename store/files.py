@@ -81,21 +81,19 @@ def read_state(path: Path) -> bytes:
 
 def linked_below(root: Path, *, but: str = "") -> str:
     """Return the first symbolic link in a directory, relative to it; empty without any but the one named."""
-    waiting = [""]
+    top = os.fspath(root)
+    waiting, links = [top], []
     while waiting:
-        directory = waiting.pop()
         try:
-            with os.scandir(root / directory) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_symlink():
+                        links.append(entry.path[len(top) + 1 :])
+                    elif entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
         except OSError:
             continue  # gone meanwhile, or unreadable: then nothing is read or written there either
-        for entry in found:
-            path = f"{directory}/{entry.name}" if directory else entry.name
-            if entry.is_symlink() and path != but:
-                return path
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(path)
-    return ""
+    return min((link for link in links if link != but), default="")
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -62,7 +62,7 @@ def resolved(
     """
     handles = [os.open(root, _DIRECTORY)]
     try:
-        yield _walk(handles, os.path.realpath(root), path, links=links, last=last, make=make)
+        yield _walk(handles, root, path, links=links, last=last, make=make)
     finally:
         for handle in handles:
             os.close(handle)
@@ -86,7 +86,7 @@ def open_at(place: Place, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
         raise
 
 
-def _walk(handles: list[int], real: str, path: str, *, links: bool, last: bool, make: int) -> Place:
+def _walk(handles: list[int], root: str, path: str, *, links: bool, last: bool, make: int) -> Place:
     """Open directory after directory onto `handles`, the last one being where the name is."""
     waiting = deque(path.split("/"))
     names: list[str] = []
@@ -106,15 +106,13 @@ def _walk(handles: list[int], real: str, path: str, *, links: bool, last: bool, 
         if followed and part.lower() in PRIVATE:
             raise LeadsOut(followed, f"leads into {part}")
         final = not any(other not in ("", ".") for other in waiting)
-        target = _link(part, handles[-1]) if last or not final else None
+        target = _link(part, handles[-1]) if links and (last or not final) else None
         if target is not None:
             followed, count = followed or here, count + 1
-            if not links:
-                raise LeadsOut(here, "is not followed")
             if count > MOST_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             if target.startswith("/"):
-                below = _below(target, real)
+                below = _below(target, root)
                 if below is None:
                     raise LeadsOut(followed, "leads out of the project")
                 while names:
@@ -140,9 +138,9 @@ def _link(name: str, handle: int) -> str | None:
         return None
 
 
-def _below(target: str, real: str) -> str | None:
+def _below(target: str, root: str) -> str | None:
     """Return an absolute target relative to the real root, None if it is not written as one below it."""
-    base = real.rstrip("/") + "/"
+    base = os.path.realpath(root).rstrip("/") + "/"
     return target.removeprefix(base) if target.startswith(base) else None
 
 

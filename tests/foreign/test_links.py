@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from screens.app import WorkbenchApp
+from screens.sections import SECTIONS
 from tests.foreign.repositories import KEY, LINKS, SECRET, Hostile, make_linked
+from tests.screens.conftest import settle
+from tests.screens.golden import screen_text
 from workbench.entry.cli import exits, main
 from workbench.rules.files.placement import TARGETS
 
-ELSEWHERE = {"app", "serve-web", "watch"}  # the app's own tests, below; watching only ends by a signal
+ELSEWHERE = {"app", "serve-web", "watch"}  # the app is below, a browser shows it; watching ends by a signal
 COMMANDS = tuple(
     line.split()
     for line in """
@@ -83,6 +87,19 @@ def test_no_command_leaves_the_project(
         assert "defect of the workbench" not in shown.err, (words, shown.err)
     main.run(["rules", "list", "--json"])
     assert [rule["provenance"]["file"] for rule in json.loads(capsys.readouterr().out)["rules"]]
+
+
+async def test_no_screen_leaves_the_project(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app, in a terminal or in a browser, shows and changes nothing of what is outside."""
+    monkeypatch.chdir(hostile.root)
+    before = hostile.kept()
+    app = WorkbenchApp(hostile.root, watch=False)
+    async with app.run_test(size=(200, 60)) as pilot:
+        for section in SECTIONS:
+            app.show_section(section.id)
+            await settle(pilot)
+            assert SECRET not in screen_text(app), section.id
+        assert hostile.kept() == before
 
 
 @pytest.mark.parametrize(
