@@ -14,6 +14,7 @@ from textual.content import Content, Span
 from textual.notifications import SeverityLevel
 from textual.style import Style
 
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 MAX_LINE: Final = 2_000
@@ -46,7 +47,7 @@ def shown_lines(
     kept = [_cut(part.removesuffix("\r"), limit, line=False) for part in parts]
     if rest:
         count = rest.count("\n") + (not rest.endswith("\n"))
-        kept.append(f"…(+{count:,} lines)")
+        kept.append(f"…(+{counted(count, 'line')})")
     return _content("\n".join(kept), style)
 
 

@@ -22,8 +22,8 @@ from screens.children import interrupt_children
 from screens.jobs import Jobs
 from screens.keeping import Keeper
 from screens.leaving import LeaveQuestion, losses
-from workbench.entry.cli.layout import counted
 from workbench.errors import WorkbenchError
+from workbench.text.counts import counted
 
 _DOING: Final = (events.Key, events.Paste, events.MouseDown, events.MouseUp)
 _AGAIN: Final = 5.0  # seconds within which a second ctrl+c leaves

@@ -22,8 +22,8 @@ from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.confirm import DIALOG_CSS, Confirm
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.entry.cli.layout import counted
 from workbench.errors import ProcessError
+from workbench.text.counts import counted
 
 PRUNE: Final = "would be pruned"
 _WHAT: Final[Mapping[str, str]] = {
@@ -189,7 +189,7 @@ class AuditView(ModalScreen[str | None]):
             if yes:
                 self.dismiss("prune")
 
-        count = f"{len(going):,} learning{'s' if len(going) != 1 else ''}"
+        count = counted(len(going), "learning")
         self.app.push_screen(
             Confirm(f"Prune {count}?", prune_question(going), yes="Prune", danger=True), answered
         )

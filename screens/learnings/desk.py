@@ -55,11 +55,11 @@ from screens.widgets.confirm import Confirm
 from screens.widgets.field_merges import field_merges
 from screens.widgets.overtaken import OvertakenRecord
 from screens.widgets.record_form import RecordForm
-from workbench.entry.cli.layout import counted
 from workbench.memory.learnings.heard import Heard
 from workbench.memory.learnings.reviewing import ReviewItem
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.learnings.screen import LearningsScreen
@@ -107,7 +107,7 @@ class Desk:
 
         def then(decided: Decided) -> None:
             count = len(decided.done)
-            named = decided.done[0][:SHORT] if count == 1 else f"{count:,} learnings"
+            named = decided.done[0][:SHORT] if count == 1 else counted(count, "learning")
             told = f"{DONE[verb]} {named}"
             if decided.skipped:
                 told += f"; {len(decided.skipped):,} left alone: {decided.skipped[0]}"

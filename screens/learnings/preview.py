@@ -19,7 +19,7 @@ from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.fields import SafeInput
-from workbench.entry.cli.layout import counted
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

@@ -45,6 +45,7 @@ from screens.widgets.table import VirtualTable
 from workbench.memory.learnings.heard import Heard
 from workbench.memory.learnings.reviewing import ReviewItem
 from workbench.records.learnings import FeatureLearning
+from workbench.text.counts import counted
 
 _GLANCE: Final = 0.04  # seconds the cursor rests on a learning before it is shown
 _QUIET: Final = 1.0  # seconds without a change after which very many are compared anew
@@ -157,7 +158,9 @@ class LearningsScreen(SectionScreen):
         self.table.busy = ""
         self.desk.settled()
         for note in known.skipped[:1]:
-            self.say(f"{len(known.skipped):,} entries of the journals cannot be read: {note}")
+            self.say(
+                f"{counted(len(known.skipped), 'entry', 'entries')} of the journals cannot be read: {note}"
+            )
         if self.table.mark_count:
             self.table.keep_marks(known.learnings)
         self._arrange()

@@ -19,6 +19,7 @@ from screens.widgets.diff import marked
 from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.reviewing import Why, provenance
 from workbench.records.learnings import FeatureLearning
+from workbench.text.counts import counted
 from workbench.text.word_diff import word_pieces
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _head(told: Story) -> Content:
         Content.styled(f"{glyph} {state}", style),
         Content(SOURCES[one.source]),
         Content(f"{one.confidence:.2f}"),
-        Content(f"{one.hit_count:,} hit{'s' if one.hit_count != 1 else ''}"),
+        Content(counted(one.hit_count, "hit")),
     ]
     if told.against:
         parts.append(Content.styled(f"{len(told.against):,} against", "bold $text-error"))

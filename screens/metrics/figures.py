@@ -10,7 +10,7 @@ from textual.content import Content
 
 from screens.safe_text import shown
 from screens.widgets.plot import Series
-from workbench.entry.cli.layout import counted
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

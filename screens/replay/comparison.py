@@ -11,7 +11,7 @@ from textual.content import Content
 from screens.replay.scored import BETTER, SAME, WORSE
 from screens.safe_text import shown
 from screens.widgets.table import Column
-from workbench.entry.cli.layout import counted
+from workbench.text.counts import counted
 
 CHANGE_COLUMNS: Final = (
     Column("mark", "", 1, priority=9),

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from screens.safe_text import shown
 from screens.widgets.bars import bar
-from workbench.entry.cli.layout import counted
+from workbench.text.counts import counted
 
 
 @dataclass(frozen=True, slots=True)

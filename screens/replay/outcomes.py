@@ -18,7 +18,7 @@ from screens.replay.runs_panel import RunsPanel
 from screens.replay.task_panel import TaskPanel
 from screens.replay.tasks_panel import TasksPanel
 from screens.replay.why import weighs
-from workbench.entry.cli.layout import counted
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.replay.gates import Gate

@@ -31,8 +31,8 @@ from screens.replay.tasks import ORDERS, TaskLine, arranged, task_lines
 from screens.replay.tasks_panel import TasksPanel
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
-from workbench.entry.cli.layout import counted
 from workbench.records.replay import BASELINE
+from workbench.text.counts import counted
 
 _UP: Final = {RUN: RUNS, TASKS: RUN, TASK: TASKS, COMPARE: RUNS}
 _ORDERS: Final = tuple(ORDERS)

@@ -18,6 +18,7 @@ from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.form import FieldForm
 from screens.widgets.record_fields import Field
 from workbench.records.rules import Authority, Category, Level, Rule
+from workbench.text.counts import counted
 
 Save = Callable[["EditMarked", Mapping[str, Any]], None]
 """Is given the form and the checked values; ends with `done` or `refused` of the form."""
@@ -113,7 +114,7 @@ class EditMarked(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Lay out the form."""
         dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(f"Edit {self._count:,} rule{'s' if self._count != 1 else ''}")
+        dialog.border_title = shown(f"Edit {counted(self._count, 'rule')}")
         with dialog:
             yield FieldForm(FIELDS, validate=self._problems)
             yield Static(classes="dialog-error")

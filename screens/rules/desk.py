@@ -11,7 +11,7 @@ from screens.filtering import Facet, write
 from screens.jobs import Failure, Job
 from screens.rules.bulk import EditMarked, each_change
 from screens.rules.editing import EditRule
-from screens.rules.facets import FacetCount, Facets, counted
+from screens.rules.facets import FacetCount, Facets, count_facets
 from screens.rules.form_fields import OWNER, form_fields, problems
 from screens.rules.overtaken import OvertakenRule
 from screens.rules.rows import RuleRows
@@ -26,6 +26,7 @@ from screens.widgets.table import VirtualTable
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.matching.examples import add_examples, remove_examples
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
@@ -157,7 +158,7 @@ class Desk:
         if len(rules) <= _AT_ONCE:
             self._toggle(rules)
             return
-        title = f"Switch {len(rules):,} rules off or on?"
+        title = f"Switch {counted(len(rules), 'rule')} off or on?"
         body = "Marked rules that a filter hides are among them. u takes it back."
 
         def answered(yes: bool | None) -> None:
@@ -170,7 +171,7 @@ class Desk:
         on = not any(rule.enabled for rule in rules)
         word = "enable" if on else "disable"
         changes = {rule.id: {"enabled": on} for rule in rules if rule.enabled is not on}
-        named = next(iter(changes))[:13] if len(changes) == 1 else f"{len(changes):,} rules"
+        named = next(iter(changes))[:13] if len(changes) == 1 else counted(len(changes), "rule")
         work = partial(save_each, self._engine, changes, f"{word} {named}")
         command = switch_command(list(changes), on=on)
         self._ask("Saving", work, lambda saved: self._did(f"{word}d {named}", command, saved))
@@ -200,14 +201,14 @@ class Desk:
 
         def save(form: EditMarked, given: Mapping[str, Any]) -> None:
             changes = each_change(rules, given)
-            title = f"edit {len(rules):,} rules: {', '.join(given)}"
+            title = f"edit {counted(len(rules), 'rule')}: {', '.join(given)}"
             work = partial(save_each, self._engine, changes, title)
 
             def then(saved: Saved) -> None:
                 form.done()
                 for rule in saved.rules:
                     self._bench.log_action(edit_command(rule.id, changes[rule.id]), title)
-                self._did(f"changed {len(saved.rules):,} of {len(rules):,} rules", (), saved)
+                self._did(f"changed {len(saved.rules):,} of {counted(len(rules), 'rule')}", (), saved)
 
             self._ask("Saving", work, then, form.refused)
 
@@ -230,7 +231,7 @@ class Desk:
             terms = [term for term in bar.filter.terms if isinstance(term, Facet) and _is_plain(term)]
             self._screen.app.push_screen(Facets(counts, terms), chosen)
 
-        self._screen.ask("Counting", lambda job: counted(rows, job.progress), then)
+        self._screen.ask("Counting", lambda job: count_facets(rows, job.progress), then)
 
     # Files.
 

@@ -25,6 +25,7 @@ from workbench.records.rules import Rule
 from workbench.rules.fields import checked
 from workbench.rules.files.drift import FileDrift, Outcome, look, settle, write_pending
 from workbench.rules.files.merging import Incoming
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
@@ -269,13 +270,9 @@ class DriftDesk(ModalScreen[bool]):
                 self._say("\n".join(refused) if refused else "what is left changed on both sides: o, t or m")
                 return
             lines = text.split("\n")
-            more = [f"and {len(lines) - _SHOWN:,} more lines"] if len(lines) > 10 * _SHOWN else []
+            more = [f"and {counted(len(lines) - _SHOWN, 'more line')}"] if len(lines) > 10 * _SHOWN else []
             body = "\n".join([*taken, *lines[: 10 * _SHOWN], *more])
-            title = (
-                f"Write {files:,} file{'s' if files != 1 else ''}?"
-                if files
-                else "Take the files' changes in?"
-            )
+            title = f"Write {counted(files, 'file')}?" if files else "Take the files' changes in?"
             self.app.push_screen(Confirm(title, body, yes="Write"), self._confirmed)
 
         self._section.ask(
@@ -295,7 +292,7 @@ class DriftDesk(ModalScreen[bool]):
             self._changed = True
             refused = _refusals(outcome)
             files = sum(item.changed for item in outcome.written)
-            told = f"{files:,} file{'s' if files != 1 else ''} written" if files else "no file was written"
+            told = f"{counted(files, 'file')} written" if files else "no file was written"
             section.bench.tell("\n".join([told, *refused]), severity="warning" if refused else "information")
             section.bench.log_action(["rules", "drift", "--merge"], told)
             self._look()

@@ -21,10 +21,10 @@ from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.diff import unified, unified_content
 from screens.widgets.fields import Flag
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.entry.cli.layout import counted
 from workbench.rules.files.exporting import ExportedFile
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publishing import publish
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
@@ -80,7 +80,7 @@ def planned_content(found: Planned) -> Content:
         parts += [shown(f"{file.path}{gone}", "bold $text-primary"), unified_content(unified(before, after))]
         parts.append(Content(""))
     if len(changed) > _MOST:
-        parts.append(shown(f"and {len(changed) - _MOST:,} more files", "$text-muted"))
+        parts.append(shown(f"and {counted(len(changed) - _MOST, 'more file')}", "$text-muted"))
     if not changed:
         parts.append(
             shown("All files are as they should be: nothing would be written.", "$text-muted italic")

@@ -51,7 +51,7 @@ class FacetCount:
         return f"{self.field}:{self.value}"
 
 
-def counted(rows: RuleRows, progress: Progress) -> tuple[FacetCount, ...]:
+def count_facets(rows: RuleRows, progress: Progress) -> tuple[FacetCount, ...]:
     """Return the values of all facets, field by field, the most frequent first. `progress` may raise."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
     total = len(rows)

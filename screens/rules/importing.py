@@ -21,10 +21,10 @@ from screens.safe_text import shown, shown_lines
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.entry.cli.layout import counted
 from workbench.errors import UsageError
 from workbench.rules.files.merging import Incoming
 from workbench.rules.files.named import import_named, named_files
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen

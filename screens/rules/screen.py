@@ -31,6 +31,7 @@ from screens.rules.search_bar import SearchBar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from workbench.records.rules import Rule
+from workbench.text.counts import counted
 
 EMPTY: Final = (
     "No rules yet.\n\n"
@@ -404,7 +405,7 @@ class RulesScreen(SectionScreen):
 
         def then(found: Any) -> None:
             self.panes.show_answers(found)
-            told = f"{found.matched:,} of {len(self.rules):,} rules answer"
+            told = f"{found.matched:,} of {counted(len(self.rules), 'rule')} found"
             self.say(" · ".join((told, *found.notes)))
             self.bench.log_action(["rules", "match", message, "--all"], told)
 

@@ -12,12 +12,12 @@ from screens.rules.rows import ABSOLUTE, CATEGORIES, DEFAULT, OFF, ON
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
-from workbench.entry.cli.layout import counted
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.differences import FieldChange, Told
 from workbench.rules.curation.ledger import Use
 from workbench.rules.describing import details
 from workbench.rules.rulebook import Rulebook
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def use_content(rule: Rule, uses: Sequence[Use]) -> Content:
     parts = [
         labelled(
             "used",
-            f"{len(uses):,} times in {len(sessions):,} session{'s' if len(sessions) > 1 else ''}",
+            f"{counted(len(uses), 'time')} in {counted(len(sessions), 'session')}",
             "bold",
         ),
         labelled("last", last[:16].replace("T", " ")),

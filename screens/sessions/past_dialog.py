@@ -16,7 +16,7 @@ from screens.safe_text import shown
 from screens.sessions.rows import head, outcome, source, when
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.entry.cli.layout import counted
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.sessions.work import FilePast

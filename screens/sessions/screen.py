@@ -32,7 +32,7 @@ from screens.sessions.work import Known, Told
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import Timeline
-from workbench.entry.cli.layout import counted
+from workbench.text.counts import counted
 
 _FIRST: Final = 300
 """Sessions that are asked for at first, so that something shows at once."""

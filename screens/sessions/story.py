@@ -18,6 +18,7 @@ from screens.sessions.rows import state as row_state
 from workbench.records.episodes import ChangeKind, Episode, Event, EventType
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import COMMITS
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def lines(told: Told, clock: Clock, folded: Collection[str], width: int) -> list
     episode = told.trace.episode
     return [
         *_task(episode, width),
-        *_branch("reads", _reads(told), folded, _counted(len(episode.reads), "file")),
-        *_branch("edits", _edits(told), folded, _counted(len(episode.changes), "file")),
+        *_branch("reads", _reads(told), folded, counted(len(episode.reads), "file")),
+        *_branch("edits", _edits(told), folded, counted(len(episode.changes), "file")),
         *_events(told, folded),
         *_outcome(told, clock, width),
         *_family(episode, told.family, clock, folded),
@@ -173,7 +174,7 @@ def _events(told: Told, folded: Collection[str]) -> Iterator[Line]:
     ]
     if others:
         inside = [_event(number, event) for number, event in others]
-        yield from _branch("events", inside, folded, _counted(len(inside), "event"))
+        yield from _branch("events", inside, folded, counted(len(inside), "event"))
 
 
 def _event(number: int, event: Event) -> Line:
@@ -284,10 +285,6 @@ def _sibling(row: SessionRow, episode: Episode, clock: Clock) -> Line:
 def _clock(at: int) -> str:
     moment = local(at)
     return "?" if moment is None else moment.strftime("%H:%M")
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 class StoryRows:

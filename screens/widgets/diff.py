@@ -19,6 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from screens.safe_text import MAX_LINE, shown, shown_lines
+from workbench.text.counts import counted
 from workbench.text.sanitize import safe_lines
 from workbench.text.word_diff import line_pieces, word_spans
 
@@ -76,7 +77,7 @@ def unified_content(lines: Sequence[DiffLine]) -> Content:
     digits = len(str(max((max(line.old, line.new) for line in lines), default=0)))
     shown_part = [_gutter_line(line, digits) for line in lines[:_MOST_LINES]]
     if len(lines) > _MOST_LINES:
-        shown_part.append(shown(f"…(+{len(lines) - _MOST_LINES:,} lines)", "$text-muted"))
+        shown_part.append(shown(f"…(+{counted(len(lines) - _MOST_LINES, 'line')})", "$text-muted"))
     return Content("\n").join(shown_part)
 
 

@@ -21,6 +21,7 @@ from screens.widgets.diff import WordDiff
 from screens.widgets.field_merges import Choice, FieldMerge, merged_changes, undecided
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.text.counts import counted
 
 _GLYPHS = {"": "?", "mine": "◀", "theirs": "▶", "merged": "◆"}
 _WORDS = {"": "choose", "mine": "mine", "theirs": "theirs", "merged": "merged"}
@@ -142,7 +143,7 @@ class OvertakenRecord(ModalScreen[dict[str, Any] | None]):
     def action_save(self) -> None:
         """Give what was chosen, once every field is decided."""
         if left := undecided(self.merges):
-            self._say(f"! {left} field{'s' if left > 1 else ''} that both changed: m or t says which holds")
+            self._say(f"! {counted(left, 'field')} that both changed: m or t says which holds")
         else:
             self.dismiss(merged_changes(self.merges))
 

@@ -52,10 +52,10 @@ def test_the_order_of_claims(rule: Make) -> None:
     picked = selected(rules, ["src/a.py"], relevance=[0, 0, 0.9, 0, 0, 0, 0, 0])
     chosen = picked.selected
     assert [item.rule.id for item in chosen] == ["absolute", "absolute-file", "matched", "by-file"]
-    assert chosen[0].why == "absolute and valid everywhere (CLAUDE.md:7)"
-    assert chosen[1].why == "absolute for src/a.py"
+    assert chosen[0].why == "applies everywhere"
+    assert chosen[1].why == "applies to src/a.py"
     assert "relevance 0.90" in chosen[2].why
-    assert chosen[3].why == "default for src/a.py"
+    assert chosen[3].why == "applies to src/a.py"
     assert {item.rule.id: item.reason for item in picked.dropped} == {
         "other-file": "is for path:*.ts, and no file at hand is one of them",
         "asked-for": "is read where its description fits the task, and this is another one",
@@ -110,11 +110,11 @@ def test_what_a_rule_is_limited_to_decides(rule: Make) -> None:
     }
     given_all = selected(rules, tool="codex", contexts=["Docs"], step="review", facts={"phase": ["release"]})
     assert {item.rule.id: item.why for item in given_all.selected} == {
-        "agent": "absolute and valid everywhere, given codex",
-        "fact": "absolute and valid everywhere, given phase",
-        "step": "absolute for the step review",
-        "named": "absolute for the context docs",
-        "default": "default for the context docs",
+        "agent": "applies everywhere, given codex",
+        "fact": "applies everywhere, given phase",
+        "step": "applies to the step review",
+        "named": "applies to the context docs",
+        "default": "applies to the context docs",
     }
     assert [item.rule.id for item in given_all.dropped] == ["cooling"]
 

@@ -18,6 +18,7 @@ from workbench.config import Config
 from workbench.entry import storage
 from workbench.entry.bootstrap import Opened
 from workbench.errors import WorkbenchError
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 LOW_DISK = 500_000_000  # bytes
@@ -255,7 +256,9 @@ def _journals(opened: Opened) -> Iterator[Finding]:
                 step = "The next writer ends it; a writer was killed there."
                 yield Finding(name, State.NOTE, f"{fault.stream}: {fault.reason}", step)
         if len(faults) > _SHOWN:
-            yield Finding(name, State.BROKEN, f"and {len(faults) - _SHOWN:,} more lines", "See `--json`.")
+            yield Finding(
+                name, State.BROKEN, f"and {counted(len(faults) - _SHOWN, 'more line')}", "See `--json`."
+            )
         if not faults:
             yield from _ok(name, f"every line can be read ({_streams(root)})")
 
@@ -276,14 +279,19 @@ def _memory(opened: Opened) -> Iterator[Finding]:
         step = f"It is left out: mend or delete the line {one.id} of journal/{one.stream}.jsonl."
         yield Finding("memory", State.BROKEN, visible_line(f"{one.stream}: {one.reason}"), step)
     if len(aside) > _SHOWN:
-        yield Finding("memory", State.BROKEN, f"and {len(aside) - _SHOWN:,} more entries", "See `--json`.")
+        yield Finding(
+            "memory",
+            State.BROKEN,
+            f"and {counted(len(aside) - _SHOWN, 'more entry', 'more entries')}",
+            "See `--json`.",
+        )
     if iterations and not aside:
-        yield from _ok("memory", f"{iterations:,} iterations can be read")
+        yield from _ok("memory", f"{counted(iterations, 'iteration')} can be read")
 
 
 def _streams(root: Path) -> str:
     count = len(list((root / "journal").glob("**/*.jsonl")))
-    return f"{count} stream{'' if count == 1 else 's'}"
+    return counted(count, "stream")
 
 
 def _indexes(opened: Opened) -> Iterator[Finding]:

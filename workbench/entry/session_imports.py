@@ -40,6 +40,7 @@ from workbench.sessions.importers.places import (
 from workbench.sessions.importers.trimming import open_transcript
 from workbench.sessions.importers.withholding import Withholder, excluding
 from workbench.sessions.remember import STREAM
+from workbench.text.counts import counted
 
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
 
@@ -138,7 +139,10 @@ def transcript_past(
             _share_history(repository, root)
         found = _taken(root, given, config, ours, progress)
         if found.new:
-            yield TranscriptPast(root, f"{found.new} prompts of {found.sessions} sessions of this project")
+            yield TranscriptPast(
+                root,
+                f"{counted(found.new, 'prompt')} of {counted(found.sessions, 'session')} of this project",
+            )
             return
         if not found.elsewhere:
             raise UsageError(
@@ -153,7 +157,9 @@ def transcript_past(
         root.mkdir()
         done = _taken(root, given, config, theirs, progress)
         left = f"; {len(tried) - 1} other projects are left out" if len(tried) > 1 else ""
-        yield TranscriptPast(root, f"{done.new} prompts of {done.sessions} sessions of {theirs}{left}")
+        yield TranscriptPast(
+            root, f"{counted(done.new, 'prompt')} of {counted(done.sessions, 'session')} of {theirs}{left}"
+        )
 
 
 def _taken(

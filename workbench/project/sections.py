@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from workbench.project.bases import bases
 from workbench.project.view import Change, Int32, Layer, LayerEntry, LayerSection, Limits, ProjectView
 from workbench.records.project import Role, Symbol
+from workbench.text.counts import counted
 
 
 def _project_map(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
@@ -16,7 +17,8 @@ def _project_map(view: ProjectView, order: Sequence[int], degrees: Int32, limits
     languages = Counter(view.languages[position] for position in order if view.languages[position])
     summary = LayerEntry(
         "",
-        f"{len(view.paths)} files: " + ", ".join(f"{count} {role}" for role, count in _commonest(roles)),
+        f"{counted(len(view.paths), 'file')}: "
+        + ", ".join(f"{count} {role}" for role, count in _commonest(roles)),
         (", ".join(f"{language} {count}" for language, count in _commonest(languages)[:6]),)
         if languages
         else (),
@@ -27,7 +29,9 @@ def _project_map(view: ProjectView, order: Sequence[int], degrees: Int32, limits
     ranked = sorted(folders.items(), key=lambda item: (-item[1].total(), item[0]))
     entries = [summary]
     entries += [
-        LayerEntry("", f"{folder or '.'}/  {counts.total()} files, {_commonest(counts)[0][0] or 'other'}")
+        LayerEntry(
+            "", f"{folder or '.'}/  {counted(counts.total(), 'file')}, {_commonest(counts)[0][0] or 'other'}"
+        )
         for folder, counts in ranked[: limits.modules]
     ]
     scripts = [

@@ -11,6 +11,7 @@ from typing import Final
 
 from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
 from workbench.replay.report import SIGNIFICANT, table
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 BEST: Final = "*"
@@ -64,11 +65,12 @@ def head_text(run: ReplayRun) -> str:
     """Return what was replayed: tasks by source, what was left out, packs, embeddings."""
     measured = [row for row in run.rows if not row.fault]
     counts = {source: sum(row.source == source for row in measured) for source in ("commit", "session")}
-    names = {"commit": "commits", "session": "prompts"}
-    tasks = " and ".join(f"{count} {names[source]}" for source, count in counts.items() if count) or "no task"
+    names = {"commit": "commit", "session": "prompt"}
+    counts_of = (counted(count, names[source]) for source, count in counts.items() if count)
+    tasks = " and ".join(counts_of) or "no task"
     clusters = len({row.session for row in measured})
     lines = [
-        f"{visible_line(run.project)}: {tasks} in {clusters} clusters, each as of its start"
+        f"{visible_line(run.project)}: {tasks} in {counted(clusters, 'cluster')}, each as of its start"
         + ("" if run.complete else " (interrupted)")
     ]
     faults: dict[str, int] = {}
@@ -79,7 +81,7 @@ def head_text(run: ReplayRun) -> str:
     budget = run.settings.get("budget")
     packed = max((score.packed_tasks for score in run.systems), default=0)
     lines.append(
-        f"packs of {budget:,} tokens ({run.settings.get('tokenizer')}) for {packed} tasks"
+        f"packs of {budget:,} tokens ({run.settings.get('tokenizer')}) for {counted(packed, 'task')}"
         if packed and isinstance(budget, int)
         else "no packs"
     )

@@ -34,6 +34,7 @@ from workbench.sessions.remember import (
     recall,
     unpack_ledger,
 )
+from workbench.text.counts import counted
 
 Progress = Callable[[str, int, int], None]
 
@@ -159,8 +160,8 @@ class PastKeeper:
         past = self._closed(self._remember(limit, mark, notes), notes)
         if past.malformed:
             notes.append(
-                f"{past.malformed} entries of the sessions journal are malformed and left out; "
-                "see `workbench doctor`"
+                f"malformed and left out: {counted(past.malformed, 'entry', 'entries')} of the sessions "
+                "journal; see `workbench doctor`"
             )
         return PastSync(past, imported, forgotten, tuple(notes))
 

@@ -212,7 +212,7 @@ def test_filters_pages_and_totals(empty: Any, run: Run) -> None:
     assert listed("--file", own) == [3]
     assert listed("--file", "./CLAUDE.md") == listed("--file", str(empty.root / "CLAUDE.md")) == [4]
     run("rules", "remove", *ids[3:])
-    assert "none of 3 rules is like that" in run("rules", "list", "--file", "AGENTS.md").err
+    assert "no rule is like that (3 rules in force)" in run("rules", "list", "--file", "AGENTS.md").err
 
 
 @pytest.mark.parametrize(

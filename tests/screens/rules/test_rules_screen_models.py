@@ -12,7 +12,7 @@ from textual.content import Content
 
 from screens.filtering import parse
 from screens.rules.bulk import bulk_problems, each_change, form_values
-from screens.rules.facets import FacetCount, counted, facets_of
+from screens.rules.facets import FacetCount, count_facets, facets_of
 from screens.rules.form_fields import form_fields, problems, record_values, value_text
 from screens.rules.listing import Wanted, base_order, by_position, listed
 from screens.rules.merging import field_merges, merged_changes, undecided
@@ -300,7 +300,7 @@ def test_values_are_counted_and_become_a_filter() -> None:
     """Counts are those of the rules shown; chosen values of one field are alternatives."""
     rules = (FULL, made("rule-g", tags=("language:go",)), made("rule-h", tags=("language:go",)))
     listing = listed(rules, Wanted(), base_order(rules, Wanted(), quiet))
-    counts = counted(RuleRows(rules, listing.order, listing.places), quiet)
+    counts = count_facets(RuleRows(rules, listing.order, listing.places), quiet)
     assert FacetCount("tag", "language:go", 2, 3) in counts
     assert [one.field for one in counts] == sorted((one.field for one in counts), key=FACETS.index)
     facets = facets_of(["tag:language:go", "tag:language:sql", "enabled:no"], counts)

@@ -13,8 +13,8 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.layout import counted
 from workbench.errors import UsageError
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.comparison.candidates import Pair

@@ -239,7 +239,7 @@ def forget(sessions: Sequence[str], reason: str) -> None:
 
 
 def _tell(here: Invocation, found: Episode) -> None:
-    from workbench.entry.cli.layout import counted
+    from workbench.text.counts import counted
 
     if here.flags.json:
         from workbench.sessions.episodes_fold import FULL, TRACED, story

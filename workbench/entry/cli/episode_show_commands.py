@@ -10,11 +10,11 @@ import click
 
 from workbench.entry.cli.episode_commands import desk
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.stories import stories_json, stories_line
 from workbench.records.episodes import Episode, Event, EventType
 from workbench.sessions.closing import HOUR, state_of
 from workbench.sessions.episodes_fold import COMMIT, FULL, TRACED, story
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ import click
 
 from workbench.entry.bootstrap import Opened, open_project
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.layout import counted, fold
+from workbench.entry.cli.layout import fold
 from workbench.entry.cli.stories import stories_json, stories_line
 from workbench.errors import ConfigError, UsageError, WorkbenchError
 from workbench.plan.pipeline import missing_parts
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.workspace import Stored
+from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.config import Config

@@ -10,13 +10,13 @@ import click
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.cli.frame import Group, command, current
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.session_commands import import_sessions
 from workbench.entry.places import agree
 from workbench.entry.storage import rebuild_tables, replace_artifacts
 from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _SHOWN = 10

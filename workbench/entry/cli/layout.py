@@ -32,11 +32,6 @@ def fold(text: str, indent: int) -> str:
     )
 
 
-def counted(count: int, noun: str) -> str:
-    """Return `1 file` or `2,000 files`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def terminal_columns() -> int | None:
     """Return the width of the terminal that stdout is, None where it is no terminal."""
     if not sys.stdout.isatty():

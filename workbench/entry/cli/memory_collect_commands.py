@@ -14,8 +14,8 @@ import msgspec
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.cli.layout import counted
 from workbench.errors import UsageError
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

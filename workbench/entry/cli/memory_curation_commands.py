@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.memory_session import LearningSession, learning_session, line_of, short
 from workbench.errors import UsageError
 from workbench.memory.learnings.reviewing import ConflictFound
@@ -17,6 +16,7 @@ from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
 from workbench.rules.curation.resolving import Decision
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _ACTIONS = [action.value.replace("_", "-") for action in Action]

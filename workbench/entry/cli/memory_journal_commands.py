@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.layout import counted
 from workbench.memory.journal import feature_stream
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

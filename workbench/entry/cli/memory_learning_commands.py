@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.memory_session import LearningSession, learning_session, line_of, short
 from workbench.entry.cli.output import Output
 from workbench.memory.learnings.confidence import stale_days
@@ -17,6 +16,7 @@ from workbench.memory.learnings.prompting import memory_prompt, source_of
 from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem, Why
 from workbench.memory.learnings.steps import SHORT
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 _STATES = [state.value for state in LearningState]

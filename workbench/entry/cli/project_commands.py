@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.plan_commands import QUERY_TYPES
 from workbench.entry.cli.session import session
 from workbench.entry.storage import delta as delta_since
 from workbench.errors import ProjectError
 from workbench.project.delta import Delta
 from workbench.records.plan import Detail, QueryType
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _SHOWN_COMMITS = 20
@@ -95,13 +95,13 @@ def delta_lines(found: Delta) -> list[str]:
     lines = [
         f"since {found.since[:12]}: {counted(found.total_commits, 'commit')}, "
         f"{counted(found.total_files, 'file')}, "
-        f"+{found.total_added:,} -{found.total_removed:,} lines"
+        f"+{found.total_added:,} -{counted(found.total_removed, 'line')}"
     ]
     for commit in found.commits[:_SHOWN_COMMITS]:
         day = time.strftime("%Y-%m-%d", time.gmtime(commit.at))
         lines.append(f"  {commit.sha[:12]} {day} {visible_line(commit.subject)}")
     if len(found.commits) > _SHOWN_COMMITS:
-        lines.append(f"  and {len(found.commits) - _SHOWN_COMMITS:,} more commits")
+        lines.append(f"  and {counted(len(found.commits) - _SHOWN_COMMITS, 'more commit')}")
     if found.files:
         lines.append("files")
     for file in found.files[:_SHOWN_FILES]:
@@ -112,7 +112,9 @@ def delta_lines(found: Delta) -> list[str]:
             f", {counted(file.commits, 'commit')}{state}"
         )
     if len(found.files) > _SHOWN_FILES:
-        lines.append(f"  and {len(found.files) - _SHOWN_FILES:,} more files (all of them with --json)")
+        lines.append(
+            f"  and {counted(len(found.files) - _SHOWN_FILES, 'more file')} (all of them with --json)"
+        )
     return lines
 
 

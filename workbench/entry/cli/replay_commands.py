@@ -21,6 +21,7 @@ from workbench.errors import StoreError, UsageError
 from workbench.replay import benchmark, report
 from workbench.replay.datasets import DatasetKind, detect, holds_dataset, read_rules
 from workbench.replay.systems import rule_systems
+from workbench.text.counts import counted
 
 NO_MODEL = "there is no embedding model: `workbench model list` says what can be had"
 
@@ -177,7 +178,7 @@ def _history(
     done = found.replayed
     if not done.complete:
         here.out.warn(
-            f"interrupted after {len(done.rows)} of {len(found.tasks)} tasks: "
+            f"interrupted after {len(done.rows)} of {counted(len(found.tasks), 'task')}: "
             f"the same command{' without --fresh' if fresh else ''} goes on from there"
         )
     for note in found.notes:

@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 import click
 
 from workbench.entry.cli.frame import Group, command
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
@@ -18,6 +17,7 @@ from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.resolving import Decision
 from workbench.rules.describing import origin
+from workbench.text.counts import counted
 
 _SHORT = 17  # of an id: `conflict-` and eight digits
 _ACTIONS = [action.value.replace("_", "-") for action in Action]

@@ -18,6 +18,7 @@ from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import changed_fields
 from workbench.rules.fields import Line, checked
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -210,7 +211,7 @@ def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
     with rule_session("rules-edit") as work:
         rules = _several(work, identifiers)
         ids = [rule.id for rule in rules if rule.enabled is not on]
-        named = ids[0][:13] if len(ids) == 1 else f"{len(ids)} rules"
+        named = ids[0][:13] if len(ids) == 1 else counted(len(ids), "rule")
         changed = (
             work.curator.edit_all(ids, reason=reason, title=f"{word} {named}", enabled=on) if ids else []
         )
@@ -220,7 +221,7 @@ def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
     for rule in changed:
         here.out.painted(rule_line(here.out, rule))
     if len(ids) < len(rules):
-        here.out.say(f"{len(rules) - len(ids)} of {len(rules)} rules were {word}d already")
+        here.out.say(f"{len(rules) - len(ids)} of {counted(len(rules), 'rule')} were {word}d already")
 
 
 def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:

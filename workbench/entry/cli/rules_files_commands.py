@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import click
 
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules_written import changed_lines, line_paint, tell_written, written_document
 from workbench.entry.cli.session import Session, session
@@ -20,6 +19,7 @@ from workbench.rules.files.named import import_named, named_files
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.publishing import Published, publish
 from workbench.rules.files.stepping import InStep
+from workbench.text.counts import counted
 
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
 

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules_diff import (
     at_text,
@@ -25,6 +24,7 @@ from workbench.rules.curation.differences import story, told_changes
 from workbench.rules.curation.ledger import Ledger, Step, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
 from workbench.rules.files.undo import Walked
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 _SHOWN = 20

@@ -15,6 +15,7 @@ from workbench.rules.curation.curator import standing_in
 from workbench.rules.fields import Line, file_of, new_rule, read_lines
 from workbench.rules.formats.families import FAMILIES, family_of
 from workbench.rules.globs import escape
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 MAX_LINES_BYTES = 64 * 1024 * 1024
@@ -46,9 +47,11 @@ def read_rules(here: Invocation, name: str, tags: tuple[str, ...]) -> list[Line]
     for fault in faults[1:_FAULTS]:
         here.out.fail(f"{fault.path}:{fault.line}: {fault.message}", fault.hint)
     if len(faults) > _FAULTS:
-        here.out.say(f"and {len(faults) - _FAULTS:,} more lines")
+        here.out.say(f"and {counted(len(faults) - _FAULTS, 'more line')}")
     if faults:
-        here.out.say(f"nothing was added: {len(faults):,} of {len(faults) + len(lines):,} lines are wrong")
+        here.out.say(
+            f"nothing was added: {len(faults):,} of {counted(len(faults) + len(lines), 'line')} are wrong"
+        )
         first = faults[0]
         raise ParseError(first.message, path=first.path, line=first.line, hint=first.hint)
     return lines

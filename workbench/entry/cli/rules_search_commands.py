@@ -13,6 +13,7 @@ from workbench.entry.cli.rules_session import rule_session, short
 from workbench.entry.rule_search import ready_to_search
 from workbench.rules.describing import origin
 from workbench.rules.matching.lexical import index_words
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _MODES = ("hybrid", "dense", "sparse")
@@ -85,6 +86,6 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
         place = here.out.style(visible_line(origin(one.rule)), "36")
         here.out.painted(f"{one.score:.3f}  {place}  {here.out.style(short(one.rule.rule), '0')}")
     if not found.found:
-        here.out.say(f"none of {len(rules):,} rules is about that")
+        here.out.say(f"no rule is about that ({counted(len(rules), 'rule')} searched)")
     for note in notes:
         here.out.say(note)

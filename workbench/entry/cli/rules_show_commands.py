@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules_context import AGENT, asked_context, context_options
 from workbench.entry.cli.rules_filters import Wanted, filter_options, moment, wanted
@@ -28,6 +27,7 @@ from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import used
 from workbench.rules.describing import details, origin, place
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
         here.out.say(_none(work, asked, bool(as_of)))
     elif len(found) < total:
         more = f"; go on with --cursor {following}" if following else ""
-        here.out.say(f"{len(found):,} of {total:,} rules{more}")
+        here.out.say(f"{len(found):,} of {counted(total, 'rule')}{more}")
     for warning in warnings:
         here.out.warn(warning)
 
@@ -117,7 +117,7 @@ def _none(work: RuleSession, asked: Wanted, past: bool) -> str:
     if past:
         return "no rule was in force then" if not work.book.rules else "no rule of then is like that"
     if work.book.rules and asked != Wanted():
-        return f"none of {len(work.book.rules):,} rules is like that"
+        return f"no rule is like that ({counted(len(work.book.rules), 'rule')} in force)"
     return "no rules: there is no CLAUDE.md, AGENTS.md or other rule file here, and none was added"
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.rules_check_commands import current_rules
 from workbench.entry.cli.rules_session import short
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.describing import origin
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

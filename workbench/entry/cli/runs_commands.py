@@ -6,12 +6,12 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, command, current
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.run_output import deliver, reference_gap, run_options, wishes
 from workbench.entry.replay_store import Kept, kept_runs, load_run, runs_root
 from workbench.errors import UsageError
 from workbench.records.replay import MEASURES, ReplayRun
 from workbench.replay.report import table
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _NAME = 24  # characters of a project's name

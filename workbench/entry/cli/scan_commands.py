@@ -13,9 +13,9 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.layout import counted
 from workbench.entry.cli.output import Progress
 from workbench.errors import UsageError
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

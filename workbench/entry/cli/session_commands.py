@@ -15,8 +15,8 @@ import click
 
 from workbench.entry.bootstrap import open_workspace
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.layout import counted
 from workbench.errors import UsageError
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.entry.cli.layout import counted
 from workbench.records.episodes import Completeness
+from workbench.text.counts import counted
 
 
 def stories_json(stories: Completeness) -> dict[str, Any]:

@@ -55,6 +55,7 @@ from workbench.records.learnings import (
 from workbench.rules.curation.resolving import Decision
 from workbench.rules.curation.steps import marks
 from workbench.suggest import did_you_mean
+from workbench.text.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,7 @@ class LearningDesk:
         done: list[Decision] = []
         skipped: list[str] = []
         entries: list[Draft] = []
-        now, step = self.store.moment(), marks(f"settle {len(decisions):,} conflicts")
+        now, step = self.store.moment(), marks(f"settle {counted(len(decisions), 'conflict')}")
         known = seen or {}
         with self.store.lock(LOCK):
             ledger = self.store.ledger()

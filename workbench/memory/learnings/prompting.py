@@ -15,6 +15,7 @@ from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.framing import CLOSING, FRAME, OPENING
 from workbench.memory.learnings.selecting import Candidate, candidates, known_of
 from workbench.records.learnings import FeatureLearning
+from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def source_of(learning: FeatureLearning, now: float | None) -> str:
     parts = [place, learning.timestamp[:10]]
     if now is not None:
         days = stale_days(replace(learning, last_hit="", reviewed_at=""), now)
-        parts.append("today" if days == 0 else f"{days} day{'' if days == 1 else 's'} ago")
+        parts.append("today" if days == 0 else f"{counted(days, 'day')} ago")
     if learning.hit_count > 1:
         parts.append(f"seen {learning.hit_count} times")
     state = "reviewed" if learning.reviewed else "unreviewed"

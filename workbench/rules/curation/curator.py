@@ -30,6 +30,7 @@ from workbench.rules.curation.steps import (
     undone,
 )
 from workbench.rules.curation.versions import past_ids
+from workbench.text.counts import counted
 from workbench.text.prose import plain, short_name
 from workbench.text.redact import redact_values
 
@@ -105,7 +106,7 @@ class Curator:
                 edited(ledger, found, self._changed(ledger, found, mine), reason=reason, now=now)
                 for found, mine in changes.items()
             ]
-            return combined(parts, title=title or f"edit {len(parts)} rules", reason=reason)
+            return combined(parts, title=title or f"edit {counted(len(parts), 'rule')}", reason=reason)
 
         return list(self._step(make).rules)
 
@@ -142,7 +143,7 @@ class Curator:
         skipped: list[str] = []
         entries: list[Draft] = []
         now, count = self.store.moment(), self.store.count_tokens
-        step = marks(f"settle {len(decisions):,} conflicts")
+        step = marks(f"settle {counted(len(decisions), 'conflict')}")
         with self.store.lock(LOCK):
             ledger = self.store.ledger()
             sound: list[Decision] = []
@@ -215,7 +216,7 @@ class Curator:
             imagine(self.store, part.entries, by=self.by, ledger=ledger)  # the next one may say the same
             known[said(rule)] = part.rules[0].id
             parts.append(part)
-        title = parts[0].title if len(parts) == 1 else f"add {len(parts)} rules"
+        title = parts[0].title if len(parts) == 1 else f"add {counted(len(parts), 'rule')}"
         return combined(parts, title=title, reason=reason)
 
     def _changed(self, ledger: Ledger, identifier: str, changes: Mapping[str, Any]) -> dict[str, Any]:

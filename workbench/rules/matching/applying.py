@@ -151,7 +151,7 @@ def _everywhere(rules: Iterable[Rule], context: RuleContext) -> list[tuple[Rule,
         rule for rule in rules if rule.authority is Authority.ABSOLUTE and not rule.scope and _always(rule)
     ]
     found.sort(key=lambda rule: (-rule.priority, rule.token_cost, rule.id))
-    return [(rule, _why("absolute", rule, context)) for rule in found]
+    return [(rule, _why(rule, context)) for rule in found]
 
 
 def _scoped(
@@ -164,20 +164,27 @@ def _scoped(
         if rule.authority is authority and rule.scope:
             match, by = relevance.get(rule.id), held_by(rule, context)
             order = (-(match.final if match else 0.0), -rule.priority, rank.get(by, -1), rule.id)
-            found.append((order, rule, _why(authority.value, rule, context)))
+            found.append((order, rule, _why(rule, context)))
     found.sort(key=lambda item: item[0])
     return [(rule, why) for _, rule, why in found]
 
 
 def _matched(matches: Sequence[RuleMatch]) -> list[tuple[Rule, str]]:
-    return [(match.rule, match.why + _from(match.rule)) for match in matches]
+    return [
+        (match.rule, f"matches the task by {_evidence(match)} (relevance {match.relevance:.2f})")
+        for match in matches
+    ]
 
 
-def _why(authority: str, rule: Rule, context: RuleContext) -> str:
+def _evidence(match: RuleMatch) -> str:
+    return f"the words {', '.join(match.terms)}" if match.terms else "its meaning"
+
+
+def _why(rule: Rule, context: RuleContext) -> str:
     by = held_by(rule, context)
     given = [*([context.tool] if rule.tool_targets else []), *sorted(rule.conditions)]
     limits = f", given {' and '.join(given)}" if given else ""
-    return f"{authority} {f'for {by}' if by else 'and valid everywhere'}{limits}{_from(rule)}"
+    return f"applies {f'to {by}' if by else 'everywhere'}{limits}"
 
 
 def _text(rule: Rule) -> str:
@@ -190,7 +197,3 @@ def _place(rule: Rule) -> tuple[bool, int, str]:
 
 def _always(rule: Rule) -> bool:
     return rule.provenance is None or rule.provenance.activation is Activation.ALWAYS
-
-
-def _from(rule: Rule) -> str:
-    return f" ({rule.provenance.file}:{rule.provenance.line})" if rule.provenance else ""
