@@ -89,6 +89,7 @@ def test_no_command_leaves_the_project(
     assert [rule["provenance"]["file"] for rule in json.loads(capsys.readouterr().out)["rules"]]
 
 
+@pytest.mark.parametrize("hostile", [make_linked], indirect=True)
 async def test_no_screen_leaves_the_project(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
     """The app, in a terminal or in a browser, shows and changes nothing of what is outside."""
     monkeypatch.chdir(hostile.root)

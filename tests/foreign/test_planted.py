@@ -24,11 +24,8 @@ from workbench.project import workers
 PROGRAM = Path(sys.executable).parent / "workbench"
 COMMANDS = (
     ("plan", "part7", "--budget", "300", "--copy"),
-    ("rules", "list"),
-    ("delta",),
     ("import", "git", "--all"),
     ("doctor",),
-    ("rebuild",),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import location as places
@@ -129,6 +129,7 @@ def test_kept_replays_go_along(project: Project) -> None:
     assert [found.id for found in list_runs(project.opened().root)] == ["b" * 16, "a" * 16]
 
 
+@settings(max_examples=12)
 @given(steps=st.lists(st.sampled_from(["add", "toggle", "elsewhere", "late"]), max_size=12))
 def test_nothing_is_lost_or_doubled(steps: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whoever adds to which side, and whenever it changes: in the end the project has each entry once.
