@@ -135,6 +135,19 @@ def test_types_are_decoded_behind_one_guard() -> None:
     assert users == ["workbench/records/conversion.py"]
 
 
+def test_no_test_measures_time_or_leaves_a_child() -> None:
+    """Clocks of seconds spent belong to bench; who starts a child ends it (`with`, or tests/processes.py)."""
+    clocks = re.compile(r"\b(?:perf_counter|process_time|thread_time)(?:_ns)?\(")
+    started = re.compile(r"^(?!.*\bwith\b).*\bsubprocess\.Popen\(", re.MULTILINE)
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        found += [f"{path.name}: {match[0]}" for match in clocks.finditer(text)]
+        if "tests.processes" not in text and path.name != "processes.py":
+            found += [f"{path.name}: {match[0]}" for match in started.finditer(text)]
+    assert found == []
+
+
 def test_what_is_imported_is_declared() -> None:
     """Every third-party module the packages import belongs to a declared dependency, not to one of theirs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -7,26 +7,32 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.memory.made import SESSION, init, lines_of, result, run_of, said
+from tests.processes import LONG, end
 from workbench.entry.cli import exits
 
 PROGRAM = [sys.executable, "-P", "-m", "workbench", "memory"]
 ROOT = Path(__file__).parents[3]
 
 
-def start(root: Path, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
+@contextmanager
+def start(root: Path, *arguments: str, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
     """Start `memory collect` with pipes."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(
-        [*PROGRAM, "collect", *arguments], cwd=root, env=environment, **{**streams, **more}
-    )
+    command = [*PROGRAM, "collect", *arguments]
+    process = subprocess.Popen(command, cwd=root, env=environment, **{**streams, **more})
+    try:
+        yield process
+    finally:
+        end(process)
 
 
 def collect(root: Path, data: bytes, *arguments: str) -> tuple[int, bytes, str]:
@@ -78,7 +84,7 @@ def test_a_signal_loses_nothing(empty: Any, number: signal.Signals, outcome: str
         process.stdin.flush()
         seen = b"".join(process.stdout.readline() for _ in range(3))  # it listens
         process.send_signal(number)
-        code = process.wait(60)
+        code = process.wait(LONG)
     assert (128 + number, lines_of(run_of()[:3])) == (code, seen)
     assert [outcome] == [record["outcome"] for record in kept(empty.root)]
 
@@ -94,7 +100,7 @@ def test_a_reader_that_goes_away_does_not_lose_the_record(empty: Any) -> None:
         process.stdout.close()
         process.stdin.write(lines_of(run_of()[1:]))
         process.stdin.close()
-        assert process.wait(60) == exits.OK
+        assert process.wait(LONG) == exits.OK
     assert [record["outcome"] for record in kept(empty.root)] == ["success"]
 
 
@@ -120,12 +126,13 @@ def test_a_stream_without_events_is_told(empty: Any) -> None:
 
 def test_two_collectors_at_once_keep_both_records(empty: Any) -> None:
     """Each run has a record and a number of its own."""
-    collectors = [start(empty.root, "--feature", "auth") for _ in range(3)]
-    for place, process in enumerate(collectors):
-        assert process.stdin is not None
-        process.stdin.write(lines_of(run_of(f"s{place}", f"msg_{place}")))
-    for process in collectors:
-        process.communicate()
+    with ExitStack() as stack:
+        collectors = [stack.enter_context(start(empty.root, "--feature", "auth")) for _ in range(3)]
+        for place, process in enumerate(collectors):
+            assert process.stdin is not None
+            process.stdin.write(lines_of(run_of(f"s{place}", f"msg_{place}")))
+        for process in collectors:
+            process.communicate(timeout=LONG)
     assert [process.returncode for process in collectors] == [exits.OK] * 3
     assert sorted(record["iteration_number"] for record in kept(empty.root)) == [1, 2, 3]
 
