@@ -37,7 +37,7 @@ Some words of welcome.
 
 ## More
 
-- Prefer small functions.
+1. Prefer small functions.
 """
 OLD = "Always run `make test` before you push."
 CLOSE = "Always run `make check` before you push."
@@ -146,6 +146,26 @@ def test_a_removed_line_comes_back_where_it_was(desk: Desk, text: str) -> None:
     assert text not in desk.text()
     desk.curator.undo()
     assert desk.text() == FILE
+
+
+def test_secrets_are_not_kept_to_restore_a_line(store: RuleStore) -> None:
+    """What was written over is remembered to the byte, unless it holds a secret: then its words are."""
+    key = "ghp_" + "a1B2" * 9
+    desk = Desk(store, f"1. Never use the token {key} anywhere.\n\n- Stay calm.\n")
+
+    def passages() -> list[str]:
+        bodies = [entry.body for _, entry in store.journal.read("rules") if entry.kind == "file.synced"]
+        return [body["undo"]["passage"] for body in bodies if "undo" in body]
+
+    (rule,) = [rule for rule in desk.sync() if "token" in rule.rule]
+    desk.curator.remove([rule.id])
+    desk.merge()
+    assert passages() == []
+    desk.curator.undo()
+    assert "Never use the token" in desk.text()
+    desk.curator.remove([desk.find("Stay calm.").id])
+    desk.merge()
+    assert [text.strip() for text in passages() if "calm" in text] == ["- Stay calm."]
 
 
 def test_what_never_was_written_is_not_written_by_undo_or_redo(desk: Desk) -> None:

@@ -61,6 +61,16 @@ class FileState:
 
 
 @dataclass(frozen=True, slots=True)
+class Undo:
+    """Takes an edit of a file back. `digest` is that of the edited bytes; `data` goes in at `offset`."""
+
+    digest: str
+    offset: int
+    length: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One change of one rule: `before` and `after` are None where it was not, or no longer, in force.
 
@@ -116,7 +126,8 @@ class Ledger:
     """The fold of the rule journals.
 
     `live` are the rules in force by id and `versions` every rule that ever was, as it last was. `successors`
-    maps a rule that gave way to the one in its place. `done` and `undone` are stacks of curation steps.
+    maps a rule that gave way to the one in its place. `undos` take files back to what they were before the
+    workbench wrote them, while they are as it left them. `done` and `undone` are stacks of curation steps.
     `skipped` are sentences about entries that are no rules.
     """
 
@@ -124,6 +135,7 @@ class Ledger:
     versions: dict[str, Rule] = field(default_factory=dict)
     successors: dict[str, str] = field(default_factory=dict)
     files: dict[str, FileState] = field(default_factory=dict)
+    undos: dict[str, Undo] = field(default_factory=dict)
     settled: dict[str, Settled] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     steps: dict[str, Step] = field(default_factory=dict)
@@ -240,11 +252,24 @@ def take(ledger: Ledger, entry: Entry, home: bool) -> None:
         if state is not None:
             _step(ledger, entry).files.append((ledger.files.get(state.file), state))
             ledger.files[state.file] = state
+            _keep_undo(ledger, state, body.get("undo"))
     elif entry.kind == FORGOTTEN:
         gone = ledger.files.pop(str(body.get("file", "")), None)
         _step(ledger, entry).files.append((gone, None))
     elif entry.kind in (RESOLVED, REOPENED):
         _settle(ledger, entry, home)
+
+
+def _keep_undo(ledger: Ledger, state: FileState, told: object) -> None:
+    """Keep what takes a file back to what was written over; another digest has none."""
+    if isinstance(told, Mapping):
+        offset, length, passage = told.get("offset"), told.get("length"), told.get("passage")
+        if isinstance(offset, int) and isinstance(length, int) and isinstance(passage, str):
+            ledger.undos[state.file] = Undo(
+                state.digest, offset, length, passage.encode("utf-8", "surrogatepass")
+            )
+    elif state.file in ledger.undos and ledger.undos[state.file].digest != state.digest:
+        del ledger.undos[state.file]
 
 
 def _put(ledger: Ledger, entry: Entry, rule: Rule) -> None:

@@ -30,8 +30,13 @@ from workbench.rules.curation.ledger import (
     Ledger,
     Settled,
     Step,
+    Undo,
 )
 from workbench.rules.curation.versions import CONTENT, free_id, next_version
+from workbench.text.redact import redact_values
+
+MOST_PASSAGE: Final = 4_000
+"""Characters of a file that are kept with what was written over them."""
 
 EDITABLE: Final = frozenset(item.name for item in fields(Rule)) - {
     "id",
@@ -259,6 +264,23 @@ def synced(state: FileState, told: Marks) -> Draft:
         CURATION: told.body(),
     }
     return Draft(SYNCED, body, state.home)
+
+
+def with_undo(draft: Draft, undo: Undo | None) -> Draft:
+    """Return the draft of how a file stands with what puts back the bytes that were written over.
+
+    Only short passages without secrets are kept; otherwise lines are put back by their words.
+    """
+    if undo is None or draft.kind != SYNCED or draft.body["digest"] != undo.digest:
+        return draft
+    try:
+        passage = undo.data.decode("utf-8")
+    except UnicodeDecodeError:
+        return draft
+    if len(passage) > MOST_PASSAGE or redact_values(passage) != passage:
+        return draft
+    told = {"offset": undo.offset, "length": undo.length, "passage": passage}
+    return replace(draft, body={**draft.body, "undo": told})
 
 
 def forgotten(state: FileState, told: Marks) -> Draft:

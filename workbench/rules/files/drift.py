@@ -14,12 +14,12 @@ from pathlib import Path
 
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, EXPORT, Anchor, FileState, Ledger
+from workbench.rules.curation.ledger import AUTOMATIC, EXPORT, Anchor, FileState, Ledger, Undo
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import LOCK, RuleStore, record
-from workbench.rules.curation.steps import Draft, Drafts, Marks, marks, put, removed, synced
+from workbench.rules.curation.steps import Draft, Drafts, Marks, marks, put, removed, synced, with_undo
 from workbench.rules.curation.versions import free_id, next_version
-from workbench.rules.files.editing import try_edits
+from workbench.rules.files.editing import try_edits, undo_between
 from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace
 from workbench.rules.files.merging import FileConflict, FileMerge, FromFile, Incoming, Pending
 from workbench.rules.files.stepping import InStep, bring_in_step, named_sources
@@ -44,7 +44,8 @@ class FileDrift:
 class Written:
     """A file that was written, or would be: its bytes before and after, and what could not be written.
 
-    `notes` say what else reads differently now, such as rules whose introduction was edited.
+    `notes` say what else reads differently now, such as rules whose introduction was edited. `undo` takes it
+    back byte for byte while the file is as it was written.
     """
 
     file: str
@@ -52,6 +53,7 @@ class Written:
     after: bytes
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    undo: Undo | None = None
 
     @property
     def changed(self) -> bool:
@@ -130,7 +132,7 @@ def write_pending(
             if merge.pending and source is not None and (not files or source.path in files):
                 outcome.written.append(write_edits(store, source, merge.pending, dry_run=dry_run))
         if not dry_run:
-            found = record_written(store, sources, [item.file for item in outcome.written if item.changed])
+            found = record_written(store, sources, [item for item in outcome.written if item.changed])
         outcome.drift = drifts(found.merges)
     return outcome
 
@@ -160,21 +162,34 @@ def rule_sources(store: RuleStore, candidates: Sequence[str]) -> dict[str, RuleS
     return sources | {source.path: source for source in named}
 
 
-def record_written(store: RuleStore, sources: Mapping[str, RuleSource], files: Sequence[str]) -> InStep:
-    """Read the files again and remember that those written say what the store says."""
+def record_written(store: RuleStore, sources: Mapping[str, RuleSource], written: Sequence[Written]) -> InStep:
+    """Read the files again and remember that those written say what the store says, and how they said it."""
     ledger = store.ledger()
-    title = f"write {files[0] if len(files) == 1 else f'{len(files):,} rule files'}" if files else ""
-    found = bring_in_step(store, ledger, list(sources.values()), title=title)
-    record(store, found.drafts, by=EXPORT if files else AUTOMATIC)
+    title = f"write {written[0].file if len(written) == 1 else f'{len(written):,} rule files'}"
+    found = bring_in_step(store, ledger, list(sources.values()), title=title if written else "")
+    undos = {item.file: item.undo for item in written if item.undo is not None}
+    drafts = [with_undo(draft, undos.get(str(draft.body.get("file")))) for draft in found.drafts]
+    record(store, drafts, by=EXPORT if written else AUTOMATIC)
     return found
 
 
 def write_edits(
-    store: RuleStore, source: RuleSource, pending: Sequence[Pending], *, dry_run: bool
+    store: RuleStore,
+    source: RuleSource,
+    pending: Sequence[Pending],
+    *,
+    dry_run: bool,
+    restore: Callable[[bytes, bytes], bytes] | None = None,
 ) -> Written:
-    """Write the store's changes into a file, and into identical files of other names. Raises: StoreError."""
+    """Write the store's changes into a file, and into identical files of other names.
+
+    `restore` is given the file's bytes before and after the edits and may know better ones that say the same.
+    Raises: StoreError.
+    """
     before = read_source(source)
     result = try_edits(before, [edit_for(change) for change in pending])
+    if restore is not None and not result.refused:
+        result = replace(result, data=restore(before, result.data))
     refused = tuple(f"line {told.line}: {told.reason}" for told in result.refused)
     if not dry_run and result.data != before:
         location = Path(source.location)
@@ -184,7 +199,8 @@ def write_edits(
             if copy is not None and not _same_file(copy, location) and copy.read_bytes() == before:
                 store.replace_file(copy, result.data, before)
     others = (f"line {told.line} reads otherwise: {told.after or told.before}" for told in result.changed)
-    return Written(source.path, before, result.data, refused, (*result.notes, *others))
+    undo = undo_between(before, result.data)
+    return Written(source.path, before, result.data, refused, (*result.notes, *others), undo)
 
 
 def edit_for(change: Pending) -> Edit:

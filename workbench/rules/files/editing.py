@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import ParseError
+from workbench.rules.curation.ledger import Undo
 from workbench.rules.files.editing_units import (
     Delete,
     Edit,
@@ -39,16 +40,6 @@ class Refused:
     line: int
     reason: str
     hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Undo:
-    """Takes an edit of a file back. `digest` is that of the edited bytes; `data` goes in at `offset`."""
-
-    digest: str
-    offset: int
-    length: int
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +102,7 @@ def try_edits(data: bytes, edits: Sequence[Edit]) -> EditResult:
         tuple(read.placed.get(at) for at in range(len(edits))),
         tuple(read.changed),
         ordered,
-        _undo(data, after),
+        undo_between(data, after),
     )
 
 
@@ -248,7 +239,7 @@ def apply_patches(file: TextFile, patches: Sequence[Patch]) -> bytes:
     return join_lines(file, raw, ends)
 
 
-def _undo(before: bytes, after: bytes) -> Undo:
+def undo_between(before: bytes, after: bytes) -> Undo:
     """Return what takes `after` back to `before`: the bytes between what both begin and end with."""
     head = _common(before, after)
     limit = min(len(before), len(after)) - head

@@ -6,18 +6,23 @@ where they still say what was written. Where they do not, or never got there, th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from workbench.errors import ParseError
 from workbench.rules.curation import CURATION
-from workbench.rules.curation.ledger import AUTOMATIC, PUT, REMOVED, Anchor, FileState, Ledger
+from workbench.rules.curation.ledger import AUTOMATIC, PUT, REMOVED, Anchor, FileState, Ledger, Undo
+from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import LOCK, RuleStore, imagine, record
 from workbench.rules.curation.steps import Draft, Drafts, redone, undone
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.files.drift import Written, edit_for, record_written, rule_sources, write_edits
-from workbench.rules.files.editing import try_edits
+from workbench.rules.files.editing import try_edits, undo_edits
+from workbench.rules.files.editing_units import parse
 from workbench.rules.files.merging import FileMerge, Pending
 from workbench.rules.files.stepping import bring_in_step
+from workbench.rules.reading.building import worded
 from workbench.rules.reading.discover import RuleSource, read_source
 
 
@@ -70,7 +75,7 @@ def _walk(
         ledger = store.ledger()
         before = bring_in_step(store, ledger, list(sources.values()))
         record(store, before.drafts, by=AUTOMATIC)
-        only = files(ledger)
+        only, undos = files(ledger), dict(ledger.undos)
         drafts = make(ledger)
         if not _changes_words(ledger, drafts):
             record(store, drafts.entries, by=by)
@@ -83,10 +88,32 @@ def _walk(
         }
         # Journal first: whoever is ended between the two finds the files waiting to be written.
         record(store, _marked(drafts.entries, sorted(edits)), by=by)
-        written = [write_edits(store, sources[file], edits[file], dry_run=False) for file in sorted(edits)]
+        written = [
+            write_edits(store, sources[file], edits[file], dry_run=False, restore=_restorer(undos.get(file)))
+            for file in sorted(edits)
+        ]
         if written:
-            record_written(store, sources, [file.file for file in written])
+            record_written(store, sources, written)
     return Walked(drafts.title, tuple(written))
+
+
+def _restorer(undo: Undo | None) -> Callable[[bytes, bytes], bytes]:
+    """Return what prefers the bytes that were written over to new ones that say the same."""
+
+    def restore(before: bytes, after: bytes) -> bytes:
+        if undo is None:
+            return after
+        try:
+            known = undo_edits(before, undo)
+        except ParseError:
+            return after
+        return known if _said(known) == _said(after) else after
+
+    return restore
+
+
+def _said(data: bytes) -> Counter[str]:
+    return Counter(text_digest(worded(unit)) for unit in parse(data).units)
 
 
 def _merged(store: RuleStore, ledger: Ledger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
