@@ -253,3 +253,22 @@ def lines_of(text: str) -> Iterator[tuple[int, int]]:
     for number, seen in turns.items():
         assert len(seen) == 1, f"module {number} is shown from {seen}"
         yield number, seen.pop()
+
+
+def test_a_rule_file_is_not_packed_beside_its_rules(project: Any) -> None:
+    """What rules say already is not said again as a file, unless the file is pinned or the task names it."""
+    project.write("AGENTS.md", "# Rules\n\n- Never log tokens.\n")
+    project.commit("rules for other agents")
+    found = opened(project.root)
+    task = "never log tokens: rules for a token refresh of the session"
+    plain = planned(found, task)
+    context: Any = plain.response["context"]
+    dropped: Any = plain.response["dropped_candidates"]
+    assert "CLAUDE.md" not in context["files"]
+    assert {"file": "CLAUDE.md", "reason": "its rules are in the pack"} in dropped
+    assert shown(plain).count("Never log tokens") == 1
+    assert any("has the same words as the rule of" in one["reason"] for one in dropped)
+    pinned: Any = planned(found, task, pinned=("CLAUDE.md",)).response["context"]
+    assert "CLAUDE.md" in pinned["files"]
+    named: Any = planned(found, f"{task} in CLAUDE.md").response["context"]
+    assert "CLAUDE.md" in named["files"]

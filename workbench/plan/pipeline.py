@@ -190,6 +190,7 @@ def plan(
     candidates, unread = _candidates(workspace, planner, ranking, STYLES[style])
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
+    candidates = _without_rule_files(candidates, rules, intent)
     passages = wishes.passages([*rule_passages(rules), *learned.passages])
     pack = compose(passages, candidates, request.token_budget, STYLES[style], planner.counter)
     stages["pack"] = _ms(clock)
@@ -307,6 +308,23 @@ def rule_passages(selection: RuleSelection) -> list[Passage]:
             )
         )
     return passages
+
+
+def _without_rule_files(
+    candidates: Sequence[FileCandidate], selection: RuleSelection, intent: Intent
+) -> list[FileCandidate]:
+    """Return the candidates with the files excluded whose rules go into the pack by themselves.
+
+    A file that is pinned or that the task names is packed all the same: it may be what is to be changed.
+    """
+    inside = [chosen.rule for chosen in selection.selected]
+    inside += [dropped.rule for dropped in selection.dropped if dropped.repeats]
+    held = {rule.provenance.file for rule in inside if rule.provenance}
+    held.difference_update(intent.entities.paths)
+    return [
+        replace(one, excluded="its rules are in the pack") if one.path in held and not one.pinned else one
+        for one in candidates
+    ]
 
 
 def _candidates(

@@ -40,10 +40,11 @@ class SelectedRule:
 
 @dataclass(frozen=True, slots=True)
 class DroppedRule:
-    """A rule that had a claim and is not in the plan, and why."""
+    """A rule that had a claim and is not in the plan, and why; `repeats` is one in it that says the same."""
 
     rule: Rule
     reason: str
+    repeats: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,11 @@ class _Admission:
         self.selected: list[SelectedRule] = []
         self.dropped: dict[str, DroppedRule] = {}
         self.seen: set[str] = set()
+        self.texts: dict[str, Rule] = {}
 
     def drop(self, rule: Rule, reason: str) -> None:
         """Leave a rule out that is not in, unless there is a reason already."""
-        if rule.id not in self.seen and _text(rule) not in self.seen:
+        if rule.id not in self.seen and _text(rule) not in self.texts:
             self.dropped.setdefault(rule.id, DroppedRule(rule, reason))
 
     def admit_all(self, claims: Iterable[tuple[Rule, str]]) -> None:
@@ -121,16 +123,19 @@ class _Admission:
         for rule, why in claims:
             self.used += rule.token_cost
             self.selected.append(SelectedRule(rule, why))
-            self.seen.update((rule.id, _text(rule)))
+            self._enter(rule)
 
     def admit(self, claims: Iterable[tuple[Rule, str]], cap: int, label: str) -> None:
         """Take in at most `cap` of the claims, in order."""
         taken = 0
         for rule, why in claims:
-            text = _text(rule)
-            if rule.id in self.seen or text in self.seen:
+            if rule.id in self.seen:
                 continue
-            if taken >= cap:
+            same = self.texts.get(_text(rule))
+            if same is not None:
+                reason = f"has the same words as the rule of {_origin(same)}"
+                self.dropped[rule.id] = DroppedRule(rule, reason, same.id)
+            elif taken >= cap:
                 self.dropped.setdefault(rule.id, DroppedRule(rule, f"is beyond the first {cap} {label}"))
             elif self.used + rule.token_cost > self.limit:
                 self.dropped.setdefault(
@@ -141,8 +146,12 @@ class _Admission:
                 taken += 1
                 self.used += rule.token_cost
                 self.selected.append(SelectedRule(rule, why))
-                self.seen.update((rule.id, text))
+                self._enter(rule)
                 self.dropped.pop(rule.id, None)
+
+    def _enter(self, rule: Rule) -> None:
+        self.seen.add(rule.id)
+        self.texts.setdefault(_text(rule), rule)
 
 
 def _everywhere(rules: Iterable[Rule], context: RuleContext) -> list[tuple[Rule, str]]:
@@ -197,3 +206,7 @@ def _place(rule: Rule) -> tuple[bool, int, str]:
 
 def _always(rule: Rule) -> bool:
     return rule.provenance is None or rule.provenance.activation is Activation.ALWAYS
+
+
+def _origin(rule: Rule) -> str:
+    return f"{rule.provenance.file}:{rule.provenance.line}" if rule.provenance else rule.id
