@@ -71,3 +71,11 @@ def test_state_that_cannot_be_written_is_shown_and_announced(
     assert "brought back" in done.err
     assert "Added meanwhile." in done.out
     assert "brought back" not in run("rules", "list").err
+
+
+def test_a_projects_wrong_setting_is_a_warning_and_told_once(project: Any, run: Run) -> None:
+    """It stops no command and is not repeated for every time a command asks for the settings."""
+    project.write(".workbench/config.toml", "[plan]\nbudgets = 1\n")
+    done = run("rules", "list")
+    assert done.code == exits.OK
+    assert done.err.count("unknown setting 'plan.budgets'") == 1

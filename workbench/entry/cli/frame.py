@@ -76,7 +76,9 @@ class Invocation:
             project=self.project, flags={key.replace("__", "."): value for key, value in flags.items()}
         )
         for warning in settings.warnings:
-            self.out.warn(warning)
+            if warning not in self._told:
+                self._told.add(warning)
+                self.out.warn(warning)
         return settings
 
 
