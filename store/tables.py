@@ -106,7 +106,7 @@ class Tables:
     def rebuild(self) -> CatchUp:
         """Rebuild the tables from the journals. The old ones serve readers until the new ones are whole.
 
-        Artifacts are not in the journals: those tables are empty until the engine replaces them again.
+        Artifacts are not in the journals: those tables are empty until `follow_index`.
         Raises: StoreError, StoreBusy.
         """
         with self._mutex, locks.exclusive(self._lock, timeout=self._timeout):
@@ -144,25 +144,38 @@ class Tables:
         """Return a content hash of each table that is built from journals."""
         return self.read(digests)
 
-    def replace_artifacts(
-        self, files: artifacts.Columns, edges: artifacts.Columns, symbols: artifacts.Columns
-    ) -> None:
-        """Replace the project index tables in one transaction; columns as in `projections.artifacts`.
+    def follow_index(
+        self, current: artifacts.States, describe: Callable[[Sequence[str]], artifacts.Artifacts]
+    ) -> int:
+        """Bring the tables of the project index up to date in one transaction; return how many files changed.
 
+        `current` are the files of the index, `describe` gives what it knows of some of them, with all edges.
         Raises: StoreError, StoreBusy.
         """
         with self._mutex:
-            self.catch_up()
+            if self.read(artifacts.states) == current:
+                return 0
             with locks.exclusive(self._lock, timeout=self._timeout):
                 try:
                     with self._kept.attached(self.path) as connection:
+                        known = artifacts.states(connection)
+                        gone = sorted(known.keys() - current.keys())
+                        changed = sorted(path for path, state in current.items() if known.get(path) != state)
                         connection.execute("BEGIN")
-                        artifacts.replace_artifacts(connection, files, edges, symbols)
+                        artifacts.update(connection, gone, describe(changed))
                         connection.execute("COMMIT")
                 except Damaged as finding:
                     raise StoreError(
                         f"writing {self.path} failed: {finding}", hint="Run `workbench rebuild`."
                     ) from finding
+            return len(gone) + len(changed)
+
+    def file(self) -> int | None:
+        """Return what tells the database's file from one made anew, None before there is one."""
+        try:
+            return self.path.stat().st_ino
+        except FileNotFoundError:
+            return None
 
     def close(self) -> None:
         """Give up the kept connection."""

@@ -1,8 +1,9 @@
-"""The project index as tables: replaced as a whole from the engine's arrays."""
+"""The project index as tables, brought up to date by files: those that changed are replaced."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from store.duck import insert
@@ -32,12 +33,14 @@ SYMBOL_COLUMNS: Final = {
     "exported": "bool",
 }
 
-# Rows are few or many, but a table is always replaced whole: rebuilt it needs no deletion of each row.
-DELETE_ARTIFACTS: Final = "TRUNCATE artifacts"
+SELECT_STATES: Final = "SELECT path, content_hash, mtime_ns FROM artifacts"
+DELETE_ARTIFACTS: Final = "DELETE FROM artifacts WHERE path IN (SELECT path FROM staged)"
+DELETE_SYMBOLS: Final = "DELETE FROM symbols WHERE path IN (SELECT path FROM staged)"
 DELETE_EDGES: Final = "TRUNCATE artifact_edges"
-DELETE_SYMBOLS: Final = "TRUNCATE symbols"
+# A key that was deleted cannot come again in the same transaction.
 INSERT_ARTIFACTS: Final = """
-INSERT INTO artifacts SELECT path, language, role, size, mtime_ns, content_hash, lines, tokens FROM staged
+INSERT OR REPLACE INTO artifacts
+SELECT path, language, role, size, mtime_ns, content_hash, lines, tokens FROM staged
 """
 INSERT_EDGES: Final = "INSERT INTO artifact_edges SELECT from_path, to_path, kind FROM staged"
 INSERT_SYMBOLS: Final = """
@@ -45,17 +48,40 @@ INSERT INTO symbols SELECT path, name, kind, line, end_line, signature, parent, 
 """
 
 Columns = Mapping[str, Sequence[Any]]
+States = Mapping[str, tuple[str, int]]
+"""{path: (content hash, nanoseconds of its last change)} of files."""
 
 
-def replace_artifacts(
-    connection: DuckDBPyConnection, files: Columns, edges: Columns, symbols: Columns
-) -> None:
-    """Replace the three tables. Each argument maps its table's column names to values of one length."""
-    for delete, statement, columns, values in (
-        (DELETE_ARTIFACTS, INSERT_ARTIFACTS, FILE_COLUMNS, files),
-        (DELETE_EDGES, INSERT_EDGES, EDGE_COLUMNS, edges),
-        (DELETE_SYMBOLS, INSERT_SYMBOLS, SYMBOL_COLUMNS, symbols),
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """Files with their symbols, and all edges; each maps a table's column names to values of one length."""
+
+    files: Columns
+    symbols: Columns
+    edges: Columns
+
+
+def states(connection: DuckDBPyConnection) -> dict[str, tuple[str, int]]:
+    """Return which files the tables hold, as of which content."""
+    rows = connection.execute(SELECT_STATES).fetchall()
+    return {path: (digest, changed) for path, digest, changed in rows}
+
+
+def update(connection: DuckDBPyConnection, gone: Sequence[str], found: Artifacts) -> None:
+    """Take files out and put others in or in place of what was there, with their symbols; edges all anew."""
+    changed = found.files["path"]
+    _delete(connection, DELETE_ARTIFACTS, gone)
+    _delete(connection, DELETE_SYMBOLS, [*gone, *changed])
+    connection.execute(DELETE_EDGES)
+    for statement, columns, values in (
+        (INSERT_ARTIFACTS, FILE_COLUMNS, found.files),
+        (INSERT_EDGES, EDGE_COLUMNS, found.edges),
+        (INSERT_SYMBOLS, SYMBOL_COLUMNS, found.symbols),
     ):
-        connection.execute(delete)
         if len(values[next(iter(columns))]):
             insert(connection, statement, {name: (kind, values[name]) for name, kind in columns.items()})
+
+
+def _delete(connection: DuckDBPyConnection, statement: str, paths: Sequence[str]) -> None:
+    if paths:
+        insert(connection, statement, {"path": ("str", paths)})

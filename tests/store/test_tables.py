@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from store.journal import FileJournal, stream_path
 from store.memory import ManualClock
 from store.migrations import migrate
 from store.projecting import project
+from store.projections.artifacts import Artifacts
 from store.tables import Tables
 from workbench.errors import StoreError
 
@@ -435,35 +436,63 @@ def test_one_model_of_a_kind_is_active(journal: FileJournal, tables: Tables) -> 
     ]
 
 
-def test_artifacts_are_replaced_as_a_whole(tables: Tables) -> None:
-    """The project index tables hold what the engine gave last, also nothing."""
-    files: dict[str, list[Any]] = {
-        "path": ["a.py"],
-        "language": ["python"],
-        "role": ["source"],
-        "size": [1],
-        "mtime_ns": [2],
-        "content_hash": ["h"],
-        "lines": [3],
-        "tokens": [4],
-    }
-    edges = {"from_path": ["a.py"], "to_path": ["b.py"], "kind": ["import"]}
-    symbols: dict[str, list[Any]] = {
-        "path": ["a.py"],
-        "name": ["f"],
-        "kind": ["function"],
-        "line": [1],
-        "end_line": [2],
-        "signature": ["def f()"],
-        "parent": [""],
-        "exported": [True],
-    }
-    tables.replace_artifacts(files, edges, symbols)
-    tables.replace_artifacts({**files, "size": [9]}, edges, {name: [] for name in symbols})
+def artifacts_of(files: Mapping[str, tuple[str, int]], *pairs: tuple[str, str]) -> Artifacts:
+    """Return files with a symbol each, named as the file's content, and imports between them."""
+    count, hashes = len(files), [digest for digest, _ in files.values()]
+    return Artifacts(
+        files={
+            "path": list(files),
+            "language": ["python"] * count,
+            "role": ["source"] * count,
+            "size": [1] * count,
+            "mtime_ns": [changed for _, changed in files.values()],
+            "content_hash": hashes,
+            "lines": [3] * count,
+            "tokens": [4] * count,
+        },
+        symbols={
+            "path": list(files),
+            "name": hashes,
+            "kind": ["function"] * count,
+            "line": [1] * count,
+            "end_line": [2] * count,
+            "signature": ["def f()"] * count,
+            "parent": [""] * count,
+            "exported": [True] * count,
+        },
+        edges={
+            "from_path": [left for left, _ in pairs],
+            "to_path": [right for _, right in pairs],
+            "kind": ["import" for _ in pairs],
+        },
+    )
 
-    assert tables.query("SELECT path, size FROM artifacts") == [("a.py", 9)]
-    assert tables.query("SELECT * FROM artifact_edges") == [("a.py", "b.py", "import")]
-    assert tables.query("SELECT * FROM symbols") == []
+
+def test_artifacts_follow_the_index_file_by_file(tables: Tables) -> None:
+    """Only files that changed are described again; those that are gone leave nothing behind."""
+    asked: list[list[str]] = []
+
+    def follow(files: Mapping[str, tuple[str, int]], *pairs: tuple[str, str]) -> int:
+        def describe(changed: Sequence[str]) -> Artifacts:
+            asked.append(list(changed))
+            return artifacts_of({path: files[path] for path in changed}, *pairs)
+
+        return tables.follow_index(files, describe)
+
+    assert follow({"a.py": ("h1", 1), "b.py": ("h2", 1), "c.py": ("h3", 1)}, ("a.py", "b.py")) == 3
+    assert follow({"a.py": ("h1", 1), "b.py": ("h4", 2), "d.py": ("h5", 1)}, ("a.py", "d.py")) == 3
+    assert follow({"a.py": ("h1", 1), "b.py": ("h4", 2), "d.py": ("h5", 1)}) == 0
+    assert asked == [["a.py", "b.py", "c.py"], ["b.py", "d.py"]]
+    files = "SELECT path, content_hash, mtime_ns, tokens FROM artifacts ORDER BY path"
+    assert tables.query(files) == [("a.py", "h1", 1, 4), ("b.py", "h4", 2, 4), ("d.py", "h5", 1, 4)]
+    assert tables.query("SELECT path, name FROM symbols ORDER BY path") == [
+        ("a.py", "h1"),
+        ("b.py", "h4"),
+        ("d.py", "h5"),
+    ]
+    assert tables.query("SELECT * FROM artifact_edges") == [("a.py", "d.py", "import")]
+    assert follow({}) == 3
+    assert tables.query("SELECT count(*) FROM artifacts") == [(0,)]
 
 
 @pytest.mark.parametrize("damage", ["empty", "garbage", "half", "header", "directory"])

@@ -5,7 +5,8 @@ Together with `bootstrap` the only module that imports `store`; what is heavy is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +20,7 @@ from workbench.entry.bootstrap import Opened, OpenedWorkspace, embedding_setting
 from workbench.entry.measuring import Measured, Record
 from workbench.errors import GitError, StoreBusy
 from workbench.ports import Embedder, Journal, LanguageModel
-from workbench.project.index import ProjectIndex
-from workbench.project.snapshot import Snapshot
+from workbench.project.keeping import PROJECT, SEEN
 from workbench.sessions.closing import HOUR
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def journal_recorder(journal: Journal, config: Config, by: str = "cli") -> Recor
     return record
 
 
-def open_tables(opened: Opened) -> Tables:
+def open_tables(opened: Opened | OpenedWorkspace) -> Tables:
     """Return the tables of the project and of the user's own journals."""
     from store.tables import Tables
 
@@ -87,15 +87,23 @@ def open_tables(opened: Opened) -> Tables:
     return Tables(opened.location.root, journals, opened.clock)
 
 
+@contextmanager
+def _reading(opened: Opened | OpenedWorkspace) -> Iterator[Tables]:
+    """Open the tables to be read, those of the project index as the last plan left that."""
+    tables = open_tables(opened)
+    try:
+        _follow(opened, tables)
+        yield tables
+    finally:
+        tables.close()
+
+
 def statistics(opened: Opened, since: float) -> list[OperationStats]:
     """Return the figures of each operation since a time in seconds. Raises: StoreError."""
     from store.metrics import operation_stats
 
-    tables = open_tables(opened)
-    try:
+    with _reading(opened) as tables:
         return operation_stats(tables, since)
-    finally:
-        tables.close()
 
 
 def measured_between(
@@ -104,11 +112,8 @@ def measured_between(
     """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""
     from store.metrics import measurements
 
-    tables = _tables(place)
-    try:
+    with _reading(place) as tables:
         return measurements(tables, since=since, until=until, step=step, operation=operation)
-    finally:
-        tables.close()
 
 
 def recorded_sessions(
@@ -121,23 +126,17 @@ def recorded_sessions(
     from store import episode_queries
 
     quiet = place.clock.now() - timeout
-    tables = _tables(place)
-    try:
+    with _reading(place) as tables:
         rows = episode_queries.sessions(tables, quiet_since=quiet, commits=commits, ended=ended, limit=limit)
         return rows, episode_queries.completeness(tables, quiet_since=quiet)
-    finally:
-        tables.close()
 
 
 def sessions_touching(place: OpenedWorkspace, part: str) -> frozenset[str]:
     """Return the ids of sessions that read or edited a file with a text in its path. Raises: StoreError."""
     from store import episode_queries
 
-    tables = _tables(place)
-    try:
+    with _reading(place) as tables:
         return episode_queries.touching(tables, part)
-    finally:
-        tables.close()
 
 
 def file_past(place: OpenedWorkspace, path: str, *, limit: int) -> tuple[list[FileSession], list[Companion]]:
@@ -148,18 +147,9 @@ def file_past(place: OpenedWorkspace, path: str, *, limit: int) -> tuple[list[Fi
     from store import episode_queries
     from workbench.sessions.history import MAX_FILES_PER_TASK
 
-    tables = _tables(place)
-    try:
+    with _reading(place) as tables:
         found = episode_queries.file_sessions(tables, path, limit)
         return found, episode_queries.companions(tables, path, most=MAX_FILES_PER_TASK, limit=limit)
-    finally:
-        tables.close()
-
-
-def _tables(place: OpenedWorkspace) -> Tables:
-    from store.tables import Tables
-
-    return Tables(place.location.root, {"project": place.journal, "home": place.home_journal}, place.clock)
 
 
 def session_stories(opened: Opened) -> Completeness:
@@ -167,11 +157,8 @@ def session_stories(opened: Opened) -> Completeness:
     from store.episode_queries import completeness
 
     quiet = opened.clock.now() - opened.config.sessions.timeout_hours * HOUR
-    tables = open_tables(opened)
-    try:
+    with _reading(opened) as tables:
         return completeness(tables, quiet_since=quiet)
-    finally:
-        tables.close()
 
 
 def rebuild_tables(opened: Opened) -> tuple[dict[str, str], dict[str, str], CatchUp]:
@@ -188,50 +175,41 @@ def rebuild_tables(opened: Opened) -> tuple[dict[str, str], dict[str, str], Catc
         tables.close()
 
 
-def replace_artifacts(opened: Opened, index: ProjectIndex, snapshot: Snapshot) -> None:
-    """Put the project index into the tables: files, their imports and tests, their symbols."""
-    living = [position for position in range(index.count) if index.alive[position]]
+def follow_index(opened: Opened | OpenedWorkspace) -> None:
+    """Bring the tables of the project index up to date with the index of the last plan. Raises: StoreError.
+
+    Whatever reads tables does so; this is for those who read them with other programs.
+    """
+    with _reading(opened):
+        pass
+
+
+# What the tables at a path were last brought up to date with by this process.
+_followed: dict[Path, object] = {}
+
+
+def _follow(opened: Opened | OpenedWorkspace, tables: Tables) -> None:
+    from store.duck import storable
+    from store.projections.artifacts import Artifacts
+    from workbench.project.columns import artifact_columns
+
+    root = opened.location.root
+    revision = (generations.latest(root, PROJECT), generations.latest(root, SEEN))
+    if tables.file() is not None and _followed.get(tables.path) == (tables.file(), revision):
+        return
+    stored = opened.workspace.stored_index()
+    if stored is None:
+        return
+    index, snapshot = stored
     rows = {path: row for row, path in enumerate(snapshot.paths)}
-    paths = [index.paths[position] for position in living]
-    known = [rows.get(path) for path in paths]
-    symbols = [(index.paths[position], found) for position in living for found in index.record(position)[0]]
-    pairs = [
-        (index.paths[source], index.paths[target], kind)
-        for kind, edges in (("import", index.edges), ("test", index.tests))
-        for source, target in edges.tolist()
-        if index.alive[source] and index.alive[target]
-    ]
-    tables = open_tables(opened)
-    try:
-        tables.replace_artifacts(
-            {
-                "path": paths,
-                "language": [index.languages[position] for position in living],
-                "role": [str(index.roles[position]) for position in living],
-                "size": [int(index.size[position]) for position in living],
-                "mtime_ns": [0 if row is None else int(snapshot.mtimes[row]) for row in known],
-                "content_hash": ["" if row is None else snapshot.hashes[row] for row in known],
-                "lines": [int(index.lines[position]) for position in living],
-                "tokens": [0 for _ in living],  # counted when a plan reads the file, and not kept
-            },
-            {
-                "from_path": [pair[0] for pair in pairs],
-                "to_path": [pair[1] for pair in pairs],
-                "kind": [pair[2] for pair in pairs],
-            },
-            {
-                "path": [path for path, _ in symbols],
-                "name": [found.name for _, found in symbols],
-                "kind": [found.kind for _, found in symbols],
-                "line": [found.line for _, found in symbols],
-                "end_line": [found.end_line for _, found in symbols],
-                "signature": [found.signature for _, found in symbols],
-                "parent": [found.parent for _, found in symbols],
-                "exported": [found.exported for _, found in symbols],
-            },
-        )
-    finally:
-        tables.close()
+    names = {storable(path) or path: path for path in index.positions}
+    states = {
+        name: (snapshot.hashes[rows[path]], int(snapshot.mtimes[rows[path]])) for name, path in names.items()
+    }
+    tables.follow_index(
+        states, lambda changed: Artifacts(*artifact_columns(index, snapshot, [names[one] for one in changed]))
+    )
+    _followed[tables.path] = (tables.file(), revision)
 
 
 def journal_faults(root: Path) -> list[journal.Quarantined]:

@@ -246,6 +246,11 @@ class Workspace:
         rules = self._rulebook or stored_rulebook(self.rule_store())
         return Stored(report, self._past.stored(), rules, tuple(dict.fromkeys(notes)))
 
+    def stored_index(self) -> tuple[ProjectIndex, Snapshot] | None:
+        """Return the index as of the last sync of any process and what it was made from, None before."""
+        held = self._indexed.stored(self._index_limits())
+        return None if held is None else (held.index, held.snapshot)
+
     def told_sessions(self) -> tuple[Completeness, int]:
         """Return how whole the stories of sessions are, and how many journal entries are no episodes.
 

@@ -10,13 +10,14 @@ from workbench.project.symbols import extract_symbols
 from workbench.records.project import FileFacts
 from workbench.text.redact import redact_bytes
 from workbench.text.terms import count_terms
+from workbench.text.tokens import estimated_tokens
 
 MAX_TERMS_BYTES = 400_000  # beyond this only the head is tokenised; such files are data, not code
 
 
 def extract_facts(path: str, data: bytes) -> FileFacts:
     """Return the facts of a file. Never raises on malformed content."""
-    tokens = len(data) // 4
+    tokens = estimated_tokens(len(data))
     data, _ = redact_bytes(data)
     text = data[:MAX_TERMS_BYTES].decode("utf-8", "replace")
     language = language_of(path, text[:200].split("\n", 1)[0])

@@ -161,6 +161,10 @@ class IndexKeeper:
         paths = (report.changed, report.added, report.removed)
         return IndexSync(report.state, "partial", *paths, report.reason)
 
+    def stored(self, limits: IndexLimits) -> Held | None:
+        """Return the index on disk, which the last sync of any process left; None without one."""
+        return self._open(limits)
+
     def look(self, head: str | None, limits: IndexLimits) -> FreshnessReport | None:
         """Return how the stored index compares with the disk, None without one; nothing is changed."""
         self.held = self.held or self._open(limits)

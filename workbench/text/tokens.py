@@ -118,3 +118,8 @@ def _from_bpe_openai(name: str) -> Callable[[str], int] | None:
         return None
     encode = module.get_encoding(name).encode_ordinary
     return lambda text: len(encode(text))
+
+
+def estimated_tokens(size: int) -> int:
+    """Return about how many tokens a file of so many bytes has; a plan counts those of what it reads."""
+    return size // 4

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import duckdb
 import pytest
 
 from workbench.entry.cli import exits
@@ -33,6 +34,38 @@ def test_refresh_names_the_files_that_changed(project: Any, run: Any) -> None:
     again = run("refresh", "--json").json()
     assert (again["was"], again["changed"]) == ("fresh", [])
     assert run("plan", "read the token", "--strict").code == exits.OK
+
+
+def tables_of(project: Any, statement: str) -> list[Any]:
+    """Return the rows of a SELECT over the project's tables, as another program reads them."""
+    (path,) = (project.root / ".workbench").glob("*.duckdb")
+    with duckdb.connect(str(path), read_only=True) as database:
+        return database.execute(statement).fetchall()
+
+
+@pytest.mark.parametrize("reader", ["stats", "refresh"])
+def test_tables_hold_the_index_that_plans_use(project: Any, run: Any, reader: str) -> None:
+    """Whatever reads tables, or asks for the index, brings in what plans indexed since, and that alone."""
+    run("plan", "read the token")
+    run(reader)
+    files = "SELECT path, lines, tokens FROM artifacts WHERE path LIKE 'pkg/%' ORDER BY path"
+    assert tables_of(project, files) == [
+        ("pkg/__init__.py", 0, 0),
+        ("pkg/auth.py", 12, 43),
+        ("pkg/store.py", 2, 8),
+    ]
+    project.write("pkg/store.py", "def look_up(token):\n    return None\n\n\nLAST = 1\n")
+    project.write("pkg/new.py", "from pkg import store\n")
+    (project.root / "tests/test_auth.py").unlink()
+    run("plan", "read the token")
+    run(reader)
+    assert ("pkg/store.py", 5, 11) in tables_of(project, files)
+    names = "SELECT name FROM symbols WHERE path = 'pkg/store.py' ORDER BY line"
+    assert tables_of(project, names) == [("look_up",), ("LAST",)]
+    pairs = tables_of(project, "SELECT from_path, to_path FROM artifact_edges")
+    assert ("pkg/new.py", "pkg/store.py") in pairs
+    assert "tests/test_auth.py" not in {path for pair in pairs for path in pair}
+    assert tables_of(project, "SELECT count(*) FROM artifacts WHERE path LIKE 'tests/%'") == [(0,)]
 
 
 def test_import_takes_commits_once(project: Any, run: Any) -> None:

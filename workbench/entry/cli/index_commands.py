@@ -13,7 +13,7 @@ from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.session_commands import import_sessions
 from workbench.entry.places import agree
-from workbench.entry.storage import rebuild_tables, replace_artifacts
+from workbench.entry.storage import follow_index, rebuild_tables
 from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
 from workbench.text.counts import counted
@@ -36,8 +36,7 @@ def index(full: bool) -> None:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
         work.told.synced(synced)
-        if full:
-            synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
+        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
     _report(work, synced, time.perf_counter() - started)
 
 
@@ -48,13 +47,14 @@ def refresh() -> None:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, settle=True)
         work.told.synced(synced)
+        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
     _report(work, synced, time.perf_counter() - started)
 
 
 def _project_tables(opened: Opened) -> tuple[str, ...]:
     """Put the index into the tables; return why that failed, as plans do without them."""
     try:
-        replace_artifacts(opened, opened.workspace.index, opened.workspace.snapshot)
+        follow_index(opened)
     except StoreError as error:
         return (f"the tables do not hold the index: {error.message}",)
     return ()
@@ -160,7 +160,7 @@ def rebuild() -> None:
         work.told.synced(synced)
         after = _index_digest(opened)
         tables_before, tables_after, report = rebuild_tables(opened)
-        replace_artifacts(opened, opened.workspace.index, opened.workspace.snapshot)
+        follow_index(opened)
     parts = {
         **{f"table {name}": (tables_before.get(name, ""), digest) for name, digest in tables_after.items()},
         **{f"index {name}": (before.get(name, ""), digest) for name, digest in after.items()},
