@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.entry.bootstrap import Opened
 from workbench.entry.measuring import Measured
-from workbench.errors import StoreError
+from workbench.errors import StoreError, UsageError
 from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.workspace import Progress, Workspace
@@ -93,24 +93,37 @@ def record_given(
 def record_pack(desk: EpisodeDesk, request: PlanRequest, response: Mapping[str, Any]) -> str:
     """Record in the request's session which pack it was given; return the session's id.
 
-    A session that is new is started, with an id of its own if the request has none.
+    A session that is new is started, with an id of its own if the request has none; one that has another task
+    keeps it, and the pack is recorded with the task it is for.
 
-    Raises: UsageError for a session with another task, or one that takes no events; StoreError.
+    Raises: UsageError for a session that takes no events; StoreError.
     """
-    session = desk.start(
-        request.task,
-        session_id=request.session_id or "",
-        query_type=str(request.query_type or ""),
-        token_budget=request.token_budget,
-    )
+    known = _task_of(desk, request.session_id) if request.session_id else None
+    if known is None:
+        session = desk.start(
+            request.task,
+            session_id=request.session_id or "",
+            query_type=str(request.query_type or ""),
+            token_budget=request.token_budget,
+        )
+    else:
+        session = str(request.session_id)
     payload = {
+        **({} if known in (None, request.task.strip()) else {"task": request.task}),
         "pack": {
             "files": {one["path"]: one["representation"] for one in response["selection"]},
             "passages": [one["id"] for one in response["rules"]],
             "tokens": response["budget_report"]["estimated_used"],
             "pinned": list(request.pinned),
             "excluded": list(request.excluded),
-        }
+        },
     }
     desk.event(session, "decision", payload=payload)
     return session
+
+
+def _task_of(desk: EpisodeDesk, session: str) -> str | None:
+    try:
+        return desk.trace(session).episode.task_text
+    except UsageError:  # nobody started it
+        return None

@@ -129,9 +129,13 @@ def test_a_session_records_its_pack(project: Any, run: Any) -> None:
     assert event["payload"]["pack"]["tokens"] == done.json()["budget_report"]["estimated_used"]
     again = run("plan", "--session", "retry-7", "--budget", "500", "--query-type", "bugfix", "--json")
     assert again.json()["context"] == done.json()["context"]
-    other = run("plan", "another task", "--session", "retry-7")
-    assert (other.code, other.out) == (exits.USAGE, "")
-    assert "has another task already" in other.err
+    assert run("plan", "another task", "--session", "retry-7").code == exits.OK
+    trace = run("episode", "show", "retry-7", "--json").json()
+    assert trace["task_text"] == TASK
+    assert [event["payload"].get("task") for event in trace["events"]] == [None, None, "another task"]
+    refused = run("plan", TASK, "--session", "no id", "--budget", "500")
+    assert "def refresh_token" in refused.out
+    assert "the pack is not recorded in session no id" in refused.err
 
 
 def test_an_endless_task_is_cut_and_said_to_be(project: Any, run: Any) -> None:

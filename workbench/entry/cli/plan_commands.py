@@ -16,7 +16,7 @@ from workbench.entry.cli.rules_context import AGENT, asked_context, context_opti
 from workbench.entry.cli.session import Session, session
 from workbench.entry.planning import plan_for, record_pack
 from workbench.entry.preparing import in_background, prepare_in_background
-from workbench.errors import UsageError
+from workbench.errors import StoreError, UsageError
 from workbench.plan.chances import needed_chances
 from workbench.plan.pipeline import missing_parts, unprepared
 from workbench.plan.pipeline import rank as rank_files
@@ -151,7 +151,10 @@ def plan(
         )
         response: Any = made.response
         if session_id is not None:
-            record_pack(desk(here), request, response)
+            try:
+                record_pack(desk(here), request, response)
+            except (UsageError, StoreError) as error:
+                here.out.warn(f"the pack is not recorded in session {session_id}: {error.message}")
     prepare_if(work, unprepared(work.opened.planner, made.ranking))
     context = str(response["context"]["text"])
     if whole:
