@@ -23,7 +23,8 @@ class Probe(WorkbenchApp):
 app = Probe(Path(sys.argv[1]), watch=False)
 async def main():
     async with app.run_test() as pilot:
-        await pilot.pause()
+        while not hasattr(app, "painted"):
+            await pilot.pause()
 asyncio.run(main())
 print(json.dumps(app.painted))
 """
@@ -36,7 +37,8 @@ app = WorkbenchApp(Path(sys.argv[1]), watch=False, section="log")
 forever = threading.Event()
 async def main():
     async with app.run_test() as pilot:
-        await pilot.pause()
+        while app.section is None or not app.section.is_mounted:
+            await pilot.pause()
         app.section.ask("Wait", lambda job: forever.wait(), lambda _: None)
         await pilot.press("q")
 asyncio.run(main())
