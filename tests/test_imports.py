@@ -94,7 +94,7 @@ UNUSED_BY_PLANS = HEAVY - {"numpy", "onnxruntime"} | {
 
 # What compares, judges and folds learnings: a plan is given those that were kept.
 FOR_CURATORS = (
-    "workbench.memory.deduplication",
+    "workbench.comparison",
     "workbench.memory.extraction",
     "workbench.memory.journal",
     "workbench.memory.learnings.correcting",
@@ -103,7 +103,6 @@ FOR_CURATORS = (
     "workbench.memory.learnings.promoting",
     "workbench.memory.learnings.reviewing",
     "workbench.rules.curation.curator",
-    "workbench.text.contrast",
 )
 
 
@@ -126,3 +125,7 @@ def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     assert second & UNUSED_BY_PLANS == set()
     assert "onnxruntime" not in second
     assert "numpy" in second
+    listing = modules(RUN_CLI.format(arguments=["rules", "list"]))
+    assert {
+        name for name in listing if name.startswith(("workbench.plan.pipeline", "workbench.plan.packing"))
+    } == set()

@@ -21,7 +21,6 @@ from workbench.entry.cli.rules_session import (
     short,
 )
 from workbench.entry.cli.session import Session, session
-from workbench.entry.planning import record_given
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
@@ -142,6 +141,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
     A plan also takes absolute rules and rules of the files it shows; these here match the words.
     """
     from workbench.entry.cli.plan_commands import read_task
+    from workbench.entry.planning import record_given
     from workbench.plan.pipeline import match_task, rank
 
     text = read_task(current(), task, from_stdin)
