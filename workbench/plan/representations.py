@@ -40,7 +40,7 @@ class Shares:
 
     path: float = 0.02
     outline: float = 0.17
-    depth: float = 0.85
+    depth: float = 0.75
 
 
 def file_offers(
