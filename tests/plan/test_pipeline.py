@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,10 @@ ROOT = Path(workbench.__file__).resolve().parents[1]
 TASK = "token is not refreshed when the session expires (#1)"
 
 
-@pytest.fixture(scope="module")
-def _made(tmp_path_factory: pytest.TempPathFactory) -> Work:
-    """A repository with sources, tests, rules and a past."""
-    work = make_repository(tmp_path_factory.mktemp("made") / "work")
+@cache
+def made(root: Path) -> Work:
+    """Make a repository with sources, tests, rules and a past."""
+    work = make_repository(root)
     work.write("pkg/__init__.py", "")
     for number in range(8):
         work.write(f"pkg/module_{number}.py", source(number, 0))
@@ -41,9 +42,9 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Work:
 
 
 @pytest.fixture
-def project(_made: Work, tmp_path: Path) -> Work:
+def project(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Work:
     """A copy of that repository, never indexed."""
-    return _made.copy(tmp_path / "work")
+    return made(tmp_path_factory.getbasetemp() / "planned").copy(tmp_path / "work")
 
 
 def source(number: int, turn: int) -> str:
@@ -96,6 +97,7 @@ def test_two_plans_are_the_same_bytes(project: Any) -> None:
 
 _ONE_PLAN = """
 import json, os, sys
+from functools import cache
 from pathlib import Path
 from workbench.config import Config
 from workbench.entry.bootstrap import open_project
