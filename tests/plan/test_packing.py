@@ -223,3 +223,11 @@ def test_a_small_budget_has_few_that_lead() -> None:
     items = [Item(str(n), (Offer("look", 140, 0.2),), 9.0 - n, may_lead=True) for n in range(3)]
     cheap = Item("cheap", (Offer("all", 100, 0.9),), 0.0)
     assert ids(pack([*items, cheap], 300)) == ["0", "cheap"]
+
+
+def test_what_leads_in_large_pieces_is_not_passed_over() -> None:
+    """Its smallest piece is in, though larger than its part of the half that is for the first files."""
+    head = Item("head", (Offer("test", 260, 0.05), Offer("code", 420, 0.1)), 9.0, may_lead=True)
+    tail = [Item(f"t{n}", (Offer("all", 40, 0.1),), 1.0 / (1 + n), may_lead=True) for n in range(40)]
+    found = {choice.item.id: choice.offer.name for choice in pack([head, *tail], 1200).chosen}
+    assert found["head"] == "test"

@@ -212,13 +212,23 @@ def _place_mandatory(items: Sequence[Item], cap: int, current: dict[int, Offer])
 
 
 def _place_leading(items: Sequence[Item], budget: int, current: dict[int, Offer]) -> None:
-    """Give each of the first items that may lead its best offer within an equal part of half the budget."""
-    most = max(LEAST_LOOK, int(budget * HEAD_SHARE) // HEAD_ITEMS)
+    """Give each of the first items that may lead its best offer within an equal part of half the budget.
+
+    One whose offers are all larger than its part gets the smallest of them while that half lasts: what leads
+    is not passed over because it comes in large pieces.
+    """
+    share = int(budget * HEAD_SHARE)
+    most = max(LEAST_LOOK, share // HEAD_ITEMS)
     leading = [index for index, item in enumerate(items) if item.may_lead and not item.excluded]
-    for index in leading[: int(budget * HEAD_SHARE) // most]:
-        looks = [offer for offer in items[index].offers if offer.tokens <= most and offer.utility > 0]
-        if looks and index not in current:
-            current[index] = max(looks, key=lambda offer: (offer.utility, -offer.tokens))
+    for index in leading[: share // most]:
+        useful = [offer for offer in items[index].offers if offer.tokens <= share and offer.utility > 0]
+        looks = [offer for offer in useful if offer.tokens <= most]
+        if useful and index not in current:
+            look = max(
+                looks, key=lambda offer: (offer.utility, -offer.tokens), default=min(useful, key=_cheapest)
+            )
+            current[index] = look
+            share -= look.tokens
 
 
 def _steps(
