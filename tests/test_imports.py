@@ -112,15 +112,16 @@ def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     """No database, no parsers, no model without one, no curation of learnings: the cold call stays fast."""
     monkeypatch.setenv("WORKBENCH_MODELS_BACKGROUND", "false")
     work.write("pkg/auth.py", "def refresh_token(): pass\n")
-    work.write("CLAUDE.md", "- Never log a token.\n")
+    work.write("CLAUDE.md", "- Never log a token.\n- Always log who asked.\n")
     work.commit("Add tokens")
     monkeypatch.chdir(work.root)
     note = ["memory", "add", "A refresh_token lives for a day", "--reason", "it expired twice"]
     code = RUN_CLI.format(arguments=["plan", "refresh the token"])
-    imported(f"{RUN_CLI.format(arguments=note)}; run(['plan', 'refresh the token'])")
+    first = f"{RUN_CLI.format(arguments=note)}; run(['rules', 'conflicts', 'list'])"
+    imported(f"{first}; run(['plan', 'refresh the token'])")
     names = modules(code)
     second = {name.partition(".")[0] for name in names}
-    assert "workbench.memory.learnings.selecting" in names
+    assert {"workbench.memory.learnings.selecting", "workbench.rules.conflicts.duplicates"} <= names
     assert {name for name in names if name.startswith(FOR_CURATORS)} == set()
     assert second & UNUSED_BY_PLANS == set()
     assert "onnxruntime" not in second

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Authority, Level, Provenance, Rule
+from workbench.rules.conflicts.duplicates import Duplicate
 from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
 from workbench.rules.matching.context import make_context
 from workbench.rules.matching.match import RuleQuery, match_report
@@ -24,12 +25,28 @@ def selected(
     *,
     relevance: Sequence[float] | None = None,
     project_id: str | None = None,
+    pinned: Sequence[tuple[Rule, str]] = (),
+    excluded: Sequence[str] = (),
+    duplicates: Sequence[tuple[str, str]] = (),
     **known: Any,
 ) -> RuleSelection:
-    """Return the rules of a plan for files at hand, with what else is known of the work."""
+    """Return the rules of a plan for files at hand, with what else is known of the work.
+
+    `duplicates` are pairs of ids: a rule, and one that adds nothing to it.
+    """
     query = RuleQuery("", project_id, make_context(paths=paths, **known), 1000.0)
     report = match_report(rules, query, relevance=relevance or [0.0] * len(rules))
-    return select_rules(rules, report, query, limits)
+    stamp = ("", "")
+    repeated = [Duplicate(f"conflict-{keep}-{drop}", keep, drop, stamp, stamp) for keep, drop in duplicates]
+    return select_rules(
+        rules,
+        report,
+        query,
+        limits,
+        pinned=pinned,
+        excluded=excluded,
+        duplicates=lambda claimed: [one for one in repeated if {one.keep, one.drop} <= claimed.keys()],
+    )
 
 
 def test_the_order_of_claims(rule: Make) -> None:
@@ -79,6 +96,64 @@ def test_equal_texts_enter_once(rule: Make) -> None:
     """The same sentence in two rule files is shown once."""
     rules = [rule("a", "Use tabs.", authority=ABSOLUTE), rule("b", "use  tabs.", authority=ABSOLUTE)]
     assert len(selected(rules).selected) == 1
+
+
+def ids(selection: RuleSelection) -> list[str]:
+    """Return the ids of a plan's rules in their order."""
+    return [item.rule.id for item in selection.selected]
+
+
+def test_a_known_duplicate_gives_its_place_to_the_rule_it_repeats(rule: Make) -> None:
+    """The better one comes in where the first of them would, whatever its own claim; the reason names it."""
+    file = Provenance("CLAUDE.md", 3, 3, "claude")
+    rules = [
+        rule("a", "Use a."),
+        rule("b", "Use b."),
+        rule("c", "Use a, always.", scope=("path:*.py",), provenance=file),
+    ]
+    picked = selected(rules, ["x.py"], relevance=[0.9, 0.8, 0], duplicates=[("c", "a")])
+    assert ids(picked) == ["c", "b"]
+    assert [(item.rule.id, item.reason, item.repeats) for item in picked.dropped] == [
+        (
+            "a",
+            "adds nothing to the rule of CLAUDE.md:3, which is in the pack; settle it by `workbench rules "
+            "conflicts resolve conflict-c-a --suggested`, or with `--action keep-both` to have both",
+            "c",
+        )
+    ]
+    assert ids(selected(rules, ["x.ts"], relevance=[0.9, 0.8, 0], duplicates=[("c", "a")])) == ["a", "b"]
+
+
+def test_a_duplicate_is_packed_where_the_better_one_is_not(rule: Make) -> None:
+    """One that is excluded or too long takes nobody's place; what a person pinned stays."""
+    rules = [
+        rule("a", "Use a.", authority=ABSOLUTE),
+        rule("b", "Use a, always.", authority=ABSOLUTE, token_cost=60),
+    ]
+    pairs = [("b", "a")]
+    assert ids(selected(rules, duplicates=pairs)) == ["b"]
+    assert ids(selected(rules, limits=PlanRuleLimits(tokens=50), duplicates=pairs)) == ["a"]
+    assert ids(selected(rules, excluded=["b"], duplicates=pairs)) == ["a"]
+    assert ids(selected(rules, pinned=[(rules[1], "pinned")], duplicates=pairs)) == ["b"]
+    assert ids(selected(rules, pinned=[(rules[0], "pinned")], duplicates=pairs)) == ["a", "b"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] < pair[1])),
+    st.integers(10, 100),
+)
+def test_of_known_duplicates_one_is_packed(pairs: list[tuple[int, int]], tokens: int) -> None:
+    """No pair is packed whole, and a rule is left out only for one that is in the pack, or for its length."""
+    rules = [
+        Rule(f"r{n}", "", f"Use {n}.", authority=ABSOLUTE, token_cost=10 + 10 * (n == 3)) for n in range(8)
+    ]
+    known = [(f"r{keep}", f"r{drop}") for keep, drop in pairs]
+    picked = selected(rules, limits=PlanRuleLimits(tokens=tokens), duplicates=known)
+    packed = set(ids(picked))
+    assert all(not packed >= {keep, drop} for keep, drop in known)
+    for item in picked.dropped:
+        assert (item.repeats in packed and (item.repeats, item.rule.id) in known) or "tokens" in item.reason
+    assert packed | {item.rule.id for item in picked.dropped} == {rule.id for rule in rules}
 
 
 def test_the_query_filters(rule: Make) -> None:

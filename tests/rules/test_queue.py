@@ -10,6 +10,7 @@ from workbench.errors import UsageError
 from workbench.records.conflicts import Action, ConflictKind
 from workbench.records.rules import Rule
 from workbench.rules.conflicts import queue as queues
+from workbench.rules.conflicts.duplicates import known_duplicates
 from workbench.rules.conflicts.find import find_conflicts
 from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
@@ -31,6 +32,13 @@ class Desk:
         """Return the queue by words alone."""
         ledger = self.store.ledger()
         return conflict_queue(self.store, sorted(ledger.live.values(), key=lambda rule: rule.id), ledger)
+
+    def duplicates(self) -> list[tuple[str, str]]:
+        """Return what is known to repeat something: (the rule that is kept, the one that adds nothing)."""
+        ledger, kept = self.store.ledger(), self.store.latest("conflicts")
+        if kept is None:
+            return []
+        return [(one.keep, one.drop) for one in known_duplicates(kept, ledger.live, ledger.settled)]
 
     def pairs(self) -> set[frozenset[str]]:
         """Return the pairs of texts that wait."""
@@ -144,3 +152,47 @@ def test_many_are_settled_as_one_step(desk: Desk) -> None:
     desk.curator.undo()
     assert sorted(desk.store.ledger().live) == sorted([one, two, three])
     assert desk.store.ledger().settled == {}
+
+
+LINT = "Always run the linter before you commit."
+
+
+def test_duplicates_are_known_once_conflicts_were_found(desk: Desk) -> None:
+    """What says more is kept, otherwise what binds more; contradictions and what was settled are none."""
+    short, long = desk.add(LINT, "Always run the linter before you commit, and fix all of its warnings.")
+    weak, strong = desk.add(
+        "Update the changelog after every task.", "After every task, update the changelog."
+    )
+    desk.add(TABS, SPACES)
+    desk.curator.edit(strong, priority=55, reason="x")
+    assert desk.duplicates() == []
+    found = desk.queue()
+    assert sorted(desk.duplicates()) == sorted([(long, short), (strong, weak)])
+    (conflict,) = (one for one in found.open if {one.left, one.right} == {long, short})
+    desk.curator.resolve(Decision(conflict.id, conflict.left, conflict.right, Action.KEEP_BOTH))
+    assert desk.duplicates() == [(strong, weak)]
+    desk.curator.undo()
+    assert sorted(desk.duplicates()) == sorted([(long, short), (strong, weak)])
+
+
+def test_a_duplicate_is_known_while_its_rules_are_as_they_were(desk: Desk, store: RuleStore) -> None:
+    """A changed rule repeats nothing until conflicts are found again; damage is no reason to fail."""
+    one, two = desk.add("Update the changelog after every task.", "After every task, update the changelog.")
+    desk.queue()
+    assert len(desk.duplicates()) == 1
+    desk.curator.edit(one, authority="absolute", reason="x")
+    assert desk.duplicates() == []
+    desk.queue()
+    assert desk.duplicates() == [(one, two)]
+    kept = store.latest("conflicts")
+    assert kept is not None
+    (kept / "duplicates.json").write_bytes(b"{")
+    assert desk.duplicates() == []
+
+
+def test_what_the_longer_rule_demands_is_never_left_out(desk: Desk) -> None:
+    """Where the queue would keep both, for the shorter one binds more, neither is a duplicate."""
+    short, _ = desk.add(LINT, "Always run the linter before you commit, and fix all of its warnings.")
+    desk.curator.edit(short, authority="absolute", reason="x")
+    assert [item.suggestion.action for item in desk.queue().open] == [Action.KEEP_BOTH]
+    assert desk.duplicates() == []

@@ -239,7 +239,16 @@ def _rules(
     columns = planner.matcher.columns_of(rules)
     wishes = ranking.wishes
     pinned = [(rule, PINNED) for rule in rules if rule.id in wishes.pinned] if wishes.pinned else []
-    selection = select_rules(rules, report, query, limits, columns, pinned=pinned, excluded=wishes.excluded)
+    selection = select_rules(
+        rules,
+        report,
+        query,
+        limits,
+        columns,
+        pinned=pinned,
+        excluded=wishes.excluded,
+        duplicates=workspace.known_duplicates,
+    )
     return selection, report
 
 

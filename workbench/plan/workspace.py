@@ -25,7 +25,7 @@ from workbench.project.keeping import PROJECT, Held, IndexKeeper, IndexLimits, I
 from workbench.project.snapshot import Snapshot
 from workbench.records.episodes import Completeness
 from workbench.records.project import Freshness
-from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
 from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook
 from workbench.sessions.closing import DESK
 from workbench.sessions.history import History, empty_history
@@ -34,6 +34,8 @@ from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
+    from workbench.records.rules import Rule
+    from workbench.rules.conflicts.duplicates import Duplicate
 
 __all__ = ["Adapters", "Limits", "Progress", "Stored", "Synced", "VersionControl", "Workspace"]
 
@@ -318,6 +320,15 @@ class Workspace:
         rules = self.rule_store()
         self._learnings = load_kept(store_of(rules), rules.latest, rules.publish, self._learnings)
         return self._learnings
+
+    def known_duplicates(self, rules: Mapping[str, Rule]) -> tuple[Duplicate, ...]:
+        """Return which of some rules in force, by id, are known to say what another of them says."""
+        directory = _usable(self.adapters, CONFLICTS)
+        if directory is None:
+            return ()
+        from workbench.rules.conflicts.duplicates import known_duplicates
+
+        return known_duplicates(directory, rules, self.rulebook.settled)
 
     def rule_store(self) -> RuleStore:
         """Return where the project's rules come from and go to."""

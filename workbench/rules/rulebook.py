@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GENERATION = "rules"
 _FILE = "rules.jsonl"
 _WORDS = "words.bin"
-_FORMAT = 4
+_FORMAT = 5
 _IN_A_LINE = 256
 _UNCOUNTED = 1 << 17  # bytes of uses, some 300 plans
 
@@ -38,7 +38,8 @@ class Rulebook:
     """Rules sorted by id with their words indexed. `signature` changes with rule files and journals.
 
     `warnings` are about rule files; `notes` say what could not be kept for the next run. `pending` counts
-    changes of the store that rule files do not have yet, `conflicts` what store and file changed differently.
+    changes of the store that rule files do not have yet, `conflicts` what store and file changed differently;
+    `settled` are ids of pairs in force that somebody settled.
     `used_until` says up to where the journals of use are counted in; `named` are files imported by name.
     `renewed` is set where rule files or journals were read to make it.
     """
@@ -50,6 +51,7 @@ class Rulebook:
     files: tuple[str, ...] = ()
     pending: int = 0
     conflicts: int = 0
+    settled: tuple[str, ...] = ()
     used_until: tuple[int, int] = (0, 0)
     named: tuple[RuleSource, ...] = ()
     changed: int = field(default=0, compare=False)
@@ -172,9 +174,15 @@ def _book(store: RuleStore, ledger: Ledger, found: InStep, signature: str) -> Ru
         found.files,
         pending=found.pending,
         conflicts=found.conflicts,
+        settled=_settled(ledger),
         used_until=until,
         changed=found.changed,
     )
+
+
+def _settled(ledger: Ledger) -> tuple[str, ...]:
+    live = ledger.live
+    return tuple(sorted(one.id for one in ledger.settled.values() if one.left in live and one.right in live))
 
 
 def visible(store: RuleStore, rules: Iterable[Rule]) -> list[Rule]:
@@ -262,6 +270,7 @@ def _from_kept(head: Mapping[str, object], rules: tuple[Rule, ...], words: RuleW
         convert(head["files"], tuple[str, ...]),
         pending=convert(head["pending"], int),
         conflicts=convert(head["conflicts"], int),
+        settled=convert(head["settled"], tuple[str, ...]),
         used_until=convert(head["used_until"], tuple[int, int]),
     )
 
@@ -274,6 +283,7 @@ def _save(store: RuleStore, book: Rulebook) -> None:
         "files": list(book.files),
         "pending": book.pending,
         "conflicts": book.conflicts,
+        "settled": list(book.settled),
         "used_until": list(book.used_until),
         "named": [msgspec.to_builtins(source) for source in book.named],
     }

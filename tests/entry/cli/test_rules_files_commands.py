@@ -61,6 +61,32 @@ def test_many_conflicts_are_settled_at_once(rule_files: Any, run: Any) -> None:
     assert run("rules", "conflicts", "show", "ffffffff").code == exits.USAGE
 
 
+def test_plans_pack_known_duplicates_once(project: Any, run: Any) -> None:
+    """A near duplicate is packed until the conflicts were listed, and again when somebody keeps both."""
+    first, second = "Always log every refresh of a token.", "Every refresh of a token: log it, always."
+    project.write("docs/team.txt", f"- {first}\n- {second}\n")
+    run("rules", "import", "docs/team.txt")
+
+    def packed() -> tuple[set[str], list[str]]:
+        told = run("plan", "refresh the token", "--json").json()
+        text = told["context"]["text"]
+        reasons = [one["reason"] for one in told["dropped_candidates"] if "adds nothing" in one["reason"]]
+        return {rule for rule in (first, second) if rule in text}, reasons
+
+    assert packed() == ({first, second}, [])
+    (conflict,) = (
+        one["id"]
+        for one in run("rules", "conflicts", "list", "--json").json()["conflicts"]
+        if one["kind"] == "near"
+    )
+    kept, (reason,) = packed()
+    assert len(kept) == 1
+    assert "the rule of docs/team.txt:" in reason
+    assert f"resolve {conflict[:17]} --suggested" in reason
+    run("rules", "conflicts", "resolve", conflict, "--action", "keep-both")
+    assert packed() == ({first, second}, [])
+
+
 def test_a_file_is_imported_by_name(project: Any, run: Any) -> None:
     """Its rules are told, a second import finds nothing new, a dry run changes nothing."""
     project.write("docs/team.txt", "- Avoid global state.\n- Prefer composition over inheritance.\n")

@@ -6,34 +6,24 @@ A settled conflict stays settled while both of its rules keep their words: new w
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from workbench.errors import StoreError, UsageError
 from workbench.records.conflicts import Conflict
-from workbench.records.conversion import convert
 from workbench.records.rules import Rule
+from workbench.rules.conflicts.duplicates import Stamp, stamp_of
 from workbench.rules.conflicts.find import find_conflicts
+from workbench.rules.conflicts.findings import Findings, read_findings, write_findings
 from workbench.rules.curation.ledger import Ledger, Settled
-from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, VectorIndex
 
-GENERATION: Final = "conflicts"
-METHOD: Final = 1
-"""Raised when the same rules give other conflicts than before."""
-
 MAX_TEXT: Final = 600
-_FILE: Final = "conflicts.json"
 
 Progress = Callable[[str, int, int], None]
 
@@ -56,13 +46,6 @@ class Queue:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    model: str
-    stamps: Mapping[str, tuple[str, str]]  # rule id: (digest of its text, digest of what else counts)
-    conflicts: tuple[Conflict, ...]
-
-
 def conflict_queue(
     store: RuleStore,
     rules: Sequence[Rule],
@@ -76,9 +59,9 @@ def conflict_queue(
     Meaning finds little that words do not (`python -m bench.conflicts`) and takes embedding every rule.
     """
     notes: list[str] = []
-    stamps = {rule.id: (text_digest(rule.rule), _stamp(rule)) for rule in rules}
+    stamps = {rule.id: stamp_of(rule) for rule in rules}
     model = "" if meaning is None else meaning.model
-    kept = _open(store, model)
+    kept = read_findings(store, model)
     changed = None if kept is None else _changed(kept.stamps, stamps)
     if kept is not None and changed == set():
         found = kept.conflicts
@@ -90,7 +73,7 @@ def conflict_queue(
         fresh = find_conflicts(rules, vectors, index, changed=changed, progress=progress)
         found = _joined(kept, fresh, changed, stamps)
         try:
-            _save(store, _Kept(model, stamps, found))
+            write_findings(store, Findings(model, stamps, found), rules)
         except StoreError as error:
             notes.append(f"conflicts are not kept for the next run: {error.message}")
     waiting = tuple(conflict for conflict in found if conflict.id not in ledger.settled)
@@ -117,7 +100,7 @@ def find_in_queue(queue: Queue, identifier: str) -> Conflict:
     raise UsageError(f"there is no conflict {identifier}", hint=hint)
 
 
-def _changed(before: Mapping[str, tuple[str, str]], now: Mapping[str, tuple[str, str]]) -> set[str]:
+def _changed(before: Mapping[str, Stamp], now: Mapping[str, Stamp]) -> set[str]:
     """Return the rules whose pairs have to be compared again."""
     changed = {identifier for identifier, stamp in now.items() if before.get(identifier) != stamp}
     # One of several equal texts is compared for all of them, and which one may be another now.
@@ -127,60 +110,13 @@ def _changed(before: Mapping[str, tuple[str, str]], now: Mapping[str, tuple[str,
 
 
 def _joined(
-    kept: _Kept | None,
+    kept: Findings | None,
     fresh: Sequence[Conflict],
     changed: set[str] | None,
-    stamps: Mapping[str, tuple[str, str]],
+    stamps: Mapping[str, Stamp],
 ) -> tuple[Conflict, ...]:
     if kept is None or changed is None:
         return tuple(fresh)
     stale = changed | (kept.stamps.keys() - stamps.keys())
     old = [item for item in kept.conflicts if item.left not in stale and item.right not in stale]
     return tuple(sorted((*old, *fresh), key=lambda item: (-item.score, item.id)))
-
-
-def _stamp(rule: Rule) -> str:
-    """Return a digest of what decides about a rule's conflicts beside its words."""
-    where = rule.provenance
-    told = (
-        rule.enabled,
-        rule.scope,
-        rule.project_id,
-        rule.tool_targets,
-        sorted(rule.conditions),
-        rule.priority,
-        str(rule.authority),
-        rule.condition_text,
-        rule.updated_at,
-        None if where is None else (where.file, where.section),
-    )
-    return hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
-
-
-def _open(store: RuleStore, model: str) -> _Kept | None:
-    directory = store.latest(GENERATION)
-    if directory is None:
-        return None
-    try:
-        document = json.loads((directory / _FILE).read_bytes())
-        if (document["method"], document["model"]) != (METHOD, model):
-            return None
-        stamps = convert(document["stamps"], dict[str, tuple[str, str]])
-        return _Kept(model, stamps, convert(document["conflicts"], tuple[Conflict, ...]))
-    except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
-        return None  # damaged: found anew
-
-
-def _save(store: RuleStore, kept: _Kept) -> None:
-    document: dict[str, Any] = {
-        "method": METHOD,
-        "model": kept.model,
-        "stamps": kept.stamps,
-        "conflicts": [msgspec.to_builtins(conflict) for conflict in kept.conflicts],
-    }
-    payload = json.dumps(document).encode("ascii")
-    store.publish(GENERATION, lambda directory: _write(directory / _FILE, payload))
-
-
-def _write(path: Path, payload: bytes) -> None:
-    path.write_bytes(payload)

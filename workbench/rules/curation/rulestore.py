@@ -15,6 +15,7 @@ from workbench.rules.curation.ledger import STREAM, USAGE_STREAM, USED, Ledger, 
 from workbench.rules.curation.steps import Draft
 
 LOCK = "rules"
+CONFLICTS = "conflicts"  # the generation of what was found among rules
 
 
 @dataclass(frozen=True, slots=True)

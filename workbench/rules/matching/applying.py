@@ -7,8 +7,11 @@ whose scope does. Each class has a cap and all share a token limit, so that rule
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +20,12 @@ from workbench.rules.matching.columns import MatchColumns, match_columns_of, pas
 from workbench.rules.matching.context import RuleContext, held_by
 from workbench.rules.matching.filters import RuleQuery, reject
 from workbench.rules.matching.match import MatchReport, RuleMatch
+
+if TYPE_CHECKING:
+    from workbench.rules.conflicts.duplicates import Duplicate
+
+Claim = tuple[Rule, str]
+"""A rule and why it is to be in the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +74,15 @@ def select_rules(
     *,
     pinned: Sequence[tuple[Rule, str]] = (),
     excluded: Collection[str] = (),
+    duplicates: Callable[[Mapping[str, Rule]], Iterable[Duplicate]] | None = None,
 ) -> RuleSelection:
     """Choose the plan's rules under the limits; `columns` are those of the rules, if they are at hand.
 
     `query` is what `report` was made for. A rule longer than what is left of the token limit is dropped, and
     shorter ones after it still get in. `pinned` rules come first with the reason given, whatever the filters
-    and limits say; those whose id is `excluded` never. Absolute rules and relevant ones that do not hold in
-    the query's context are dropped with the reason.
+    and limits say; those whose id is `excluded` never. `duplicates` says which of the rules with a claim are
+    known to add nothing to another one, which takes their place. Absolute rules and relevant ones that do not
+    hold in the query's context are dropped with the reason.
     """
     limits = limits or PlanRuleLimits()
     context = query.context or RuleContext()
@@ -82,7 +93,7 @@ def select_rules(
     admission = _Admission(limits.tokens)
     admission.seen.update(excluded)
     admission.admit_all(pinned)
-    for claims, cap, label in (
+    classes = (
         (_everywhere(usable, context), limits.absolute, "absolute rules"),
         (
             _scoped(usable, Authority.ABSOLUTE, context, relevance),
@@ -91,7 +102,10 @@ def select_rules(
         ),
         (_matched(report.matches), limits.matched, "matched rules"),
         (_scoped(usable, Authority.DEFAULT, context, relevance), limits.scoped, "rules by scope"),
-    ):
+    )
+    if duplicates is not None:
+        admission.compare(chain(pinned, *(claims for claims, _, _ in classes)), duplicates)
+    for claims, cap, label in classes:
         admission.admit(claims, cap, label)
     out = [rules[row] for row in np.flatnonzero(columns.absolute & ~held).tolist()]
     for rule in sorted({rule.id: rule for rule in (*out, *report.barred)}.values(), key=_place):
@@ -104,7 +118,7 @@ def select_rules(
 
 
 class _Admission:
-    """Takes rules in until the tokens are used; the same rule or the same text enters once."""
+    """Takes rules in until the tokens are used; the same rule, text or known duplicate enters once."""
 
     def __init__(self, tokens: int) -> None:
         self.limit, self.used = tokens, 0
@@ -112,6 +126,19 @@ class _Admission:
         self.dropped: dict[str, DroppedRule] = {}
         self.seen: set[str] = set()
         self.texts: dict[str, Rule] = {}
+        self.inside: dict[str, Rule] = {}
+        self.claims: dict[str, Claim] = {}
+        self.duplicates: dict[str, list[Duplicate]] = defaultdict(list)
+
+    def compare(
+        self, claims: Iterable[Claim], duplicates: Callable[[Mapping[str, Rule]], Iterable[Duplicate]]
+    ) -> None:
+        """Learn which of the rules that have a claim say what another of them says."""
+        for rule, why in claims:
+            self.claims.setdefault(rule.id, (rule, why))
+        if len(self.claims) > 1:
+            for found in duplicates({identifier: rule for identifier, (rule, _) in self.claims.items()}):
+                self.duplicates[found.drop].append(found)
 
     def drop(self, rule: Rule, reason: str) -> None:
         """Leave a rule out that is not in, unless there is a reason already."""
@@ -128,13 +155,15 @@ class _Admission:
     def admit(self, claims: Iterable[tuple[Rule, str]], cap: int, label: str) -> None:
         """Take in at most `cap` of the claims, in order."""
         taken = 0
-        for rule, why in claims:
+        for rule, why in chain.from_iterable(self._best_first(claim, set()) for claim in claims):
             if rule.id in self.seen:
                 continue
             same = self.texts.get(_text(rule))
             if same is not None:
                 reason = f"has the same words as the rule of {_origin(same)}"
                 self.dropped[rule.id] = DroppedRule(rule, reason, same.id)
+            elif (found := self._duplicate(rule)) is not None:
+                self.dropped[rule.id] = DroppedRule(rule, _adds_nothing(found, self.inside), found.keep)
             elif taken >= cap:
                 self.dropped.setdefault(rule.id, DroppedRule(rule, f"is beyond the first {cap} {label}"))
             elif self.used + rule.token_cost > self.limit:
@@ -149,8 +178,21 @@ class _Admission:
                 self._enter(rule)
                 self.dropped.pop(rule.id, None)
 
+    def _best_first(self, claim: Claim, met: set[str]) -> Iterator[Claim]:
+        """Yield a claim after those of the rules that it adds nothing to: they take its place."""
+        rule = claim[0]
+        met.add(rule.id)
+        for found in self.duplicates.get(rule.id, ()):
+            if found.keep not in met:
+                yield from self._best_first(self.claims[found.keep], met)
+        yield claim
+
+    def _duplicate(self, rule: Rule) -> Duplicate | None:
+        return next((found for found in self.duplicates.get(rule.id, ()) if found.keep in self.inside), None)
+
     def _enter(self, rule: Rule) -> None:
         self.seen.add(rule.id)
+        self.inside[rule.id] = rule
         self.texts.setdefault(_text(rule), rule)
 
 
@@ -194,6 +236,14 @@ def _why(rule: Rule, context: RuleContext) -> str:
     given = [*([context.tool] if rule.tool_targets else []), *sorted(rule.conditions)]
     limits = f", given {' and '.join(given)}" if given else ""
     return f"applies {f'to {by}' if by else 'everywhere'}{limits}"
+
+
+def _adds_nothing(found: Duplicate, inside: Mapping[str, Rule]) -> str:
+    settle = f"workbench rules conflicts resolve {found.conflict[:17]}{' --meaning' if found.meaning else ''}"
+    return (
+        f"adds nothing to the rule of {_origin(inside[found.keep])}, which is in the pack; settle it by "
+        f"`{settle} --suggested`, or with `--action keep-both` to have both"
+    )
 
 
 def _text(rule: Rule) -> str:
