@@ -153,11 +153,11 @@ async def test_two_are_merged_in_three_panes(roastery: Path) -> None:
         editor = app.screen
         assert isinstance(editor, MergeEditor)
         await pilot.resize_terminal(70, 22)
-        await press(pilot, "e", *"Yes ", "f2")
+        await press(pilot, "e", *"Please ", "f2")
         assert first not in desk.desk.items
         words = [rule.rule for rule in curator(roastery).store.ledger().live.values()]
-        assert [text for text in words if text.startswith("Yes ")]
-        assert "--action merge --text 'Yes " in logged(app)
+        assert [text for text in words if text.startswith("Please ")]
+        assert "--action merge --text 'Please " in logged(app)
 
 
 async def test_one_is_narrowed_to_a_scope(roastery: Path) -> None:
