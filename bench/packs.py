@@ -22,7 +22,7 @@ from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
 from workbench.plan.pipeline import LEAST_CHANCE
 from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
-from workbench.plan.representations import Shares, file_offers, named_only
+from workbench.plan.representations import Shares, file_offers, named_only, outline_view
 from workbench.plan.snippets import ChunkModel, expected_shares
 from workbench.records.plan import Representation
 from workbench.replay.statistics import bootstrap
@@ -74,7 +74,14 @@ class Packer:
             else:
                 shares = expected_shares(self.model, file.rows)
                 offers = file_offers(
-                    file.text, chance, shares, file.symbols, style, self.counter, self.worth, file.tokens
+                    file.text,
+                    chance,
+                    shares,
+                    outline_view(file.text.path, file.symbols),
+                    style,
+                    self.counter,
+                    self.worth,
+                    file.tokens,
                 )
             found.append(FileCandidate(path, chance, offers))
         return found

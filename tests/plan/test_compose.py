@@ -87,7 +87,7 @@ def offered(style: str) -> tuple[FileCandidate, ...]:
     for number, (one, chunks) in enumerate(zip(read, rows, strict=True), 1):
         shares = expected_shares(model, chunks)
         offers = file_offers(
-            one.text, 0.9 / number, shares, one.symbols, STYLES[style], count, worth, one.tokens
+            one.text, 0.9 / number, shares, one.outline, STYLES[style], count, worth, one.tokens
         )
         found.append(FileCandidate(one.text.path, 1.0 / number, offers))
     for number, path in enumerate(paths[SHOWN:], SHOWN + 1):

@@ -25,6 +25,9 @@ SYMBOLS = tuple(
 )
 
 
+NOTHING = outline_view("a.py", ())
+
+
 def read() -> FileText:
     """Read a file of 200 lines in 20 definitions."""
     return read_file("src/a.py", "python", Role.SOURCE, "\n".join(LINES).encode(), SYMBOLS)
@@ -36,7 +39,9 @@ def offers(style: Style, relevance: float = 0.5) -> tuple[FileText, tuple[ViewOf
     weights = [1.0 / (1 + number) for number in range(len(file.chunks))]
     shares = [weight / sum(weights) for weight in weights]
     tokens = [COUNTER.count("\n".join(file.lines[c.start - 1 : c.end]) + "\n") for c in file.chunks]
-    return file, file_offers(file, relevance, shares, SYMBOLS, style, COUNTER, WORTH, tokens)
+    return file, file_offers(
+        file, relevance, shares, outline_view("src/a.py", SYMBOLS), style, COUNTER, WORTH, tokens
+    )
 
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=STYLES.keys())
@@ -81,7 +86,7 @@ def test_a_file_that_is_hardly_needed_is_not_offered_as_a_whole() -> None:
     assert Representation.SNIPPETS in kinds
     assert Representation.FULL not in kinds
     short = read_file("a.py", "python", Role.SOURCE, b"x = 1\ny = 2\n", ())
-    found = file_offers(short, LEAST_FULL / 2, [1.0], (), STYLES["text"], COUNTER, WORTH, [9])
+    found = file_offers(short, LEAST_FULL / 2, [1.0], NOTHING, STYLES["text"], COUNTER, WORTH, [9])
     assert [offer.view.representation for offer in found] == [Representation.PATH, Representation.FULL]
 
 
@@ -90,17 +95,19 @@ def test_crumbs_are_offered_only_beside_what_has_substance() -> None:
     text = b"import a\nimport b\nimport c\n\n\ndef f():\n    x = a.b\n    return x\n"
     file = read_file("a.py", "python", Role.SOURCE, text, (Symbol("f", "function", 6, 8, "def f():", ""),))
     assert [chunk.is_crumb for chunk in file.chunks] == [True, False]
-    found = file_offers(file, 0.01, [0.9, 0.1], (), STYLES["text"], COUNTER, WORTH, [9, 20])
+    found = file_offers(file, 0.01, [0.9, 0.1], NOTHING, STYLES["text"], COUNTER, WORTH, [9, 20])
     assert [offer.view.spans for offer in found if offer.view.spans] == [((6, 8),)]
     licence = read_file("b.py", "python", Role.SOURCE, b"# of theirs\n" * 60, ())
-    only = file_offers(licence, 0.9, [0.3] * len(licence.chunks), (), STYLES["text"], COUNTER, WORTH, [9] * 9)
+    only = file_offers(
+        licence, 0.9, [0.3] * len(licence.chunks), NOTHING, STYLES["text"], COUNTER, WORTH, [9] * 9
+    )
     assert [offer.view.representation for offer in only] == [Representation.PATH]
 
 
 def test_an_empty_file_can_be_named() -> None:
     """A file without lines offers its path."""
     file = read_file("empty.py", "python", Role.SOURCE, b"", ())
-    found = file_offers(file, 0.5, [], (), STYLES["markdown"], COUNTER, WORTH, [])
+    found = file_offers(file, 0.5, [], NOTHING, STYLES["markdown"], COUNTER, WORTH, [])
     assert [offer.view.representation for offer in found] == [Representation.PATH]
 
 

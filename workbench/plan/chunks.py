@@ -24,6 +24,8 @@ _IMPORT = re.compile(
     r"\s*(?:import\b|from\s+\S+\s+import\b|use\s+[\w:]+|#\s*include\b|require(?:_relative)?\b|package\s+\w"
     r"|(?:const|let|var)\s+.*=\s*require\(|export\s+.*\bfrom\b|mod\s+\w+;|pub\s+mod\s+\w+;|extern\s+crate\b)"
 )
+_FIRST = frozenset('/#*-;@"<[' + "ifu#rpclvem")
+"""What comments and imports begin with."""
 _BLOCKS = (('"""', '"""'), ("/*", "*/"), ("<!--", "-->"))
 _BRACKETS = (("(", ")"), ("{", "}"))
 MIN_SUBSTANCE = 2  # lines of substance below which a chunk says nothing by itself
@@ -127,6 +129,10 @@ def substantial(lines: Sequence[str], *, prose: bool) -> Iterator[bool]:
         elif closing:
             closing = "" if closing in text else closing
             yield False
+        elif not text:
+            yield False
+        elif text[0] not in _FIRST:  # most lines of code: neither pattern can match
+            yield any(map(str.isalnum, text))
         elif is_comment(line):
             closing = _unclosed(text, _BLOCKS)
             yield False

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.plan.render import FileView
+from workbench.plan.representations import outline_view
 from workbench.plan.snippets import FileText, read_file
 from workbench.project.admission import content_refusal
 from workbench.project.index import ProjectIndex
@@ -23,11 +25,11 @@ from workbench.text.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file as it is now: its lines in chunks, tokens int per chunk, and its symbols."""
+    """A file as it is now: its lines in chunks, tokens int per chunk, and its definitions."""
 
     text: FileText
     tokens: tuple[int, ...]
-    symbols: tuple[Symbol, ...]
+    outline: FileView
 
 
 class Contents:
@@ -78,7 +80,7 @@ def content_of(path: str, data: bytes, symbols: Sequence[Symbol], counter: Token
     tokens = tuple(
         counter.count("\n".join(text.lines[chunk.start - 1 : chunk.end]) + "\n") for chunk in text.chunks
     )
-    return Content(text, tokens, tuple(symbols))
+    return Content(text, tokens, outline_view(path, symbols))
 
 
 def _language(path: str, data: bytes) -> str:

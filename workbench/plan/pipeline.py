@@ -187,7 +187,8 @@ def plan(
     learned = learned_passages(workspace, planner, request, ranking)
     stages["rules"] = _ms(clock)
     clock = time.perf_counter()
-    candidates, unread = _candidates(workspace, planner, ranking, STYLES[style])
+    chances = needed_chances(ranking.model, ranking.files, wishes.pinned)
+    candidates, unread = _candidates(workspace, planner, ranking, chances, STYLES[style])
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     candidates = _without_rule_files(candidates, rules, intent)
@@ -211,7 +212,7 @@ def plan(
         freshness=str(synced.freshness),
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
-        chances={} if baseline else needed_chances(ranking.model, ranking.files, wishes.pinned),
+        chances={} if baseline else chances,
         dropped=dropped,
         degraded=(*missing_parts(workspace, planner), *matched.degraded),
         notes=[
@@ -266,7 +267,7 @@ def match_task(
     """
     book = workspace.rulebook
     adapters = workspace.adapters
-    context = request_context(workspace, request, ranking)
+    context = request_context(workspace, request, ranking) if book.rules else None
     query = RuleQuery(request.task, adapters.project_id, context, adapters.now())
     vector = ranking.vector.get() if book.rules else None
     index = planner.matcher.index(
@@ -337,12 +338,12 @@ def _without_rule_files(
 
 
 def _candidates(
-    workspace: Workspace, planner: Planner, ranking: Ranking, style: Style
+    workspace: Workspace, planner: Planner, ranking: Ranking, chances: Mapping[str, float], style: Style
 ) -> tuple[list[FileCandidate], list[Skipped]]:
     digests = digests_of(workspace.snapshot)
     read = partial(planner.contents.read, index=workspace.index, digests=digests)
     return file_candidates(
-        planner, ranking.intent, ranking.files, ranking.model, read, style, pinned=ranking.wishes.pinned
+        planner, ranking.intent, ranking.files, chances, read, style, pinned=ranking.wishes.pinned
     )
 
 
@@ -350,7 +351,7 @@ def file_candidates(
     planner: Planner,
     intent: Intent,
     files: Sequence[RankedFile],
-    model: LinearModel,
+    chances: Mapping[str, float],
     read: Callable[[str], Content | Skipped],
     style: Style,
     *,
@@ -365,7 +366,6 @@ def file_candidates(
     named: list[RankedFile] = []
     unread: list[Skipped] = []
     considered = files[: planner.read + planner.named]
-    chances = needed_chances(model, files, pinned)
     for place, found in enumerate(considered):
         chance = chances[found.path]
         if chance < LEAST_CHANCE:
@@ -388,7 +388,7 @@ def file_candidates(
                 content.text,
                 chances[found.path],
                 expected_shares(planner.chunks, chunk_rows),
-                content.symbols,
+                content.outline,
                 style,
                 planner.counter,
                 planner.worth,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workbench.plan.chunks import ChunkKind
 from workbench.plan.compose import ViewOffer
@@ -47,7 +48,7 @@ def file_offers(
     file: FileText,
     relevance: float,
     shares: Sequence[float],
-    symbols: Sequence[Symbol],
+    outline: FileView,
     style: Style,
     counter: TokenCounter,
     worth: Shares,
@@ -58,20 +59,19 @@ def file_offers(
     """Return the offers of one file.
 
     relevance: probability-like, in [0, 1]. shares: expected share of the change in each chunk, summing to 1;
+    outline: its definitions, as `outline_view` gives them;
     chunk_tokens: tokens of each chunk's lines. Snippet offers grow by one chunk at a time, best share per
     token first, so that the knapsack can stop anywhere.
     """
     offers = [named_only(file.path, relevance, style, counter, worth)]
-    outline = outline_view(file.path, symbols)
     prose = any(chunk.kind is ChunkKind.SECTION for chunk in file.chunks)
     if len(outline.lines) >= OUTLINE_LEAST and not prose:
-        offers.append(ViewOffer(outline, counter.count(style.file(outline)), relevance * worth.outline))
+        offers.append(ViewOffer(outline, _tokens(outline, style, counter), relevance * worth.outline))
     if not file.lines:
         return tuple(offers)
-    frame = counter.count(style.file(FileView(file.path, Representation.SNIPPETS, ((100, 199),), ("",))))
-    order = sorted(
-        range(len(shares)), key=lambda index: (-shares[index] / (chunk_tokens[index] + _GAP_TOKENS), index)
-    )
+    frame = _tokens(FileView(file.path, Representation.SNIPPETS, ((100, 199),), ("",)), style, counter)
+    density = [-share / (cost + _GAP_TOKENS) for share, cost in zip(shares, chunk_tokens, strict=False)]
+    order = sorted(range(len(shares)), key=density.__getitem__)
     first = next((place for place, index in enumerate(order) if not file.chunks[index].is_crumb), None)
     if len(file.chunks) == 1:
         first = 0
@@ -101,8 +101,20 @@ def file_offers(
 
 def named_only(path: str, relevance: float, style: Style, counter: TokenCounter, worth: Shares) -> ViewOffer:
     """Return the offer that only names a file."""
-    tokens = counter.count(style.paths([path])) - counter.count(style.paths([])) + 1
-    return ViewOffer(FileView(path, Representation.PATH), tokens, relevance * worth.path)
+    return ViewOffer(
+        FileView(path, Representation.PATH), _name_tokens(path, style, counter), relevance * worth.path
+    )
+
+
+@lru_cache(maxsize=4096)
+def _name_tokens(path: str, style: Style, counter: TokenCounter) -> int:
+    return counter.count(style.paths([path])) - counter.count(style.paths([])) + 1
+
+
+@lru_cache(maxsize=1024)
+def _tokens(view: FileView, style: Style, counter: TokenCounter) -> int:
+    """Return the tokens of a view that no task changes."""
+    return counter.count(style.file(view))
 
 
 def outline_view(path: str, symbols: Sequence[Symbol]) -> FileView:
@@ -117,12 +129,17 @@ def outline_view(path: str, symbols: Sequence[Symbol]) -> FileView:
 
 def merged(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Join ordered ranges that touch or nearly touch."""
+    if not spans:
+        return ()
     joined: list[Span] = []
+    first, last = spans[0]
     for start, end in spans:
-        if joined and start <= joined[-1][1] + 1 + GAP_LINES:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        if start <= last + 1 + GAP_LINES:
+            last = max(last, end)
         else:
-            joined.append((start, end))
+            joined.append((first, last))
+            first, last = start, end
+    joined.append((first, last))
     return tuple(joined)
 
 

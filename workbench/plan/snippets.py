@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workbench.plan.chunks import Chunk, ChunkKind, cut
 from workbench.plan.touches import Touch
@@ -59,7 +59,7 @@ class FileText:
     """A file read and cut, before any task is considered: a pure function of (path, bytes, symbols).
 
     terms: {term: ((chunk position, times), …)}; lengths: words of each chunk; traits: the features of each
-    chunk that no task changes.
+    chunk that no task changes; names: {term: the names of definitions that have it}.
     """
 
     path: str
@@ -68,6 +68,7 @@ class FileText:
     terms: Mapping[str, Sequence[tuple[int, int]]]
     lengths: tuple[int, ...]
     traits: tuple[Mapping[str, float], ...]
+    names: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +80,12 @@ class ChunkModel:
     trained_on: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Query:
     weights: Mapping[str, float]
     words: frozenset[str]
     literals: Mapping[str, str]  # text: feature
     frames: Sequence[tuple[str, int]]
-    matches: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def match(self, word: str) -> tuple[str, ...]:
-        """Return the query terms among a word's terms."""
-        found = self.matches.get(word)
-        if found is None:
-            weights = self.weights
-            found = self.matches[word] = tuple(term for term in word_terms(word) if term in weights)
-        return found
 
 
 def read_file(path: str, language: str, role: Role, data: bytes, symbols: Sequence[Symbol]) -> FileText:
@@ -112,7 +104,16 @@ def read_file(path: str, language: str, role: Role, data: bytes, symbols: Sequen
         for term, times in _counted(found).items():
             terms.setdefault(term, []).append((index, times))
     traits = tuple(_traits(path, role, chunks, len(lines)))
-    return FileText(path, tuple(lines), chunks, terms, tuple(lengths), traits)
+    return FileText(path, tuple(lines), chunks, terms, tuple(lengths), traits, _names(chunks))
+
+
+def _names(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
+    """Return the names of definitions, and of those around them, by their terms."""
+    names: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for chunk in chunks for name in (chunk.name, chunk.parent)):
+        for term in dict.fromkeys(term for word in _WORD.findall(name) for term in word_terms(word)):
+            names.setdefault(term, []).append(name)
+    return names
 
 
 def _counted(words: Sequence[str]) -> dict[str, int]:
@@ -149,8 +150,13 @@ def expected_shares(model: ChunkModel, rows: Sequence[Mapping[str, float]]) -> l
     """Return the share of a file's change expected in each of its chunks: the softmax of their scores."""
     if not rows:
         return []
-    weights = model.weights
-    scores = [sum(weights.get(name, 0.0) * value for name, value in row.items()) for row in rows]
+    weight = model.weights.get
+    scores = []
+    for row in rows:  # thousands of chunks for a plan
+        score = 0.0
+        for name, value in row.items():
+            score += weight(name, 0.0) * value
+        scores.append(score)
     top = max(scores)
     powers = [math.exp(score - top) for score in scores]
     total = sum(powers)
@@ -229,15 +235,19 @@ def _add_names(
     query: _Query, file: FileText, rows: Sequence[dict[str, float]], idf: Mapping[str, float], whole: float
 ) -> None:
     """Add what the names of the definition and of the one around it share with the task."""
-    known: dict[str, float] = {"": 0.0}
+    found: dict[str, list[str]] = {}
+    for term in query.weights:
+        for name in file.names.get(term, ()):
+            found.setdefault(name, []).append(term)
+    if not found:
+        return
+    known = {name: sum(idf[term] for term in sorted(terms)) / whole for name, terms in found.items()}
     for chunk, row in zip(file.chunks, rows, strict=True):
-        for feature, name in (("name", chunk.name), ("parent", chunk.parent)):
-            if name not in known:
-                terms = {term for word in _WORD.findall(name) for term in query.match(word)}
-                known[name] = sum(idf[term] for term in sorted(terms)) / whole
-            if known[name]:
-                row[feature] = known[name]
-        if known[chunk.name]:
+        if share := known.get(chunk.name):
+            row["name"] = share
+        if share := known.get(chunk.parent):
+            row["parent"] = share
+        if known.get(chunk.name):
             key = "".join(parts(chunk.name))
             if len(key) > 2 and key in query.words:
                 row["name_exact"] = 1.0

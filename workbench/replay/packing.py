@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.plan.chances import needed_chances
 from workbench.plan.compose import Pack, compose
 from workbench.plan.contents import Content, content_of
 from workbench.plan.pipeline import Planner, file_candidates
@@ -83,7 +84,8 @@ def make_pack(
 ) -> Pack:
     """Make the pack of a ranking as plans do."""
     style = STYLES[DEFAULT_STYLE]
-    candidates, _unread = file_candidates(planner, intent, ranking.files, ranking.model, read, style)
+    chances = needed_chances(ranking.model, ranking.files)
+    candidates, _unread = file_candidates(planner, intent, ranking.files, chances, read, style)
     return compose(list(passages), candidates, budget, style, planner.counter)
 
 

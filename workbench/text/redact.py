@@ -75,7 +75,7 @@ def redact_values(value: Value) -> Value:
     """
     # One look at all texts costs a fraction of a look at each; most have nothing to hide.
     together = "\n".join(_texts(value)).encode("utf-8", "surrogatepass")
-    return cast("Value", _redacted(value)) if spans(together) else value
+    return cast("Value", _redacted(value)) if together and spans(together) else value
 
 
 def _texts(value: object) -> Iterator[str]:
