@@ -104,6 +104,33 @@ def test_crumbs_are_offered_only_beside_what_has_substance() -> None:
     assert [offer.view.representation for offer in only] == [Representation.PATH]
 
 
+def test_no_offer_shows_a_crumb_apart_from_what_it_belongs_to() -> None:
+    """Each range of lines shown of a large file has substance; imports come with their neighbours."""
+    parts = [f"def f{n}():\n    a = {n}\n    b = a + {n}\n    return b\n" for n in range(12)]
+    text = "import a\nimport b\nimport c\n\n\n" + "\n\n".join(parts) + "\n\nif a:\n    pass\n# end\n"
+    lines = text.split("\n")
+    symbols = tuple(
+        Symbol(line[4:-3], "function", number, number + 3, line, "")
+        for number, line in enumerate(lines, start=1)
+        if line.startswith("def")
+    )
+    file = read_file("a.py", "python", Role.SOURCE, text.encode(), symbols)
+    crumbs = [chunk for chunk in file.chunks if chunk.is_crumb]
+    assert crumbs
+    shares = [0.5 if chunk.is_crumb else 0.1 if chunk.name == "f5" else 0.01 for chunk in file.chunks]
+    tokens = [5 if chunk.is_crumb else 30 for chunk in file.chunks]
+    found = file_offers(
+        file, 0.5, shares, outline_view("a.py", symbols), STYLES["text"], COUNTER, WORTH, tokens
+    )
+    snippets = [offer.view for offer in found if offer.view.representation is Representation.SNIPPETS]
+    assert snippets[0].spans == ((symbols[5].line, symbols[5].end_line + 2),)
+    for view in snippets:
+        for start, end in view.spans:
+            inside = [chunk for chunk in file.chunks if start <= chunk.start and chunk.end <= end]
+            assert any(not chunk.is_crumb for chunk in inside)
+    assert any(crumbs[0].start == view.spans[0][0] for view in snippets)
+
+
 def test_an_empty_file_can_be_named() -> None:
     """A file without lines offers its path."""
     file = read_file("empty.py", "python", Role.SOURCE, b"", ())

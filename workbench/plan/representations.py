@@ -2,8 +2,8 @@
 
 Each way is an offer with its real token count and an expected worth: the chance that the file is needed times
 the share of what its reader needs. A path tells where to look, a chunk is worth the share of the change
-expected in it, the whole file is worth everything. Imports, headings and licences are worth nothing by
-themselves, and a file that is hardly needed is not offered as a whole.
+expected in it, the whole file is worth everything. Imports, headings, licences and lone ends of blocks are
+shown only beside other lines, and a file that is hardly needed is not offered as a whole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.plan.chunks import ChunkKind
+from workbench.plan.chunks import Chunk, ChunkKind
 from workbench.plan.compose import ViewOffer
 from workbench.plan.render import FileView, Span, Style
 from workbench.plan.snippets import FileText
@@ -70,18 +70,12 @@ def file_offers(
     if not file.lines:
         return tuple(offers)
     frame = _tokens(FileView(file.path, Representation.SNIPPETS, ((100, 199),), ("",)), style, counter)
-    density = [-share / (cost + _GAP_TOKENS) for share, cost in zip(shares, chunk_tokens, strict=False)]
-    order = sorted(range(len(shares)), key=density.__getitem__)
-    first = next((place for place, index in enumerate(order) if not file.chunks[index].is_crumb), None)
-    if len(file.chunks) == 1:
-        first = 0
-    if first is not None:
-        order.insert(0, order.pop(first))
     chosen: list[Span] = []
     names: dict[str, None] = {}
     held, tokens = 0.0, frame
     whole = FileView(file.path, Representation.FULL, ((1, len(file.lines)),), file.lines)
-    for index in order[:levels] if first is not None else ():
+    order = _growth(file.chunks, shares, chunk_tokens)
+    for index in order[:levels]:
         chunk = file.chunks[index]
         insort(chosen, (chunk.start, chunk.end))
         held += shares[index]
@@ -94,9 +88,31 @@ def file_offers(
         view = FileView(file.path, Representation.SNIPPETS, spans, lines_of(file, spans))
         cost = tokens + _GAP_TOKENS * (len(spans) - 1)
         offers.append(ViewOffer(view, cost, relevance * min(held, 1.0) ** worth.depth, ", ".join(names)))
-    if first is not None and (relevance >= LEAST_FULL or len(file.chunks) == 1):
+    if order and (relevance >= LEAST_FULL or len(file.chunks) == 1):
         offers.append(ViewOffer(whole, frame + sum(chunk_tokens), relevance))
     return tuple(offers)
+
+
+def _growth(chunks: Sequence[Chunk], shares: Sequence[float], chunk_tokens: Sequence[int]) -> list[int]:
+    """Return the chunks in the order to show them, best share per token first; none if all are crumbs.
+
+    A crumb waits until a chunk beside it is shown: alone it says nothing, however little it costs.
+    """
+    if len(chunks) == 1:
+        return [0]
+    density = [-share / (cost + _GAP_TOKENS) for share, cost in zip(shares, chunk_tokens, strict=False)]
+    order = sorted(range(len(shares)), key=density.__getitem__)
+    grown: dict[int, None] = {}
+    waiting: set[int] = set()
+    for index in order:
+        if chunks[index].is_crumb and index - 1 not in grown and index + 1 not in grown:
+            waiting.add(index)
+            continue
+        grown[index] = None
+        for beside in sorted(waiting & {index - 1, index + 1}):
+            waiting.remove(beside)
+            grown[beside] = None
+    return list(grown)
 
 
 def named_only(path: str, relevance: float, style: Style, counter: TokenCounter, worth: Shares) -> ViewOffer:
