@@ -357,8 +357,11 @@ def test_a_real_tmux_takes_it(tmux: Tmux, tmp_path: Path, mode: str, setting: st
     tmux("set-option", "-g", "set-clipboard", setting)
     message = tmp_path / "message"
     told = f"tmux -S {tmp_path / 's'} wait-for -S copied"
+    tmux("set-hook", "-g", "pane-set-clipboard", "wait-for -S taken")
     tmux("respawn-pane", "-k", shlex.join(program("a text\nof two lines", mode, message, told)))
     tmux("wait-for", "copied")
+    if mode == "osc52":
+        tmux("wait-for", "taken")  # tmux reads what the program wrote when it gets to it
     assert tmux("show-buffer") == "a text\nof two lines"
     assert message.read_text(encoding="utf-8").endswith("not known.")
 
