@@ -345,9 +345,21 @@ def tmux(tmp_path: Path) -> Iterator[Tmux]:
         done = subprocess.run([*base, *arguments], capture_output=True, text=True, check=True, timeout=60)
         return done.stdout
 
-    run("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh")
-    yield run
-    # It may have ended already, with its last program.
+    run(
+        "new-session",
+        "-d",
+        "-x",
+        "80",
+        "-y",
+        "24",
+        "/bin/sh",
+        ";",
+        "set-option",
+        "-g",
+        "remain-on-exit",
+        "on",
+    )
+    yield run  # the server stays when its last program ends, and with it the buffers
     subprocess.run([*base, "kill-server"], capture_output=True, timeout=60)
 
 
