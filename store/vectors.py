@@ -88,7 +88,8 @@ class HnswIndex:
         self._exact = ExactIndex(vectors, ids)
         self._vectors = vectors
         self._ids = ids
-        self._graph: Any = hnswlib.Index("ip", vectors.shape[1])
+        # By inner product the wheel saves an array it never fills; by cosine the array holds the lengths.
+        self._graph: Any = hnswlib.Index("cosine", vectors.shape[1])
         if graph is None:
             self._graph.init_index(max(len(ids), 1), ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
             if len(ids):
