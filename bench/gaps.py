@@ -24,7 +24,7 @@ from bench.loop import HEADER, SIZE, Phase, phase, settle, smooth
 from sample_data.build import build
 from screens.app import WorkbenchApp
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body
 
@@ -98,7 +98,7 @@ def fill_sessions(root: Path, count: int) -> None:
 def fill_runs(root: Path, count: int) -> None:
     """Keep a run of a replay."""
     from tests.replay.made import made_run
-    from workbench.entry.replay_store import keep_run, runs_root
+    from workbench.entry.services.runs import keep_run, runs_root
 
     keep_run(runs_root(root), made_run(count))
 

@@ -31,8 +31,8 @@ from store.cache import ProcessCache
 from store.clock import SystemClock
 from store.memory import ManualClock, MemoryJournal
 from workbench.config import CacheConfig, Config
-from workbench.entry.bootstrap import open_workspace
-from workbench.entry.rule_caches import rule_fetcher
+from workbench.entry.project import open_workspace
+from workbench.entry.services.rules import rule_fetcher
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.bodies import to_body
 from workbench.rules.fetching.caching import WARM_CATEGORIES, RuleFetcher, rules_generation

@@ -26,7 +26,7 @@ from screens.rules.rows import COLUMNS, RuleRows
 from screens.rules.screen import RulesScreen
 from screens.widgets.table import VirtualTable
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.rules.curation.bodies import to_body
 
 KEYS: Final = 20

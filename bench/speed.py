@@ -219,7 +219,7 @@ def _first(root: Path) -> dict[str, float]:
 
 def _timed_sync(root: Path) -> dict[str, float]:
     from workbench.config import Config
-    from workbench.entry.bootstrap import open_workspace
+    from workbench.entry.project import open_workspace
 
     started = time.perf_counter()
     workspace = open_workspace(root, Config()).workspace
@@ -231,7 +231,7 @@ def _timed_sync(root: Path) -> dict[str, float]:
 
 def _warm(root: Path, edit: bool = False) -> dict[str, float]:
     from workbench.config import Config
-    from workbench.entry.bootstrap import open_project
+    from workbench.entry.project import open_project
     from workbench.plan.pipeline import plan
     from workbench.records.plan import PlanRequest
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 from workbench.config import Config, Settings, load
 
 if TYPE_CHECKING:
-    from workbench.entry.bootstrap import Opened, OpenedWorkspace
-    from workbench.entry.measuring import Measured
+    from workbench.entry.project import Opened, OpenedWorkspace
+    from workbench.entry.services.metrics import Measured
     from workbench.plan.workspace import Progress
     from workbench.rules.curation.curator import Curator
     from workbench.rules.curation.rulestore import RuleStore
@@ -78,7 +78,7 @@ class Engine:
     @contextmanager
     def opened(self, progress: Progress | None = None) -> Iterator[Opened]:
         """Hold the project opened for planning, for questions that are no operation and not measured."""
-        from workbench.entry.bootstrap import open_project
+        from workbench.entry.project import open_project
 
         with _held(self._plans, progress):
             if self._opened is None:
@@ -92,7 +92,7 @@ class Engine:
         Nothing is in step with the disk until the caller plans or syncs. `progress` is asked while another
         question is waited for. Raises: WorkbenchError.
         """
-        from workbench.entry.measuring import measured
+        from workbench.entry.services.metrics import measured
         from workbench.entry.storage import recorder
 
         with self.opened(progress) as opened, measured(recorder(opened, BY), operation) as told:
@@ -106,7 +106,7 @@ class Engine:
 
         Raises: WorkbenchError.
         """
-        from workbench.entry.measuring import measured
+        from workbench.entry.services.metrics import measured
         from workbench.entry.storage import journal_recorder
 
         with _held(self._rules, progress), _uncollected():
@@ -137,7 +137,7 @@ class Engine:
         return found
 
     def _open_workspace(self) -> OpenedWorkspace:
-        from workbench.entry.bootstrap import open_workspace
+        from workbench.entry.project import open_workspace
 
         if self._workspace is None:
             self._workspace = open_workspace(self.root, self.config)

@@ -24,7 +24,7 @@ from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.describing import origin
 
 if TYPE_CHECKING:
-    from workbench.entry.bootstrap import OpenedWorkspace
+    from workbench.entry.project import OpenedWorkspace
 
 SMALL: Final = 400
 """Rules up to which conflicts are searched in this process, in a fraction of a second."""

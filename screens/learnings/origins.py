@@ -90,7 +90,7 @@ def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Pl
 
 
 def _transcripts(engine: Engine, session: str, job: Job) -> Sequence[Path]:
-    from workbench.entry.session_imports import project_places
+    from workbench.entry.services.sessions import project_places
     from workbench.sessions.importers.places import project_transcripts
 
     with engine.workspace(job.progress) as place:

@@ -19,7 +19,7 @@ from workbench.records.conflicts import Action, Evidence
 from workbench.records.learnings import FeatureLearning
 
 if TYPE_CHECKING:
-    from workbench.entry.bootstrap import OpenedWorkspace
+    from workbench.entry.project import OpenedWorkspace
     from workbench.memory.learnings.ledger import Change, Ledger, LedgerReader, Note
     from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem
 

@@ -17,7 +17,7 @@ from screens.plan.candidates import FIELDS, Candidate, Shown, record_of
 from workbench.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from workbench.entry.first_look import FirstLook
+    from workbench.entry.services.first_look import FirstLook
     from workbench.plan.pipeline import Plan
 
 FORMATS: Final = {"text": "txt", "markdown": "md", "xml": "xml", "json": "json"}
@@ -44,7 +44,7 @@ def opening(engine: Engine, job: Job) -> Opening:
     with engine.workspace(job.progress) as opened:
         if opened.workspace.indexed:
             return Opening(None)
-        from workbench.entry.first_look import first_look
+        from workbench.entry.services.first_look import first_look
 
         return Opening(first_look(opened, progress=job.progress))
 
@@ -132,7 +132,7 @@ def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> str:
     Raises: UsageError, StoreError.
     """
     from workbench.entry.places import episode_desk
-    from workbench.entry.planning import record_pack
+    from workbench.entry.services.plan import record_pack
 
     job.check()
     settings = engine.config.plan
@@ -145,7 +145,7 @@ def handed_over(engine: Engine, plan: Shown, session: str, job: Job) -> None:
 
     `session` is the one they were given to, '' where nobody knows. Raises: StoreError.
     """
-    from workbench.entry.planning import record_given
+    from workbench.entry.services.plan import record_given
     from workbench.records.plan import PlanRequest
 
     with engine.workspace(job.progress) as opened:
@@ -178,7 +178,7 @@ def filtered(candidates: Sequence[Candidate], wanted: Filter, job: Job) -> list[
 
 
 def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
-    from workbench.entry.planning import preview_for
+    from workbench.entry.services.plan import preview_for
 
     settings = planning.opened.config.plan
     request = replace(

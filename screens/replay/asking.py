@@ -22,7 +22,7 @@ _MANY: Final = 5_000
 """Records from which the collector leaves them alone for good."""
 
 if TYPE_CHECKING:
-    from workbench.entry.replay_store import Kept
+    from workbench.entry.services.runs import Kept
     from workbench.records.replay import ReplayRun
     from workbench.replay.gates import Gate
 
@@ -68,7 +68,7 @@ class Weighed:
 
 def list_runs(root: Path, job: Job) -> Listed:
     """Return the kept runs, the newest first, with the last replay of another place."""
-    from workbench.entry.replay_store import elsewhere_file, kept_runs, runs_root
+    from workbench.entry.services.runs import elsewhere_file, kept_runs, runs_root
 
     state = runs_root(root)
     runs = []
@@ -84,7 +84,7 @@ def list_runs(root: Path, job: Job) -> Listed:
 
 def _no_past(root: Path) -> str:
     """Return why nothing of a project can be replayed, '' if something can."""
-    from workbench.entry.replaying import open_past
+    from workbench.entry.services.replay import open_past
     from workbench.errors import ProjectError
 
     try:
@@ -135,7 +135,7 @@ def _elsewhere(path: Path, job: Job) -> RunLine:
 
 def open_run(state: Path, name: str, job: Job) -> Opened:
     """Load a run. Raises: UsageError, StoreError."""
-    from workbench.entry.replay_store import load_run
+    from workbench.entry.services.runs import load_run
     from workbench.replay.pairs import counterpart
 
     job.progress("Reading the run")
@@ -194,7 +194,7 @@ def start_replay(root: Path, arguments: Sequence[str], elsewhere: bool, dataset:
     Raises: ProcessError; Cancelled, after which what was done is kept.
     """
     from workbench.entry.cli.exits import GATE, OK
-    from workbench.entry.replay_store import keep_elsewhere, runs_root
+    from workbench.entry.services.runs import keep_elsewhere, runs_root
 
     if dataset:
         return Ended(text=run_command(job, root, arguments).output)

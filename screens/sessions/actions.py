@@ -25,7 +25,7 @@ from screens.widgets.table import VirtualTable
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
-    from workbench.entry.session_imports import Found
+    from workbench.entry.services.sessions import Found
     from workbench.entry.storage import SessionRow
 
 _NEEDS_ROW: Final = frozenset(

@@ -11,7 +11,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.session_imports import Found
+    from workbench.entry.services.sessions import Found
 
 ARGUMENTS: Final = ("import", "sessions")
 _MOST: Final = 12

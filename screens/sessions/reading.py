@@ -28,7 +28,7 @@ from workbench.sessions.importers.folding import seconds
 from workbench.sessions.transcript_lines import Source
 
 if TYPE_CHECKING:
-    from workbench.entry.session_imports import SessionFile
+    from workbench.entry.services.sessions import SessionFile
     from workbench.records.episodes import Episode
 
 BACK: Final = 60
@@ -83,7 +83,7 @@ def readable(path: str) -> Iterator[None]:
 
 def find(engine: Engine, episode: Episode, job: Job) -> SessionFile:
     """Return where the transcript of an episode is, or why there is none. Raises: WorkbenchError."""
-    from workbench.entry.session_imports import session_file
+    from workbench.entry.services.sessions import session_file
 
     with readable("the directory of transcripts"), engine.workspace(job.progress) as place:
         return session_file(place, episode)

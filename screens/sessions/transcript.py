@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from screens.app import WorkbenchApp
-    from workbench.entry.session_imports import SessionFile
+    from workbench.entry.services.sessions import SessionFile
     from workbench.sessions.conversation_pages import Page
 
 Result = TypeVar("Result")

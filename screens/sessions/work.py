@@ -19,7 +19,7 @@ from workbench.sessions.closing import HOUR, state_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from workbench.entry.session_imports import Found
+    from workbench.entry.services.sessions import Found
     from workbench.entry.storage import Companion, FileSession, SessionRow
     from workbench.records.episodes import Completeness, Episode
     from workbench.sessions.episodes import EpisodeDesk, Trace
@@ -185,7 +185,7 @@ def file_past(engine: Engine, path: str, job: Job) -> FilePast:
 
 def discovered(engine: Engine, job: Job) -> tuple[Found, ...]:
     """Return which transcripts there are, without opening any. Raises: WorkbenchError."""
-    from workbench.entry.session_imports import discovered_sessions
+    from workbench.entry.services.sessions import discovered_sessions
     from workbench.errors import UsageError
 
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from screens.resume import Place, changed_over, read_place
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.entry.resuming import kept, place_file, seems_indexed, update
 
 

@@ -16,9 +16,9 @@ import pytest
 from store.embedding_cache import CachedEmbedder, EmbeddingCache
 from tests.memory.made import lines_of, run_of
 from workbench.config import Config
-from workbench.entry.memory_index import Embedding, drop_orphans, opened, search, status
 from workbench.entry.memory_place import MemoryPlace, memory_place
-from workbench.entry.memory_recording import record
+from workbench.entry.services.memory import record
+from workbench.entry.services.memory_index import Embedding, drop_orphans, opened, search, status
 from workbench.errors import StoreBusy
 from workbench.memory.extraction.extract import (
     MAX_DECISION,

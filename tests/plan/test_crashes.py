@@ -19,7 +19,7 @@ from store.journal import list_streams, verify
 from tests.conftest import Work, make_repository
 from tests.processes import LONG, outputs_of, running
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.plan.workspace import Workspace
 
 ROOT = Path(workbench.__file__).resolve().parents[1]
@@ -30,7 +30,7 @@ import os, resource, sys
 from dataclasses import replace
 from pathlib import Path
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 
 if sys.argv[2] != "0":
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
@@ -158,7 +158,7 @@ _EDIT = """
 import os, sys
 from pathlib import Path
 from workbench.config import Config
-from workbench.entry.bootstrap import open_project
+from workbench.entry.project import open_project
 from workbench.plan.pipeline import plan
 from workbench.records.plan import PlanRequest
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from workbench.config import load
-from workbench.entry.bootstrap import Opened, open_project
-from workbench.entry.measuring import Measured
-from workbench.entry.planning import plan_for, preview_for
+from workbench.entry.project import Opened, open_project
+from workbench.entry.services.metrics import Measured
+from workbench.entry.services.plan import plan_for, preview_for
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.framing import FRAME, is_echo
 from workbench.memory.learnings.injected import read_injections

@@ -18,7 +18,7 @@ import workbench
 from tests.conftest import Work, make_repository
 from tests.processes import outputs_of
 from workbench.config import Config
-from workbench.entry.bootstrap import Opened, open_project
+from workbench.entry.project import Opened, open_project
 from workbench.plan.pipeline import Plan, plan
 from workbench.records.plan import PlanRequest
 
@@ -100,7 +100,7 @@ import json, os, sys
 from functools import cache
 from pathlib import Path
 from workbench.config import Config
-from workbench.entry.bootstrap import open_project
+from workbench.entry.project import open_project
 from workbench.plan.pipeline import plan
 from workbench.records.plan import PlanRequest
 

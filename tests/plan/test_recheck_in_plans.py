@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.config import Config, RulesConfig
-from workbench.entry.bootstrap import open_project
+from workbench.entry.project import open_project
 from workbench.plan.pipeline import match_task, plan, rank
 from workbench.records.plan import PlanRequest
 from workbench.rules.matching.match import RuleMatch

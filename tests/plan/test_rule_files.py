@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.config import Config
-from workbench.entry.bootstrap import OpenedWorkspace, open_workspace
+from workbench.entry.project import OpenedWorkspace, open_workspace
 from workbench.plan.rule_files import indexed_rule_files, listed_rule_files
 from workbench.project.walk import walk_lister
 

@@ -15,7 +15,7 @@ from store import generations
 from store.journal import FileJournal
 from tests.conftest import Work, make_repository
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.errors import StaleProject, StoreError
 from workbench.plan.workspace import Synced, Workspace
 from workbench.records.project import Freshness

@@ -8,7 +8,7 @@ from typing import Any
 from store.clock import SystemClock
 from store.journal import FileJournal
 from workbench.config import Config
-from workbench.entry.replaying import Wanted, open_past, replay_past
+from workbench.entry.services.replay import Wanted, open_past, replay_past
 from workbench.ports import Entry
 from workbench.records.episodes import Outcome
 from workbench.replay.rankers import parse_systems

@@ -74,6 +74,6 @@ def learning_store(place: MemoryPlace) -> LearningStore:
 
 def _rule_store(place: MemoryPlace) -> RuleStore:
     from workbench.config import load
-    from workbench.entry.bootstrap import open_workspace
+    from workbench.entry.project import open_workspace
 
     return open_workspace(place.root, load(project=place.root).config).workspace.rule_store()

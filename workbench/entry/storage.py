@@ -16,8 +16,8 @@ from store.embedding import EmbedderReport, ModelOption, resolve_embedder, surve
 from store.git import Repository, changes_since, diff_hunks, recent_base
 from store.git_process import run as run_git
 from workbench.config import Config
-from workbench.entry.bootstrap import Opened, OpenedWorkspace, embedding_settings
-from workbench.entry.measuring import Measured, Record
+from workbench.entry.project import Opened, OpenedWorkspace, embedding_settings
+from workbench.entry.services.metrics import Measured, Record
 from workbench.errors import GitError, StoreBusy
 from workbench.ports import Embedder, Journal, LanguageModel
 from workbench.project.keeping import PROJECT, SEEN

@@ -12,7 +12,7 @@ from screens.conflicts.rules_source import SMALL
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conftest import press, settle
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
 from workbench.rules.curation.bodies import to_body

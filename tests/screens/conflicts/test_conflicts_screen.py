@@ -24,7 +24,7 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from tests.screens.conftest import press, settle
 from workbench.config import Config
-from workbench.entry.bootstrap import OpenedWorkspace, open_workspace
+from workbench.entry.project import OpenedWorkspace, open_workspace
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import store_of
 from workbench.records.conflicts import Action

@@ -16,7 +16,7 @@ from screens.app import WorkbenchApp
 from screens.learnings.screen import LearningsScreen
 from tests.screens.conftest import press, settle
 from workbench.config import load
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import LOCK, LearningStore, record, store_of
 from workbench.memory.learnings.steps import added

@@ -9,8 +9,9 @@ import pytest
 
 from screens.app import WorkbenchApp
 from workbench.config import Config
-from workbench.entry import bootstrap, places
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry import places
+from workbench.entry import project as bootstrap
+from workbench.entry.project import open_workspace
 
 
 def one_name(patch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from screens.plan.candidates import FIELDS, FILES, IN, OUT, Candidate, Shown
 from screens.plan.first_run import counts, facts, progress_text
 from screens.plan.reasons import headline, sections_of
 from screens.plan.rows import cells, rows_of
-from workbench.entry.first_look import FirstLook
+from workbench.entry.services.first_look import FirstLook
 from workbench.errors import StaleProject, UsageError
 
 TASK = "coupon is applied twice at checkout"

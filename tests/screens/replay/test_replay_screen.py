@@ -34,7 +34,7 @@ from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_golden, screen_text
 from workbench.config import GatesConfig
 from workbench.entry.cli.output import to_json
-from workbench.entry.replay_store import keep_elsewhere, keep_run, kept_runs, runs_root
+from workbench.entry.services.runs import keep_elsewhere, keep_run, kept_runs, runs_root
 from workbench.records.replay import ReplayRun, run_to_json
 from workbench.replay.compare import compare
 from workbench.replay.gates import Evidence, evaluate

@@ -16,7 +16,7 @@ from screens.rules.screen import RulesScreen
 from screens.widgets.filter import FilterBar
 from tests.screens.conftest import press, settle
 from workbench.config import Config
-from workbench.entry.bootstrap import open_workspace
+from workbench.entry.project import open_workspace
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
 

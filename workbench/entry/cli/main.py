@@ -14,7 +14,7 @@ from workbench import __version__
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
 from workbench.entry.cli.output import Output
-from workbench.entry.terminal import can_show_app
+from workbench.entry.os.terminal import can_show_app
 from workbench.errors import ParseError, Unasked, WorkbenchError
 
 YOUNG_OBJECTS = 70_000
@@ -22,93 +22,91 @@ _PLACE = "workbench.entry.cli"
 _COMMAND_FLAGS = frozenset({"--replay", "--serve-web"})
 
 COMMANDS = {
-    "app": Lazy(
-        f"{_PLACE}.app_commands:app", "Open the terminal app (also `workbench` alone in a terminal)."
-    ),
+    "app": Lazy(f"{_PLACE}.project.app:app", "Open the terminal app (also `workbench` alone in a terminal)."),
     "serve-web": Lazy(
-        f"{_PLACE}.serve_commands:serve_web",
+        f"{_PLACE}.project.serve:serve_web",
         "Serve the app to browsers of this machine (also `--serve-web`).",
     ),
     "plan": Lazy(
-        f"{_PLACE}.plan_commands:plan", "Pack what an agent should read for a task into a token budget."
+        f"{_PLACE}.project.plan:plan", "Pack what an agent should read for a task into a token budget."
     ),
     "rank": Lazy(
-        f"{_PLACE}.plan_commands:rank", "List the files that matter for a task, the likeliest first."
+        f"{_PLACE}.project.plan:rank", "List the files that matter for a task, the likeliest first."
     ),
     "explore": Lazy(
-        f"{_PLACE}.project_commands:explore",
+        f"{_PLACE}.project.explore:explore",
         "Show the project in layers: map, modules, types, API, dependencies, tests, changes.",
     ),
     "delta": Lazy(
-        f"{_PLACE}.project_commands:delta",
+        f"{_PLACE}.project.explore:delta",
         "Show what changed since a revision: uncommitted work first, then files by their last commit.",
     ),
     "rules": Lazy(
-        f"{_PLACE}.rules_commands:rules",
+        f"{_PLACE}.rules.group:rules",
         "Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like in step.",
     ),
     "index": Lazy(
-        f"{_PLACE}.index_commands:index", "Index the project: its files, its history and its rules."
+        f"{_PLACE}.project.index:index", "Index the project: its files, its history and its rules."
     ),
     "refresh": Lazy(
-        f"{_PLACE}.index_commands:refresh",
+        f"{_PLACE}.project.index:refresh",
         "Bring the index in step with files that changed, and say which those were.",
     ),
     "watch": Lazy(
-        f"{_PLACE}.project_commands:watch",
+        f"{_PLACE}.project.explore:watch",
         "Keep the index in step while files change, and say what changed; Ctrl-C ends it.",
     ),
     "import": Lazy(
-        f"{_PLACE}.index_commands:import_",
+        f"{_PLACE}.project.index:import_",
         "Take in what happened before: the history of the repository, sessions of coding agents.",
     ),
     "export": Lazy(
-        f"{_PLACE}.session_commands:export", "Write out what was recorded: the sessions of this project."
+        f"{_PLACE}.sessions.transfer:export", "Write out what was recorded: the sessions of this project."
     ),
     "episode": Lazy(
-        f"{_PLACE}.episode_commands:episode",
+        f"{_PLACE}.sessions.episodes:episode",
         "Record what a session does, and show what was recorded: task, reads, edits, outcome.",
     ),
     "feedback": Lazy(
-        f"{_PLACE}.episode_commands:feedback",
+        f"{_PLACE}.sessions.episodes:feedback",
         "Judge a session, recorded or imported, whenever its result is seen.",
     ),
     "memory": Lazy(
-        f"{_PLACE}.memory_commands:memory",
+        f"{_PLACE}.memory.group:memory",
         "Keep what iterations of an agent did, and what was learned from them.",
     ),
     "scan": Lazy(
-        f"{_PLACE}.scan_commands:scan",
+        f"{_PLACE}.project.scan:scan",
         "Look for what a text should not carry: instructions to an assistant, secrets.",
     ),
     "dedup": Lazy(
-        f"{_PLACE}.dedup_commands:dedup",
+        f"{_PLACE}.project.dedup:dedup",
         "Tell which texts repeat or contradict each other, pair by pair or in a whole list.",
     ),
     "rebuild": Lazy(
-        f"{_PLACE}.index_commands:rebuild",
+        f"{_PLACE}.project.index:rebuild",
         "Make everything anew that can be: tables and indexes, from the journals and the files.",
     ),
     "status": Lazy(
-        f"{_PLACE}.health_commands:status", "Show what is known of the project, and change nothing."
+        f"{_PLACE}.project.health:status", "Show what is known of the project, and change nothing."
     ),
     "stats": Lazy(
-        f"{_PLACE}.health_commands:stats",
+        f"{_PLACE}.project.health:stats",
         "Show how long operations took, how often caches answered, and what was missing.",
     ),
     "doctor": Lazy(
-        f"{_PLACE}.health_commands:doctor",
+        f"{_PLACE}.project.health:doctor",
         "Check everything the workbench stands on; exit 1 if something is broken.",
     ),
     "model": Lazy(
-        f"{_PLACE}.model_commands:model", "Show models for ranking and embedding, and make them ready."
+        f"{_PLACE}.project.models:model", "Show models for ranking and embedding, and make them ready."
     ),
     "replay": Lazy(
-        f"{_PLACE}.replay_commands:replay",
+        f"{_PLACE}.replay.replay:replay",
         "Measure the program on this project's own past, or on a dataset (also `--replay`).",
     ),
-    "runs": Lazy(f"{_PLACE}.runs_commands:runs", "Show replays that were kept, and compare them."),
-    "config": Lazy(f"{_PLACE}.config_commands:config", "Show and change settings."),
+    "runs": Lazy(f"{_PLACE}.replay.runs:runs", "Show replays that were kept, and compare them."),
+    "config": Lazy(f"{_PLACE}.project.settings:config", "Show and change settings."),
 }
 
 
@@ -148,7 +146,7 @@ def cli(context: click.Context) -> int | None:
     if context.invoked_subcommand is not None:
         return None
     if not can_show_app(os.environ, sys.stdin.isatty(), sys.stdout.isatty()):
-        from workbench.entry.cli.app_commands import open_app
+        from workbench.entry.cli.project.app import open_app
 
         return open_app("")
     click.echo(context.get_help())

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from workbench.entry.bootstrap import Opened, open_project
 from workbench.entry.cli.frame import Invocation, current
-from workbench.entry.measuring import Measured, measured
+from workbench.entry.project import Opened, open_project
+from workbench.entry.services.metrics import Measured, measured
 from workbench.entry.storage import recorder
 
 

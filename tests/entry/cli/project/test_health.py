@@ -1,0 +1,134 @@
+"""`status`, `doctor` and `stats`: the truth about the project, and nothing changed by asking."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.entry.cli import exits
+from workbench.entry.cli.project.health import parse_span
+from workbench.errors import UsageError
+
+
+def test_status_changes_nothing(project: Any, run: Any) -> None:
+    """Before the first index it says so; afterwards counts and freshness, without mending what changed."""
+    assert run("status", "--json").json()["indexed"] is False
+    assert "none yet" in run("status").out
+    run("index")
+    project.write("pkg/store.py", "x = 1\n")
+    index = sorted((project.root / ".workbench" / "index").iterdir())
+    answer = run("status", "--json").json()
+    assert (answer["files"], answer["episodes"], answer["rules"]) == (6, 3, 2)
+    assert (answer["freshness"], answer["changed"]) == ("dirty", 1)
+    assert answer["rule_files"] == ["CLAUDE.md"]
+    assert answer["degraded"] == ["embeddings"]
+    assert run("status", "--json").json() == answer
+    assert sorted((project.root / ".workbench" / "index").iterdir()) == index
+    assert "dirty" in run("status").out
+
+
+def test_status_says_what_was_skipped(project: Any, run: Any) -> None:
+    """Binary and secret files are counted by reason; a cap is named."""
+    project.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0")
+    project.write(".env", "SECRET=1\n")
+    run("index")
+    answer = run("status", "--json").json()
+    assert answer["skipped"]["binary"] == 1
+    assert answer["capped"] is False
+
+
+def test_doctor_finds_a_sound_project_sound(project: Any, run: Any) -> None:
+    """Nothing is broken; what is missing comes with a next step."""
+    run("index")
+    answer = run("doctor", "--json").json()
+    names = [finding["name"] for finding in answer["findings"]]
+    assert {"python", "git", "tokenizer", "embedding", "journals", "indexes", "locks", "disk"} <= set(names)
+    assert answer["sound"] is True
+    assert all(finding["step"] for finding in answer["findings"] if finding["state"] == "note")
+    assert run("doctor").code == exits.OK
+
+
+def test_doctor_reports_unreadable_lines_and_damaged_indexes(project: Any, run: Any) -> None:
+    """Each broken thing is named with its place and the next step, and the code is 1."""
+    run("index")
+    state = project.root / ".workbench"
+    with (state / "journal" / "sessions.jsonl").open("ab") as file:
+        file.write(b"garbage\n")
+    damaged = next(
+        path for path in sorted((state / "index").glob("project-*/*")) if path.stat().st_size > 200
+    )
+    data = bytearray(damaged.read_bytes())
+    data[100] ^= 0xFF
+    damaged.write_bytes(bytes(data))
+    done = run("doctor", "--json")
+    broken = {one["name"]: one for one in done.json()["findings"] if one["state"] == "broken"}
+    assert done.code == exits.ERROR
+    assert broken.keys() == {"journals", "indexes"}
+    assert "line 4" in broken["journals"]["text"]
+    assert "rebuild" in broken["indexes"]["step"]
+
+
+def test_doctor_works_where_nothing_else_does(
+    project: Any, run: Any, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    """A wrong setting, a missing git and an unknown model are findings, not failures."""
+    home.mkdir(parents=True)
+    (home / "config.toml").write_text("[plan]\nbudgte = 1\n", encoding="utf-8")
+    done = run("doctor", "--json")
+    assert done.code == exits.ERROR
+    assert [one["name"] for one in done.json()["findings"] if one["state"] == "broken"] == ["settings"]
+    (home / "config.toml").write_text('[models]\nranking = "none-such"\n', encoding="utf-8")
+    answer = run("doctor", "--json").json()
+    assert {one["name"] for one in answer["findings"] if one["state"] == "broken"} == {"ranking", "project"}
+    (home / "config.toml").unlink()
+    real = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name, **rest: None if name == "git" else real(name, **rest))
+    answer = run("doctor", "--json").json()
+    notes = [one for one in answer["findings"] if (one["name"], one["state"]) == ("git", "note")]
+    assert notes
+
+
+def test_stats_add_up_what_was_measured(project: Any, run: Any) -> None:
+    """Calls, percentiles, hit ratios and what was missing, live from the journal."""
+    assert run("stats").out == ""
+    run("plan", "jwt token")
+    run("plan", "jwt token")
+    run("delta", "--since", "no-such")
+    operations = {one["operation"]: one for one in run("stats", "--json").json()["operations"]}
+    assert operations["plan"]["count"] == 2
+    assert operations["plan"]["hit_ratio"]["index"] == 0.5
+    assert operations["plan"]["missing"] == {"embeddings": 2}
+    assert operations["plan"]["p50"] <= operations["plan"]["p95"] <= operations["plan"]["p99"]
+    assert operations["delta"]["failed"] == 1
+    table = run("stats").out.splitlines()
+    assert table[0].split() == [
+        "operation",
+        "calls",
+        "failed",
+        "p50",
+        "p95",
+        "p99",
+        "tokens",
+        "files",
+        "degraded",
+    ]
+    assert any(line.startswith("plan cache hits: ") for line in table)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("30m", 1800), ("24h", 86_400), (" 7D ", 604_800), ("2w", 1_209_600)]
+)
+def test_spans(text: str, seconds: int) -> None:
+    """A number and a unit."""
+    assert parse_span(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "7", "d", "-1d", "1y", "1d2h", "99999999999d"])
+def test_what_is_no_span(text: str) -> None:
+    """Anything else is refused with an example."""
+    with pytest.raises(UsageError) as caught:
+        parse_span(text)
+    assert "30m" in caught.value.hint

@@ -1,0 +1,34 @@
+"""Where the app opens, and where it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.entry.os.terminal import MINIMUM, can_show_app, too_small
+
+
+@pytest.mark.parametrize(
+    ("environment", "stdin", "stdout", "reason"),
+    [
+        ({"TERM": "xterm-256color"}, True, True, ""),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, True, True, ""),
+        ({"TERM": "xterm"}, False, True, "the input is not a terminal"),
+        ({"TERM": "xterm"}, True, False, "the output is not a terminal"),
+        ({"TERM": "dumb"}, True, True, "the terminal cannot move its cursor (TERM=dumb)"),
+        ({}, True, True, "the terminal cannot move its cursor (TERM=)"),
+        ({"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}, False, False, ""),
+    ],
+)
+def test_the_app_is_for_terminals_and_browsers(
+    environment: dict[str, str], stdin: bool, stdout: bool, reason: str
+) -> None:
+    """Pipes and terminals without a cursor get a reason; a browser needs no terminal."""
+    assert can_show_app(environment, stdin, stdout) == reason
+
+
+def test_the_smallest_size() -> None:
+    """The minimum itself fits; a column or a line less is too small, and the sentence says both sizes."""
+    columns, lines = MINIMUM
+    assert too_small(columns, lines) == ""
+    assert too_small(columns - 1, lines) == "59×20 is too small: 60×20 or more is needed"
+    assert too_small(columns, lines - 1) == "60×19 is too small: 60×20 or more is needed"

@@ -1,0 +1,1 @@
+"""`workbench memory`: commands about iterations and learnings."""

@@ -1,0 +1,292 @@
+"""`workbench memory add|accept|reject|edit|…`: what is decided about learnings, in steps that undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from workbench.entry.cli.frame import command
+from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
+from workbench.errors import UsageError
+from workbench.memory.learnings.reviewing import ConflictFound
+from workbench.memory.learnings.steps import SHORT
+from workbench.records.conflicts import Action
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
+from workbench.records.rules import PATH_SCOPE, Authority
+from workbench.rules.curation.resolving import Decision
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+_ACTIONS = [action.value.replace("_", "-") for action in Action]
+_KINDS = [one.value for one in LearningKind]
+_IDS = click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+_WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
+
+
+@command(
+    examples=(
+        'workbench memory add "`pnpm test` needs `pnpm build`" --feature auth --reason "CI broke on it"',
+        'workbench memory add "The staging API has no /v2" --feature auth --reason "404 seen" --by-agent',
+        'workbench memory add "ripgrep beats grep here" --personal --reason "10 GB of logs"',
+    )
+)
+@click.argument("text")
+@click.option("--feature", default="general", show_default=True, metavar="NAME", help="What it is about.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is worth knowing.")
+@click.option("--task", metavar="ID", help="It holds for this task only.")
+@click.option(
+    "--kind", type=click.Choice([one.value for one in LearningKind]), default="note", help="Its kind."
+)
+@click.option("--file", "files", multiple=True, metavar="PATH", help="Files it was seen in.")
+@click.option("--by-agent", is_flag=True, help="An agent words it: it waits for a review.")
+@click.option("--session", default="", metavar="ID", help="The session it is from, with --by-agent.")
+@click.option("--personal", is_flag=True, help="It follows you into all projects.")
+def add(
+    text: str,
+    feature: str,
+    reason: str,
+    task: str | None,
+    kind: str,
+    files: Sequence[str],
+    by_agent: bool,
+    session: str,
+    personal: bool,
+) -> None:
+    """Add a learning. Secrets in it are masked, a repetition is refused, a contradiction is told."""
+    with learning_session("memory-edit") as work:
+        made = work.desk.add(
+            text,
+            feature=feature,
+            reason=reason,
+            source=LearningSource.AGENT if by_agent else LearningSource.HUMAN,
+            task_id=task,
+            kind=LearningKind(kind),
+            files=files,
+            session_id=session,
+            personal=personal,
+        )
+    _tell(work, [made])
+    if made.conflicts_with:
+        other = made.conflicts_with[0][:SHORT]
+        work.here.out.warn(f"it contradicts {other}: `workbench memory conflicts` shows both sides")
+
+
+@command(examples=("workbench memory accept 1f0c2a9b", "workbench memory accept 1f0c2a9b 2e4d6c8a"))
+@_IDS
+@_WHY
+@click.option("--model", is_flag=True, help="A stronger model reviewed them, no person.")
+def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
+    """Mark learnings as reviewed: they come first in prompts. It does not say that they are true."""
+    _step(lambda work: work.desk.accept(identifiers, reason=reason, model=model))
+
+
+@command(examples=('workbench memory reject 1f0c2a9b --reason "it was a typo"',))
+@_IDS
+@_WHY
+def reject(identifiers: Sequence[str], reason: str) -> None:
+    """Take learnings out because they are wrong or worthless; the same is not learned again."""
+    _step(lambda work: work.desk.reject(identifiers, reason=reason))
+
+
+@command(examples=('workbench memory retire 1f0c2a9b --reason "the API is gone"',))
+@_IDS
+@_WHY
+def retire(identifiers: Sequence[str], reason: str) -> None:
+    """Take learnings out that were right once."""
+    _step(lambda work: work.desk.retire(identifiers, reason=reason))
+
+
+@command(examples=("workbench memory restore 1f0c2a9b",))
+@_IDS
+@_WHY
+def restore(identifiers: Sequence[str], reason: str) -> None:
+    """Bring learnings back that were rejected, retired, pruned or gave way."""
+    _step(lambda work: work.desk.restore(identifiers, reason=reason))
+
+
+@command(
+    examples=(
+        'workbench memory edit 1f0c2a9b --text "`uv run pytest` works, plain `pytest` does not"',
+        "workbench memory edit 1f0c2a9b --task 42",
+        "workbench memory edit 1f0c2a9b --whole-feature --scope 'src/auth/**'",
+    )
+)
+@click.argument("identifier", metavar="ID")
+@click.option("--text", help="What it says; new words count as a review.")
+@click.option("--why", "reason_text", help="Why it exists.")
+@click.option("--feature", metavar="NAME", help="Another feature.")
+@click.option("--task", metavar="ID", help="Limit it to a task.")
+@click.option("--whole-feature", is_flag=True, help="Limit it to no task.")
+@click.option("--kind", type=click.Choice(_KINDS), help="Another kind.")
+@click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit it to files.")
+@click.option("--everywhere", is_flag=True, help="Limit it to no files.")
+@_WHY
+def edit(
+    identifier: str,
+    text: str | None,
+    reason_text: str | None,
+    feature: str | None,
+    task: str | None,
+    whole_feature: bool,
+    kind: str | None,
+    scopes: Sequence[str],
+    everywhere: bool,
+    reason: str,
+) -> None:
+    """Change what a learning says, why it exists, or what it is limited to."""
+    given: dict[str, Any] = {"text": text, "reason_text": reason_text, "feature": feature, "task_id": task}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if kind is not None:
+        changes["kind"] = LearningKind(kind)
+    if scopes or everywhere:
+        changes["scope"] = tuple(scopes)
+    if whole_feature:
+        changes["task_id"] = None
+    if not changes:
+        raise UsageError("nothing is to be changed", hint="Pass --text, --task, --feature or --scope.")
+    _step(lambda work: [work.desk.edit(identifier, reason=reason, **changes)])
+
+
+@command(
+    examples=(
+        "workbench memory resolve conflict-1f0c2a9b --action keep-left",
+        "workbench memory resolve conflict-1f0c2a9b 2e4d6c8a --suggested",
+        'workbench memory resolve conflict-1f0c2a9b --action merge --text "Use `uv run pytest`."',
+        "workbench memory resolve conflict-1f0c2a9b --action narrow-scope --keep left --scope task:42",
+    )
+)
+@click.argument("conflicts", metavar="ID...", nargs=-1, required=True)
+@click.option("--action", type=click.Choice(_ACTIONS), help="What to do with the two learnings.")
+@click.option("--suggested", is_flag=True, help="Do what is suggested.")
+@click.option("--text", default="", help="The wording of a merge (default: the left one's).")
+@click.option(
+    "--keep", type=click.Choice(["left", "right"]), help="With supersede, narrow-scope: which stays."
+)
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="task:ID or a glob of files.")
+@_WHY
+def resolve(
+    conflicts: Sequence[str],
+    action: str | None,
+    suggested: bool,
+    text: str,
+    keep: str | None,
+    scopes: Sequence[str],
+    reason: str,
+) -> None:
+    """Settle pairs that `conflicts` lists, as one step; `undo` takes it back."""
+    if (action is None) is not suggested:
+        raise UsageError("say what to do: --action or --suggested", hint=f"Actions: {', '.join(_ACTIONS)}.")
+
+    def decided(found: ConflictFound) -> Decision:
+        kept = {"left": found.left.id, "right": found.right.id}.get(keep or "", "")
+        chosen = found.suggestion if action is None else Action(action.replace("-", "_"))
+        why = reason or found.why
+        return Decision(
+            found.id, found.left.id, found.right.id, chosen, why, text=text, scope=tuple(scopes), keep=kept
+        )
+
+    with learning_session("memory-edit") as work:
+        waiting = work.desk.conflicts()
+        decisions = [decided(_conflict(waiting, one)) for one in dict.fromkeys(conflicts)]
+        if len(decisions) == 1:
+            _tell(work, work.desk.resolve(decisions[0]))
+            return
+        done, skipped = work.desk.resolve_all(decisions)
+    out = work.here.out
+    if work.here.flags.json:
+        settled = [{"conflict": one.conflict, "action": one.action.value} for one in done]
+        out.json({"settled": settled, "skipped": list(skipped)})
+        return
+    for one in done:
+        out.data(f"{one.conflict[:SHORT]}  {one.action.value.replace('_', '-')}")
+    for told in skipped:
+        out.say(f"left alone: {told}")
+
+
+def _conflict(found: Sequence[ConflictFound], beginning: str) -> ConflictFound:
+    forms = (beginning, f"conflict-{beginning}")
+    fitting = [one for one in found if one.id.startswith(forms)]
+    if len(fitting) != 1:
+        state = "is no open conflict" if not fitting else f"begins {len(fitting)} conflicts"
+        hint = "`workbench memory conflicts` lists them."
+        raise UsageError(f"{visible_line(beginning)[:40]} {state}", hint=hint)
+    return fitting[0]
+
+
+@command(
+    examples=(
+        "workbench memory promote 1f0c2a9b",
+        'workbench memory promote 1f0c2a9b --text "Run tests with `uv run pytest`." --absolute',
+    )
+)
+@click.argument("identifier", metavar="ID")
+@click.option("--text", help="The rule's words (default: the learning's).")
+@click.option("--absolute", is_flag=True, help="The rule may never be left out.")
+@click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit the rule to files.")
+@_WHY
+def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[str], reason: str) -> None:
+    """Make a rule of a learning, which gives way to it. `memory undo` takes back both."""
+    fields: dict[str, Any] = {"authority": Authority.ABSOLUTE} if absolute else {}
+    if text is not None:
+        fields["rule"] = text
+    if scopes:
+        fields["scope"] = tuple(f"{PATH_SCOPE}{glob.removeprefix(PATH_SCOPE)}" for glob in scopes)
+    with learning_session("memory-edit") as work:
+        done = work.desk.promote(identifier, reason=reason, **fields)
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"learning": done.learning, "rule": done.rule})
+        return
+    out.painted(f"{out.style(done.rule.id[:13], '1')}  {short(done.rule.rule)}")
+    out.say(f"it is a rule now; {done.learning.id[:SHORT]} gave way to it")
+
+
+@command(examples=("workbench memory prune --dry-run", "workbench memory prune --days 120"))
+@click.option("--days", type=click.FloatRange(min=0), help="Not heard of for so long (60).")
+@click.option("--dry-run", is_flag=True, help="List what would go, and change nothing.")
+def prune(days: float | None, dry_run: bool) -> None:
+    """Take out what was learned automatically, never reviewed, seen once, and is old; `undo` restores it."""
+    with learning_session("memory-edit") as work:
+        found = work.desk.prune(days=days, dry_run=dry_run)
+    _tell(work, found)
+    done = "would be taken out" if dry_run else "taken out"
+    work.here.out.say(f"{counted(len(found), 'learning')} {done}")
+
+
+@command(examples=("workbench memory undo",))
+def undo() -> None:
+    """Take back the last step. What was learned by itself is no step: reject or prune it."""
+    _walk(back=True)
+
+
+@command(examples=("workbench memory redo",))
+def redo() -> None:
+    """Do the step again that was undone last."""
+    _walk(back=False)
+
+
+def _walk(*, back: bool) -> None:
+    with learning_session("memory-edit") as work:
+        title = work.desk.undo() if back else work.desk.redo()
+    if work.here.flags.json:
+        work.here.out.json({"done": title})
+    else:
+        work.here.out.data(visible_line(title))
+
+
+def _step(make: Callable[[LearningSession], Sequence[FeatureLearning]]) -> None:
+    with learning_session("memory-edit") as work:
+        done = make(work)
+    _tell(work, done)
+
+
+def _tell(work: LearningSession, learnings: Sequence[FeatureLearning]) -> None:
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"learnings": list(learnings)})
+        return
+    now = work.store.now()
+    for one in learnings:
+        out.painted(line_of(out, one, now))

@@ -1,0 +1,297 @@
+"""`workbench memory list|show|history|queue|conflicts|audit|prompt`: the learnings there are, looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from workbench.entry.cli.frame import command
+from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
+from workbench.entry.cli.output import Output
+from workbench.memory.learnings.confidence import stale_days
+from workbench.memory.learnings.injected import note_injected
+from workbench.memory.learnings.ledger import Step
+from workbench.memory.learnings.prompting import memory_prompt, source_of
+from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem, Why
+from workbench.memory.learnings.steps import SHORT
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible, visible_line
+
+_STATES = [state.value for state in LearningState]
+_SHOWN = 20
+
+
+@command(
+    name="list",
+    examples=(
+        "workbench memory list",
+        "workbench memory list --feature auth --unreviewed",
+        "workbench memory list --all --state rejected",
+        'workbench memory list --json | jq -r ".learnings[].text"',
+    ),
+)
+@click.option("--feature", metavar="NAME", help="Only those of a feature.")
+@click.option("--task", metavar="ID", help="Only those of a task.")
+@click.option("--kind", type=click.Choice([kind.value for kind in LearningKind]), help="Only this kind.")
+@click.option("--source", type=click.Choice([one.value for one in LearningSource]), help="Only from there.")
+@click.option("--state", type=click.Choice(_STATES), help="Only in this state (with --all).")
+@click.option("--unreviewed", is_flag=True, help="Only those that nobody reviewed.")
+@click.option("--grep", "text", metavar="TEXT", default="", help="Only those that say it, in any case.")
+@click.option("--all", "gone", is_flag=True, help="Those that were rejected, retired, merged and so on, too.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+def list_(
+    feature: str | None,
+    task: str | None,
+    kind: str | None,
+    source: str | None,
+    state: str | None,
+    unreviewed: bool,
+    text: str,
+    gone: bool,
+    limit: int,
+) -> None:
+    """List learnings, reviewed ones first, newest first."""
+    with learning_session("memory") as work:
+        found = [
+            one
+            for one in work.desk.learnings(gone=gone or state is not None)
+            if (feature is None or one.feature == feature)
+            and (task is None or one.task_id == task)
+            and (kind is None or one.kind == kind)
+            and (source is None or one.source == source)
+            and (state is None or one.state == state)
+            and not (unreviewed and one.reviewed)
+            and text.casefold() in one.text.casefold()
+        ]
+        found.sort(key=lambda one: one.id)
+        found.sort(key=lambda one: one.timestamp, reverse=True)
+        found.sort(key=lambda one: not one.reviewed)
+        work.told.candidates = len(found)
+    out, now = work.here.out, work.store.now()
+    if work.here.flags.json:
+        out.json({"total_count": len(found), "learnings": found[:limit]})
+        return
+    for one in found[:limit]:
+        out.painted(line_of(out, one, now))
+    more = f"; the first {limit:,} are shown" if len(found) > limit else ""
+    out.say(f"{counted(len(found), 'learning')}{more}" if found else "nothing was learned yet")
+
+
+@command(examples=("workbench memory show learning-1f0c2a9b", "workbench memory show 1f0c2a9b --json"))
+@click.argument("identifier", metavar="ID")
+def show(identifier: str) -> None:
+    """Show a learning with where it comes from, why it exists, and what spoke for and against it."""
+    with learning_session("memory") as work:
+        one = work.desk.find(identifier)
+        ledger = work.store.ledger()
+    out = work.here.out
+    hits, against = ledger.hits.get(one.id, []), ledger.contradictions.get(one.id, [])
+    if work.here.flags.json:
+        out.json({"learning": one, "hits": hits, "contradictions": against})
+        return
+    out.painted(f"{out.style(one.id, '1')}  {one.state.value}  confidence {one.confidence:.2f}")
+    out.data(visible(one.text))
+    out.data("")
+    for name, value in _facts(one, work.store.now()):
+        out.data(f"  {name:<10} {visible_line(value)}")
+    for name, notes in (("found", hits), ("against", against)):
+        for note in notes:
+            out.data(f"  {name:<10} {note.at[:16].replace('T', ' ')}  {visible_line(note.why)}")
+
+
+def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
+    facts = [
+        ("source", f"{one.source.value}; {source_of(one, now)}"),
+        ("feature", one.feature),
+        ("task", one.task_id or ""),
+        ("session", one.session_id),
+        ("reason", one.reason),
+        ("seen", one.evidence),
+        ("files", ", ".join(one.files)),
+        ("scope", ", ".join(one.scope)),
+        ("reviewed", f"{one.reviewed_at} by {one.reviewed_by}" if one.reviewed else ""),
+        ("stands for", ", ".join(one.merged_from)),
+        ("gave way to", one.successor),
+        ("last heard", f"{stale_days(one, now)} days ago"),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+@command(examples=("workbench memory history", "workbench memory history 1f0c2a9b --json"))
+@click.argument("identifier", metavar="[ID]", required=False)
+@click.option("--limit", type=click.IntRange(1), default=_SHOWN, show_default=True, help="At most so many.")
+def history(identifier: str | None, limit: int) -> None:
+    """Show what was done to all learnings, newest first, or to one, oldest first. Times are in UTC."""
+    with learning_session("memory") as work:
+        ledger = work.store.ledger()
+        wanted = work.desk.identifier(identifier) if identifier else ""
+    out = work.here.out
+    if wanted:
+        changes = [one for one in ledger.changes if one.learning_id == wanted][-limit:]
+        if work.here.flags.json:
+            out.json({"id": wanted, "changes": changes})
+            return
+        for change in changes:
+            after = change.after
+            told = "undone" if after is None else f"{after.state.value}  {short(after.text)}"
+            out.data(f"{change.at[:16].replace('T', ' ')}  {visible_line(change.by):<12}  {told}")
+            if change.reason:
+                out.data(f"    {visible_line(change.reason)}")
+        return
+    steps = list(reversed(ledger.steps.values()))
+    if work.here.flags.json:
+        documents = [_step(step, step.id in ledger.undone) for step in steps[:limit]]
+        out.json({"total_count": len(steps), "steps": documents})
+        return
+    for step in steps[:limit]:
+        back = "  (undone)" if step.id in ledger.undone else ""
+        title = step.title or "learned"
+        out.data(
+            f"{step.at[:16].replace('T', ' ')}  {visible_line(step.by):<12}  {visible_line(title)}{back}"
+        )
+    if not steps:
+        out.say("nothing was done to any learning yet")
+
+
+def _step(step: Step, undone: bool) -> dict[str, Any]:
+    return {
+        "id": step.id,
+        "at": step.at,
+        "by": step.by,
+        "title": step.title,
+        "undone": undone,
+        "changes": step.changes,
+    }
+
+
+@command(
+    examples=(
+        "workbench memory queue",
+        "workbench memory queue --why conflict",
+        'workbench memory queue --json | jq -r ".items[].sentence"',
+    )
+)
+@click.option("--why", type=click.Choice([why.value for why in Why]), help="Only those that wait for this.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+def queue(why: str | None, limit: int) -> None:
+    """List what waits for you, most urgent first: conflicts, contradicted ones, what nobody reviewed."""
+    with learning_session("memory") as work:
+        found = [item for item in work.desk.review_queue() if why is None or item.why == why]
+    out, now = work.here.out, work.store.now()
+    if work.here.flags.json:
+        out.json({"total_count": len(found), "items": found[:limit]})
+        return
+    for item in found[:limit]:
+        _tell_item(out, item, now)
+    out.say(f"{counted(len(found), 'learning')} waiting" if found else "nothing waits for you")
+
+
+def _tell_item(out: Output, item: ReviewItem, now: float) -> None:
+    out.painted(line_of(out, item.learning, now))
+    out.painted(f"    {out.style(item.why.value, '33')}: {visible_line(item.sentence)}")
+    if item.other is not None:
+        out.data(f"    {item.other.id[:SHORT]}: {short(item.other.text)}")
+
+
+@command(examples=("workbench memory conflicts", "workbench memory conflicts --json"))
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+def conflicts(limit: int) -> None:
+    """List pairs of learnings that contradict or repeat each other, with evidence and a way out.
+
+    `workbench memory resolve` settles one.
+    """
+    with learning_session("memory") as work:
+        found = work.desk.conflicts()
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"total_count": len(found), "conflicts": found[:limit]})
+        return
+    for one in found[:limit]:
+        _tell_conflict(out, one)
+    out.say(f"{counted(len(found), 'pair')} to settle" if found else "no two learnings collide")
+
+
+def _tell_conflict(out: Output, one: ConflictFound) -> None:
+    color = "31" if one.verdict == "conflict" else "33"
+    way = one.suggestion.value.replace("_", "-")
+    head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{one.verdict.value:<9}', color)}"
+    out.painted(f"{head}  {one.score:.2f}  {way}")
+    out.data(f"    {one.left.id[:SHORT]}: {short(one.left.text)}")
+    out.data(f"    {one.right.id[:SHORT]}: {short(one.right.text)}")
+    for item in one.evidence[:2]:
+        out.data(f"    {item.test}: {visible_line(item.detail)}")
+
+
+@command(examples=("workbench memory audit", 'workbench memory audit --json | jq ".counts"'))
+@click.option(
+    "--limit", type=click.IntRange(1), default=10, show_default=True, help="At most so many a kind."
+)
+def audit(limit: int) -> None:
+    """List what looks like junk, by kind, and what `prune` would take out. Changes nothing."""
+    with learning_session("memory") as work:
+        found = work.desk.audit()
+    out = work.here.out
+    if work.here.flags.json:
+        junk = [
+            {"kind": one.kind, "id": one.learning.id, "why": one.why, "other": one.other}
+            for one in found.junk
+        ]
+        prunable = [one.id for one in found.prunable]
+        document = {"total_count": found.total, "counts": found.counts(), "junk": junk, "prunable": prunable}
+        out.json(document)
+        return
+    for kind, number in found.counts().items():
+        if not number:
+            continue
+        out.painted(out.style(f"{kind}: {number:,}", "1"))
+        for one in [one for one in found.junk if one.kind == kind][:limit]:
+            other = f" ({one.other[:SHORT]})" if one.other else ""
+            out.data(
+                f"  {one.learning.id[:SHORT]}  {visible_line(one.why)}{other}\n    {short(one.learning.text)}"
+            )
+    out.say(
+        f"{counted(len(found.junk), 'finding')} among {counted(found.total, 'learning')}; "
+        f"`workbench memory prune` would take out {len(found.prunable):,}"
+    )
+
+
+@command(
+    examples=(
+        "workbench memory prompt --feature auth --task 42 --budget 800",
+        "workbench memory prompt --feature auth --json | jq .left_out",
+    )
+)
+@click.option("--feature", metavar="NAME", required=True, help="The feature that is worked on.")
+@click.option("--task", metavar="ID", help="The task; what was learned about other tasks is left out.")
+@click.option(
+    "--budget", type=click.IntRange(1), default=800, show_default=True, metavar="N", help="Most tokens."
+)
+@click.option("--session", metavar="ID", default="", help="The session that gets it, so that it is known.")
+def prompt(feature: str, task: str | None, budget: int, session: str) -> None:
+    """Print what was learned, for the prompt of an iteration: observations to verify, reviewed first.
+
+    What is printed is remembered: when a transcript repeats it, it is not learned again.
+    """
+    with learning_session("memory") as work:
+        ledger, now = work.store.ledger(), work.store.now()
+        made = memory_prompt(ledger, now, work.store.count_tokens, feature=feature, task=task, budget=budget)
+        work.told.tokens, work.told.candidates = made.tokens, len(made.given)
+        _note(work, made.given, session)
+    out = work.here.out
+    if work.here.flags.json:
+        left_out = [{"id": identifier, "reason": reason} for identifier, reason in made.left_out]
+        document = {"text": made.text, "tokens": made.tokens, "budget": budget}
+        out.json({**document, "learnings": [one.id for one in made.given], "left_out": left_out})
+        return
+    if made.text:
+        out.data(made.text.rstrip("\n"))
+    out.say(
+        f"{counted(len(made.given), 'learning')}, {made.tokens:,} of {budget:,} tokens; "
+        f"{len(made.left_out):,} left out (--json says why)"
+    )
+
+
+def _note(work: LearningSession, given: tuple[FeatureLearning, ...], session: str) -> None:
+    note_injected(work.store, {one.id: one.text for one in given}, surface="memory-prompt", session=session)

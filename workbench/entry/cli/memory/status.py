@@ -1,0 +1,102 @@
+"""`workbench memory status`: the features that are remembered, their journals and the index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import command, current
+from workbench.memory.journal import feature_stream
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.memory_place import MemoryPlace
+    from workbench.memory.learnings.ledger import Ledger
+
+
+@command(
+    examples=("workbench memory status", "workbench memory status --clean", "workbench memory status --json")
+)
+@click.option("--clean", is_flag=True, help="Remove search indexes of features that are no more.")
+def status(clean: bool) -> None:
+    """Show what is remembered of each feature, and what of it cannot be read.
+
+    Each feature has a journal of its own. Lines that were damaged, edited to something else or written by
+    another version are counted and left where they are; everything else is read. The search index is made
+    from the journals; whether it and its models are ready is told, too.
+    """
+    from workbench.entry.memory_learning import learning_store
+    from workbench.entry.memory_place import memory_place
+    from workbench.entry.project import cached_embedder
+    from workbench.entry.services.memory_index import drop_orphans
+    from workbench.entry.services.memory_index import status as index_status
+    from workbench.entry.storage import language_state
+
+    here = current()
+    config = here.settings().config
+    place = memory_place(here.project)
+    ledger = learning_store(place).ledger()
+    features = [_feature(place, stream, ledger) for stream in place.streams()]
+    dropped = drop_orphans(place) if clean else []
+    embedder, note = cached_embedder(config, place.home)
+    index = index_status(place, "" if embedder is None else embedder.model, note)
+    if config.models.llm and config.models.llm_url:
+        language = language_state(config)
+        index = replace(index, llm_ready=language.available, llm_note=language.reason)
+    if here.flags.json:
+        facts = {"state_directory": str(place.state), "features": features, "removed": dropped}
+        facts["unreadable_learnings"] = ledger.skipped
+        here.out.json({**facts, "healthy": index.healthy, "index": index})
+        return
+    for one in features:
+        last = f", last {one['last']} {one['outcome']}" if one["last"] else ""
+        here.out.data(
+            f"{visible_line(one['feature'])}: {counted(one['iterations'], 'iteration')}{last}{_learned(one)}"
+        )
+        unread = len(one["set_aside"]) + one["broken_lines"]
+        if unread:
+            here.out.warn(f"{one['journal']}: {counted(unread, 'line')} cannot be read and are left out")
+    if not features:
+        here.out.say(
+            "nothing is remembered yet: `workbench memory ingest FILE` or `… | workbench memory collect`"
+        )
+        return
+    state = f"{counted(index.points, 'point')} in {counted(index.collections, 'collection')}"
+    here.out.data(
+        f"index: {state}, {index.behind:,} to be made anew, by {index.embedding_model or 'words alone'}"
+    )
+    for problem in ledger.skipped:
+        here.out.warn(f"{problem}; it is left out")
+    for name in dropped:
+        here.out.say(f"removed: {name}")
+    for name in index.orphans:
+        here.out.say(f"{name} belongs to no feature: `workbench memory status --clean` removes it")
+    for fault in index.faults:
+        here.out.warn(f"{fault}; the next search makes it anew")
+
+
+def _learned(feature: dict[str, Any]) -> str:
+    if not feature["learnings"]:
+        return ""
+    waiting = f" ({feature['unreviewed']:,} to review)" if feature["unreviewed"] else ""
+    return f", {counted(feature['learnings'], 'learning')}{waiting}"
+
+
+def _feature(place: MemoryPlace, stream: str, ledger: Ledger) -> dict[str, Any]:
+    found = place.read(stream)
+    mine = [one for one in ledger.put.values() if one.live and feature_stream(one.feature) == stream]
+    newest = found.entries[-1].record if found.entries else None
+    return {
+        "feature": found.feature,
+        "journal": f"journal/{stream}.jsonl",
+        "iterations": len(found.entries),
+        "last": None if newest is None else newest.timestamp,
+        "outcome": None if newest is None else str(newest.outcome),
+        "set_aside": [{"id": one.id, "reason": one.reason} for one in found.set_aside],
+        "broken_lines": place.broken_lines(stream),
+        "learnings": len(mine),
+        "unreviewed": sum(not one.reviewed for one in mine),
+    }

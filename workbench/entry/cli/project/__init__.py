@@ -1,0 +1,1 @@
+"""Commands about the project: plans, indexes, settings, models."""

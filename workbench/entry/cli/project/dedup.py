@@ -1,0 +1,253 @@
+"""`workbench dedup`: which texts repeat or contradict each other, pair by pair or in a whole list."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from workbench.entry.cli import exits
+from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.errors import UsageError
+from workbench.text.counts import counted
+
+if TYPE_CHECKING:
+    from workbench.comparison.candidates import Pair
+    from workbench.comparison.check import PairLine, TextLine
+    from workbench.comparison.verdicts import Judgement
+    from workbench.ports import Embedder
+
+_TOLD = 20
+_PAINTS = {"conflict": "31", "duplicate": "33", "unique": "2"}
+_MEANING = click.option(
+    "--meaning/--no-meaning",
+    default=False,
+    show_default=True,
+    help="Compare by embeddings, too: a paraphrase more is found, at a hundred times the cost.",
+)
+
+
+@click.group(
+    cls=Group,
+    examples=(
+        "workbench dedup check --pairs pairs.jsonl --format jsonl",
+        "workbench dedup scan learnings.txt",
+    ),
+)
+def dedup() -> None:
+    """Tell which texts repeat or contradict each other, pair by pair or in a whole list.
+
+    "Not allowed" is no repetition of "allowed", and "do not forget to test" is one of "test".
+    """
+
+
+@command(
+    examples=(
+        """echo '{"a": "Use tabs.", "b": "Never use tabs."}' | workbench dedup check --pairs -""",
+        "workbench dedup check --pairs - --format jsonl < pairs.jsonl",
+        "workbench dedup check --pairs pairs.jsonl --format jsonl --meaning",
+    )
+)
+@click.option(
+    "--pairs", required=True, metavar="FILE", help="JSON lines with texts `a` and `b`; - for stdin."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="As what.",
+)
+@_MEANING
+def check(pairs: str, form: str, meaning: bool) -> int:
+    """Judge pairs of texts: unique, duplicate or conflict, with a score and the evidence.
+
+    One answer a line, in the order of the lines, as soon as a line is read. A malformed line is answered with
+    {"error": …} and told on stderr; the others are judged all the same, and the exit code is 1. The order of
+    the two texts makes no difference.
+    """
+    from workbench.comparison.check import judged, pair_lines
+
+    here = current()
+    write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text
+    total = bad = 0
+    with _opened(pairs) as stream:
+        for line, judgement in judged(pair_lines(stream), _embedder(here, meaning)):
+            total += 1
+            if judgement is None:
+                bad += 1
+                _tell_bad(here, bad, line)
+            write(here, line, judgement)
+    return _ended(here, bad, total)
+
+
+@command(
+    examples=(
+        "workbench dedup scan learnings.txt",
+        "workbench dedup scan learnings.jsonl --format jsonl --json",
+    )
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="A text a line, or JSON lines: a text or an object with `text`.",
+)
+@_MEANING
+def scan(file: str, form: str, meaning: bool) -> int:
+    """Find the groups of texts in FILE (- for stdin) that say the same, and the pairs that contradict.
+
+    Not all pairs are compared: 100,000 texts take minutes.
+    """
+    from workbench.comparison.candidates import find_duplicates
+    from workbench.comparison.check import embeddable, groups_of, text_lines
+
+    here = current()
+    lines: list[TextLine] = []
+    total = bad = 0
+    with _opened(file) as stream:
+        for line in text_lines(stream, json_lines=form == "jsonl"):
+            total += 1
+            if line.error:
+                bad += 1
+                _tell_bad(here, bad, line)
+            else:
+                lines.append(line)
+    texts = [line.text for line in lines]
+    embedder = _embedder(here, meaning)
+    vectors = embedder.embed([embeddable(text) for text in texts]) if embedder is not None and texts else None
+    with here.out.progress("Comparing") as progress:
+        found = find_duplicates(texts, vectors, progress=progress)
+    _show(here, lines, groups_of(found), [pair for pair in found if pair.judgement.verdict == "conflict"])
+    return _ended(here, bad, total)
+
+
+def _show(here: Invocation, lines: list[TextLine], groups: list[list[int]], conflicts: list[Pair]) -> None:
+    """Print the groups and the contradictions."""
+    from workbench.comparison.check import answer
+
+    if here.flags.json:
+        here.out.json(
+            {
+                "texts": len(lines),
+                "groups": [[_shown(lines[at]) for at in group] for group in groups],
+                "conflicts": [
+                    {
+                        "left": _shown(lines[pair.left]),
+                        "right": _shown(lines[pair.right]),
+                        **answer(pair.judgement),
+                    }
+                    for pair in conflicts
+                ],
+            }
+        )
+        return
+    out = here.out
+    for group in groups:
+        out.painted(out.style(f"same  {len(group)} texts", _PAINTS["duplicate"]))
+        for at in group:
+            out.painted(
+                f"  {out.style(f'{lines[at].number:>6}', '2')}  {out.style(_line(lines[at].text), '0')}"
+            )
+    for pair in conflicts:
+        why = pair.judgement.evidence[0].detail
+        out.painted(f"{out.style('conflict', _PAINTS['conflict'])}  {pair.judgement.score:.2f}  {_line(why)}")
+        for at in (pair.left, pair.right):
+            out.painted(
+                f"  {out.style(f'{lines[at].number:>6}', '2')}  {out.style(_line(lines[at].text), '0')}"
+            )
+    extra = sum(len(group) - 1 for group in groups)
+    out.say(
+        f"{counted(len(lines), 'text')}: {counted(extra, 'repetition')} in {counted(len(groups), 'group')}, "
+        f"{counted(len(conflicts), 'contradiction')}"
+    )
+
+
+def _shown(line: TextLine) -> dict[str, object]:
+    return {"line": line.number, "text": line.text}
+
+
+def _line(text: str) -> str:
+    shown = " ".join(text.split())
+    return shown if len(shown) <= 160 else shown[:159] + "…"
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    """Open a file of lines, `-` for stdin. Raises UsageError if it cannot be read."""
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = Path(name).expanduser().open("rb")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"{name} cannot be read: {reason}", hint="Name a file of lines, or - for stdin."
+        ) from error
+    with stream:
+        yield stream
+
+
+def _embedder(here: Invocation, meaning: bool) -> Embedder | None:
+    """Return the embedder with its cache if it is wanted and ready; what is missing is told."""
+    if not meaning:
+        return None
+    from workbench.entry.project import user_embedder
+
+    embedder, missing = user_embedder(here.settings().config)
+    if embedder is None:
+        here.out.warn(f"compared by words alone: {missing or 'no embedding model is there'}")
+    return embedder
+
+
+def _write_jsonl(here: Invocation, line: PairLine, judgement: Judgement | None) -> None:
+    from workbench.comparison.check import answer
+
+    said = {"error": f"line {line.number}: {line.error}"} if judgement is None else answer(judgement)
+    data = json.dumps(said, ensure_ascii=False) + "\n"
+    sys.stdout.buffer.write(data.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _write_text(here: Invocation, line: PairLine, judgement: Judgement | None) -> None:
+    out = here.out
+    if judgement is None:
+        out.painted(f"{out.style('error', '31'):<9}        line {line.number}: {line.error}")
+        return
+    verdict = judgement.verdict.value
+    out.painted(
+        f"{out.style(f'{verdict:<9}', _PAINTS[verdict])}  {judgement.score:.2f}  "
+        f"{out.style('; '.join(_line(f'{item.test}: {item.detail}') for item in judgement.evidence), '0')}"
+    )
+
+
+def _tell_bad(here: Invocation, count: int, line: PairLine | TextLine) -> None:
+    if count <= _TOLD:
+        here.out.warn(f"line {line.number}: {line.error}")
+    elif count == _TOLD + 1:
+        here.out.warn("more malformed lines are counted, not told")
+
+
+def _ended(here: Invocation, bad: int, total: int) -> int:
+    """Return the exit code, and tell how many lines could not be read."""
+    if not bad:
+        return exits.OK
+    here.out.fail(
+        f"{bad:,} of {counted(total, 'line')} could not be read",
+        'Each line is a JSON object such as {"a": "…", "b": "…"}; the others were answered.',
+    )
+    return exits.ERROR
+
+
+dedup.add_command(check)
+dedup.add_command(scan)

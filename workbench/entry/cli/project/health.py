@@ -1,0 +1,239 @@
+"""`workbench status`, `doctor` and `stats`: what is known, whether it is sound, and how fast it is."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.layout import fold
+from workbench.entry.cli.sessions.stories import stories_json, stories_line
+from workbench.entry.project import Opened, open_project
+from workbench.errors import ConfigError, UsageError, WorkbenchError
+from workbench.plan.pipeline import missing_parts
+from workbench.plan.ranking import DEFAULT_MODEL
+from workbench.plan.workspace import Stored
+from workbench.text.counts import counted
+
+if TYPE_CHECKING:
+    from workbench.config import Config
+    from workbench.entry.storage import OperationStats
+
+_TEXT_COLUMN = 19
+_SPAN = re.compile(r"(\d+)\s*(m|h|d|w)")
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@command(examples=("workbench status", "workbench status --json"))
+def status() -> None:
+    """Show what is known of the project, and change nothing.
+
+    Where its state is, what is indexed and what was skipped, how fresh it is, and which models are used.
+    """
+    here = current()
+    opened = open_project(here.project, here.settings().config)
+    stored = opened.workspace.look()
+    facts = _facts(opened, stored)
+    if here.flags.json:
+        here.out.json(facts)
+        return
+    for name, text in _status_lines(facts):
+        shown = fold(f"{name:<12} {text}", 13)
+        here.out.painted(here.out.style(shown[:12], "1") + here.out.style(shown[12:], "0"))
+
+
+def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
+    from workbench.entry.services.sessions import imported_sessions
+    from workbench.plan.semantics import known_past
+
+    workspace, config, report = opened.workspace, opened.config, stored.report
+    scanned: dict[str, Any] = dict(workspace.scan_report)
+    planner = opened.planner
+    unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
+    return {
+        "root": str(opened.root),
+        "repository": opened.repository is not None,
+        "head": None if opened.repository is None else opened.repository.head,
+        "branch": None if opened.repository is None else opened.repository.branch,
+        "state_directory": str(opened.location.root),
+        "fallback_reason": opened.location.fallback_reason,
+        "indexed": report is not None,
+        "files": 0 if report is None else int(workspace.index.alive.sum()),
+        "max_files": config.index.max_files,
+        "capped": bool(scanned.get("capped", False)),
+        "skipped": dict(scanned.get("skipped", {})),
+        "skipped_examples": list(scanned.get("examples", []))[:20],
+        "freshness": None if report is None else str(report.state),
+        "reason": "" if report is None else report.reason,
+        "changed": 0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
+        "episodes": 0 if stored.past is None else stored.past.history.size,
+        "sessions": stories_json(workspace.told_sessions()[0]),
+        "imported": imported_sessions(opened),
+        "rules": 0 if stored.rules is None else len(stored.rules.rules),
+        "rule_files": [] if stored.rules is None else list(stored.rules.files),
+        "ranking_model": config.models.ranking or DEFAULT_MODEL,
+        "embedding_model": None if planner.embedder is None else planner.embedder.model,
+        "tokenizer": planner.counter.name,
+        "degraded": list(missing_parts(workspace, planner)),
+        "notes": [
+            *workspace.adapters.notes,
+            *([planner.embedder_note] if planner.embedder_note else []),
+            *([f"past tasks are not compared by meaning: {unembedded}"] if unembedded else []),
+            *scanned.get("notes", []),
+            *stored.notes,
+        ],
+    }
+
+
+def _status_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    kind = "no git repository" if not facts["repository"] else facts["branch"] or "detached HEAD"
+    head = f" at {facts['head'][:12]}" if facts["head"] else ""
+    lines = [("project", f"{facts['root']} ({kind}{head})"), ("state", facts["state_directory"])]
+    if not facts["indexed"]:
+        lines.append(("index", "none yet: the first plan makes it, or `workbench index`"))
+    else:
+        fresh = facts["freshness"] + (f": {facts['reason']}" if facts["reason"] else "")
+        lines.append(("index", f"{counted(facts['files'], 'file')}, {fresh}"))
+        if facts["capped"]:
+            lines.append(("", f"capped at index.max_files = {facts['max_files']:,}; there are more files"))
+        skipped = sorted(facts["skipped"].items(), key=lambda pair: (-pair[1], pair[0]))
+        if skipped:
+            lines.append(("skipped", ", ".join(f"{count:,} {reason}" for reason, count in skipped)))
+    lines.append(("history", counted(facts["episodes"], "past task")))
+    if facts["sessions"]["ended"] or facts["sessions"]["open"]:
+        lines.append(("sessions", stories_line(facts["sessions"])))
+    imported = facts["imported"]
+    if imported.sessions or imported.archived:
+        size = f"{imported.archived_bytes / 1e6:,.1f} MB"
+        kept = f", {counted(imported.archived, 'file')} archived ({size})" if imported.archived else ""
+        lines.append(("imported", f"{counted(imported.sessions, 'session')}{kept}"))
+    files = facts["rule_files"]
+    lines.append(("rules", f"{facts['rules']:,}" + (f" from {', '.join(files[:6])}" if files else "")))
+    embedding = facts["embedding_model"] or "none: by words alone"
+    lines.append(("models", f"ranking {facts['ranking_model']}, embedding {embedding}"))
+    lines.append(("tokens", f"counted by {facts['tokenizer']}"))
+    if facts["degraded"]:
+        lines.append(("without", ", ".join(facts["degraded"])))
+    lines.extend(("note", note) for note in facts["notes"])
+    return lines
+
+
+@command(examples=("workbench doctor", "workbench doctor --json"))
+def doctor() -> int:
+    """Check everything the workbench stands on; exit 1 if something is broken.
+
+    Lines marked `!` say what is missing and works without, lines marked `x` what is broken; under both
+    stands the next step.
+    """
+    from workbench.config import Config
+    from workbench.entry.services.doctor import Finding, State, examine
+
+    here = current()
+    findings: list[Finding] = []
+    try:
+        config: Config = here.settings().config
+    except ConfigError as error:
+        findings.append(Finding("settings", State.BROKEN, error.message, error.hint))
+        config = Config()
+    opened: Opened | WorkbenchError
+    try:
+        opened = open_project(here.project, config)
+    except WorkbenchError as error:
+        opened = error
+    marks = {State.OK: ("ok", "32"), State.NOTE: (" !", "33"), State.BROKEN: (" x", "31")}
+
+    def show(finding: Finding) -> None:
+        if here.flags.json:
+            return
+        mark, color = marks[finding.state]
+        text = fold(f"{mark} {finding.name:<15} {finding.text}", _TEXT_COLUMN)
+        here.out.painted(here.out.style(text[:2], color) + here.out.style(text[2:], "0"))
+        if finding.step and finding.state is not State.OK:
+            here.out.painted(here.out.style(fold(" " * _TEXT_COLUMN + finding.step, _TEXT_COLUMN), "2"))
+
+    for finding in findings:
+        show(finding)
+    for finding in examine(config, opened):
+        findings.append(finding)
+        show(finding)
+    broken = sum(finding.state is State.BROKEN for finding in findings)
+    if here.flags.json:
+        here.out.json({"sound": not broken, "findings": findings})
+    elif broken:
+        here.out.say(f"{broken} broken")
+    return 1 if broken else 0
+
+
+@command(examples=("workbench stats", "workbench stats --since 24h", "workbench stats --json"))
+@click.option("--since", default="7d", show_default=True, metavar="SPAN", help="How far back: 30m, 24h, 7d.")
+def stats(since: str) -> None:
+    """Show how long operations took, how often caches answered, and what was missing.
+
+    Times are in milliseconds. Hit ratios are shares of questions that a cache level answered.
+    """
+    from workbench.entry.storage import session_stories, statistics
+
+    here = current()
+    seconds = parse_span(since)
+    opened = open_project(here.project, here.settings().config)
+    found = statistics(opened, time.time() - seconds)
+    stories = stories_json(session_stories(opened))
+    if here.flags.json:
+        here.out.json({"since": since, "operations": found, "sessions": stories})
+        return
+    if stories["ended"] or stories["open"]:
+        here.out.say(stories_line(stories))
+    if not found:
+        off = "" if opened.config.store.metrics else " (store.metrics is off)"
+        here.out.say(f"nothing was measured in the last {since}{off}")
+        return
+    for line in stats_lines(found):
+        here.out.data(fold(line, 2))
+
+
+def parse_span(text: str) -> int:
+    """Return the seconds of a span like 30m, 24h, 7d or 2w. Raises UsageError."""
+    match = _SPAN.fullmatch(text.strip().lower())
+    if match is None or len(match[1]) > 6:
+        raise UsageError(f"{text!r} is no span of time", hint="Use a number and m, h, d or w: 30m, 24h, 7d.")
+    return int(match[1]) * _SECONDS[match[2]]
+
+
+def stats_lines(found: Sequence[OperationStats]) -> list[str]:
+    """Return an aligned table of operations, then their cache levels, stages and missing parts."""
+    head = ("operation", "calls", "failed", "p50", "p95", "p99", "tokens", "files", "degraded")
+    rows = [
+        (
+            one.operation,
+            f"{one.count:,}",
+            f"{one.failed:,}",
+            *(f"{value:,.1f}" for value in (one.p50, one.p95, one.p99)),
+            "-" if one.tokens_median is None else f"{one.tokens_median:,.0f}",
+            "-" if one.candidates_median is None else f"{one.candidates_median:,.0f}",
+            f"{one.fallback_rate:.0%}",
+        )
+        for one in found
+    ]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = [
+        "  ".join(
+            f"{cell:<{width}}" if column == 0 else f"{cell:>{width}}"
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (head, *rows)
+    ]
+    for one in found:
+        if one.hit_ratio:
+            levels = ", ".join(f"{level} {ratio:.0%}" for level, ratio in sorted(one.hit_ratio.items()))
+            lines.append(f"{one.operation} cache hits: {levels}")
+        if one.stages:
+            order = sorted(one.stages.items(), key=lambda pair: (-pair[1], pair[0]))
+            lines.append(f"{one.operation} stages: " + ", ".join(f"{name} {ms:,.1f}" for name, ms in order))
+        if one.missing:
+            parts = ", ".join(f"{part} {times:,}×" for part, times in sorted(one.missing.items()))
+            lines.append(f"{one.operation} without: {parts}")
+    return lines

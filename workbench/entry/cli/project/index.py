@@ -1,0 +1,223 @@
+"""`workbench index`, `refresh`, `import` and `rebuild`: bringing what is known in step with the project."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import replace
+
+import click
+
+from workbench.entry.cli.frame import Group, command, current
+from workbench.entry.cli.session import Session, session
+from workbench.entry.cli.sessions.transfer import import_sessions
+from workbench.entry.places import agree
+from workbench.entry.project import Opened
+from workbench.entry.storage import follow_index, rebuild_tables
+from workbench.errors import ProjectError, StoreError, UsageError
+from workbench.plan.workspace import Synced
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+_SHOWN = 10
+
+
+@command(examples=("workbench index", "workbench index --full"))
+@click.option("--full", is_flag=True, help="Read every file again, whether it changed or not.")
+def index(full: bool) -> None:
+    """Index the project: its files, its history and its rules.
+
+    A plan does this by itself; here it happens with nothing else. Past tasks are embedded by
+    `workbench model prepare`. Outside of a repository this is how all of a directory is indexed that is your
+    home or holds more than 5,000 files; other commands ask first, or refuse where nobody can be asked.
+    """
+    agree(current().project)
+    with session("index") as work:
+        started = time.perf_counter()
+        synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
+        work.told.synced(synced)
+        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
+    _report(work, synced, time.perf_counter() - started)
+
+
+@command(examples=("workbench refresh", "workbench refresh --json"))
+def refresh() -> None:
+    """Bring the index in step with files that changed, and say which those were."""
+    with session("refresh") as work:
+        started = time.perf_counter()
+        synced = work.opened.workspace.sync(progress=work.progress, settle=True)
+        work.told.synced(synced)
+        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
+    _report(work, synced, time.perf_counter() - started)
+
+
+def _project_tables(opened: Opened) -> tuple[str, ...]:
+    """Put the index into the tables; return why that failed, as plans do without them."""
+    try:
+        follow_index(opened)
+    except StoreError as error:
+        return (f"the tables do not hold the index: {error.message}",)
+    return ()
+
+
+def _report(work: Session, synced: Synced, seconds: float) -> None:
+    workspace, out = work.opened.workspace, work.here.out
+    files = int(workspace.index.alive.sum())
+    if work.here.flags.json:
+        out.json(
+            {
+                "was": str(synced.freshness),
+                "cache_status": synced.cache,
+                "files": files,
+                "changed": list(synced.changed),
+                "added": list(synced.added),
+                "removed": list(synced.removed),
+                "episodes": workspace.history.size,
+                "imported": synced.episodes,
+                "forgotten": synced.forgotten,
+                "rules": len(workspace.rulebook.rules),
+                "notes": [*workspace.adapters.notes, *synced.notes],
+                "timing": {**synced.stages, "total": round(seconds * 1000, 3)},
+            }
+        )
+        return
+    how = {"hit": "nothing had changed", "partial": synced.reason, "miss": synced.reason or "built"}
+    counts = ((files, "file"), (workspace.history.size, "past task"), (len(workspace.rulebook.rules), "rule"))
+    out.data(", ".join(counted(*one) for one in counts))
+    out.data(f"index: {how[synced.cache]} ({seconds:.1f} s)")
+    for sign, paths in (("~", synced.changed), ("+", synced.added), ("-", synced.removed)):
+        for path in paths[:_SHOWN]:
+            out.data(f"  {sign} {visible_line(path)}")
+        if len(paths) > _SHOWN:
+            out.data(f"  {sign} and {len(paths) - _SHOWN:,} more")
+    if synced.episodes or synced.forgotten:
+        gone = f", {synced.forgotten:,} forgotten" if synced.forgotten else ""
+        out.data(f"history: {counted(synced.episodes, 'commit')} imported{gone}")
+    work.tell_notes()
+    for note in synced.notes:
+        out.say(note)
+
+
+@click.group(name="import", cls=Group, examples=("workbench import git --all", "workbench import sessions"))
+def import_() -> None:
+    """Take in what happened before: the history of the repository, sessions of coding agents."""
+
+
+@command(name="git", examples=("workbench import git --limit 5000", "workbench import git --all --json"))
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N commits.")
+@click.option("--all", "everything", is_flag=True, help="The whole history, however long.")
+def import_git(limit: int | None, everything: bool) -> None:
+    """Turn commits into past tasks that plans learn from.
+
+    Without options as many as index.history_commits, which plans import by themselves. Commits that are
+    already there are skipped, so it can be repeated and interrupted.
+    """
+    if limit and everything:
+        raise UsageError("--limit and --all contradict each other", hint="Give one of them.")
+    with session("import") as work:
+        opened = work.opened
+        if opened.repository is None:
+            raise ProjectError(f"{opened.root} is no git repository", hint="There is no history to import.")
+        started = time.perf_counter()
+        depth = None if everything else limit or opened.config.index.history_commits
+        found = opened.workspace.import_commits(limit=depth, progress=work.progress)
+        seconds = time.perf_counter() - started
+        work.told.stages["history"] = round(seconds * 1000, 3)
+    out = work.here.out
+    if work.here.flags.json:
+        out.json(
+            {
+                "imported": found.imported,
+                "forgotten": found.forgotten,
+                "episodes": found.past.history.size,
+                "notes": list(found.notes),
+                "timing": {"total": round(seconds * 1000, 3)},
+            }
+        )
+        return
+    out.data(f"{counted(found.imported, 'commit')} imported, {found.forgotten:,} forgotten ({seconds:.1f} s)")
+    weighed = counted(found.past.history.size, "past task")
+    out.data(f"plans weigh {weighed}, the newest; index.history_commits says how many at most")
+    for note in found.notes:
+        out.say(note)
+
+
+import_.add_command(import_git)
+import_.add_command(import_sessions)
+
+
+@command(examples=("workbench rebuild", "workbench rebuild --json"))
+def rebuild() -> None:
+    """Make everything anew that can be: tables and indexes, from the journals and the files.
+
+    Journals are not touched. Says for each part whether it came out as it was before; exit 1 if tables
+    of equal journals differ.
+    """
+    with session("rebuild") as work:
+        opened, out = work.opened, work.here.out
+        before = _index_digest(opened)
+        synced = opened.workspace.sync(progress=work.progress, rebuild=True)
+        work.told.synced(synced)
+        after = _index_digest(opened)
+        tables_before, tables_after, report = rebuild_tables(opened)
+        follow_index(opened)
+    parts = {
+        **{f"table {name}": (tables_before.get(name, ""), digest) for name, digest in tables_after.items()},
+        **{f"index {name}": (before.get(name, ""), digest) for name, digest in after.items()},
+    }
+    # Another process may have written meanwhile; then the tables hold more than before, as they should.
+    same = tables_before.get("applied") == tables_after.get("applied")
+    differing = [name for name, digest in tables_after.items() if same and tables_before.get(name) != digest]
+    if work.here.flags.json:
+        out.json(
+            {
+                "parts": {
+                    name: {"before": old, "after": new, "equal": old == new}
+                    for name, (old, new) in parts.items()
+                },
+                "entries": report.entries,
+                "quarantined": report.quarantined,
+                "rejected": report.rejections,
+                "notes": list(synced.notes),
+            }
+        )
+    else:
+        for name, (old, new) in parts.items():
+            state = "equal" if old == new else "new" if not old else "differs"
+            out.data(f"{name:<28} {new[:16]}  {state}")
+        out.data(f"{report.entries:,} journal entries read, {report.quarantined:,} unreadable")
+        for note in synced.notes:
+            out.say(note)
+    if differing:
+        raise StoreError(
+            f"tables differ from what they were: {', '.join(differing)}",
+            hint="The new ones follow the journals. Run it again: if it differs again, report it.",
+        )
+
+
+def _index_digest(opened: Opened) -> dict[str, str]:
+    """Return content hashes of the stored index, history and rules, empty before the first index."""
+    workspace = opened.workspace
+    stored = workspace.look()
+    found: dict[str, str] = {}
+    if stored.report is not None:
+        index, snapshot = workspace.index, workspace.snapshot
+        living = sorted(index.paths[place] for place in range(index.count) if index.alive[place])
+        edges = sorted(
+            (kind, index.paths[source], index.paths[target])
+            for kind, pairs in (("import", index.edges), ("test", index.tests))
+            for source, target in pairs.tolist()
+        )
+        hashes = sorted(zip(snapshot.paths, snapshot.hashes, strict=True))
+        found["project"] = _digest((living, edges, hashes))
+    if stored.past is not None:
+        history = stored.past.history
+        order = (history.paths, history.times.tolist(), history.sizes.tolist(), stored.past.heads)
+        found["history"] = _digest((order, history.tasks.tolist(), history.files.tolist()))
+    if stored.rules is not None:
+        found["rules"] = _digest(stored.rules.rules)
+    return found
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,175 @@
+"""`workbench model`: which models rank and embed, which are in use, and making them ready."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.session import Session, session
+from workbench.entry.project import alone
+from workbench.entry.services.preparation import give_way, in_background
+from workbench.entry.storage import embedding_options, language_state, prepare_embedder
+from workbench.errors import ModelError
+from workbench.plan.ranking import DEFAULT_MODEL
+from workbench.plan.semantics import head_texts
+from workbench.rules.matching.vectors import rule_texts
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.storage import ModelState
+
+
+@click.group(cls=Group, examples=("workbench model list", "workbench model prepare"))
+def model() -> None:
+    """Show models for ranking and embedding, and make them ready."""
+
+
+@command(name="list", examples=("workbench model list", "workbench model list --json"))
+def list_() -> None:
+    """List the ranking models that come with the program, and where embeddings can come from."""
+    here = current()
+    config = here.settings().config
+    ranking = config.models.ranking or DEFAULT_MODEL
+    models = ranking_models()
+    options = embedding_options(config)
+    chosen = next((number for number, option in enumerate(options) if option.available), -1)
+    language = language_state(config)
+    if here.flags.json:
+        here.out.json(
+            {
+                "ranking": [{**one, "in_use": one["model_id"] == ranking} for one in models],
+                "embedding": [
+                    {
+                        "source": option.source,
+                        "model": option.model,
+                        "path": option.path,
+                        "available": option.available,
+                        "reason": option.reason,
+                        "in_use": number == chosen,
+                    }
+                    for number, option in enumerate(options)
+                ],
+                "language": language,
+            }
+        )
+        return
+    here.out.data("ranking (models.ranking)")
+    for one in models:
+        mark = "*" if one["model_id"] == ranking else " "
+        trained = f", trained on {len(one['trained_on'])} repositories" if one["trained_on"] else ""
+        here.out.data(f"{mark} {one['model_id']:<20} {one['features']} features{trained}")
+    here.out.data("embedding (models.embedding), in the order they are considered")
+    for number, option in enumerate(options):
+        mark = "*" if number == chosen else " "
+        state = option.reason or ("ready" if option.available else "not available")
+        here.out.data(f"{mark} {option.source:<16} {option.model}: {state}")
+    here.out.data("language (models.llm, models.llm_url), asked only where you turn it on")
+    here.out.data(f"{'*' if language.available else ' '} {language_line(language)}")
+    if chosen < 0:
+        here.out.say("no embedding model can be used: search is by words alone")
+
+
+def language_line(state: ModelState) -> str:
+    """Return one line about the language model: its name, its place and whether it can be asked."""
+    if state.available:
+        told = f"runs elsewhere: texts go to {state.elsewhere}" if state.elsewhere else "ready"
+    else:
+        told = " ".join(filter(None, (state.reason, f"({state.step})" if state.step else "")))
+    name = " at ".join(filter(None, (state.model, state.url)))
+    return visible_line(f"{name}: {told}" if name else told)
+
+
+def ranking_models() -> list[dict[str, Any]]:
+    """Return the ranking models that come with the program, by name."""
+    found = []
+    for resource in sorted(files("workbench.models").joinpath("data").iterdir(), key=lambda one: one.name):
+        if resource.name.endswith(".json"):
+            document = json.loads(resource.read_text(encoding="utf-8"))
+            if {"weights", "seeds", "relevance"} <= document.keys():
+                found.append(
+                    {
+                        "model_id": document["model_id"],
+                        "features": len(document["weights"]),
+                        "trained_on": list(document.get("trained_on", ())),
+                    }
+                )
+    return found
+
+
+@command(examples=("workbench model prepare",))
+def prepare() -> None:
+    """Make the embedding model ready, then embed the project's past tasks and rules.
+
+    The model is built from the weights that come with the program, or fetched where models.download allows
+    it. It takes seconds, once for all projects.
+    """
+    here = current()
+    if in_background():
+        give_way()
+    with alone(here.project, "prepare"):
+        _prepare(here)
+
+
+def embed_past(work: Session) -> int:
+    """Embed the past tasks that are not yet, so that plans can compare with them; returns how many."""
+    return _embed(work, head_texts(work.opened.workspace.task_heads), "past tasks")
+
+
+def embed_rules(work: Session) -> int:
+    """Embed what rules say and their examples, so that plans can match them by meaning; returns how many."""
+    return _embed(work, rule_texts(work.opened.workspace.rulebook.rules).texts, "rules")
+
+
+def _embed(work: Session, texts: Sequence[str], what: str) -> int:
+    embedder = work.opened.planner.embedder
+    texts = list(dict.fromkeys(texts))
+    if embedder is None or not texts:
+        return 0
+    missing = [text for text, known in zip(texts, embedder.known(texts)[1], strict=True) if not known]
+    if missing:
+        try:
+            embedder.embed(
+                missing, progress=lambda done, total: work.progress(f"embedding {what}", done, total)
+            )
+        except ModelError as error:
+            work.here.out.say(f"{what} are not embedded: {error.message}")
+            return 0
+    return len(missing)
+
+
+def _prepare(here: Invocation) -> None:
+    started = time.perf_counter()
+    with here.out.progress("Preparing the embedding model") as line:
+        line(0)
+        embedder, report = prepare_embedder(here.settings().config)
+    if embedder is None:
+        reasons = "; ".join(f"{option.source}: {option.reason}" for option in report.options if option.reason)
+        raise ModelError(f"no embedding model can be used ({reasons})", hint="See `workbench doctor`.")
+    built = time.perf_counter() - started
+    with session("index") as work:
+        work.told.synced(work.opened.workspace.sync(progress=work.progress))
+        embedded, rules = embed_past(work), embed_rules(work)
+    if here.flags.json:
+        here.out.json(
+            {
+                "source": report.source,
+                "model": report.model,
+                "path": report.path,
+                "embedded": embedded,
+                "embedded_rules": rules,
+                "timing": {"model": round(built * 1000, 3)},
+            }
+        )
+        return
+    here.out.data(f"{report.model} is ready at {report.path} ({built:.1f} s)")
+    here.out.data(f"{embedded:,} past tasks and {rules:,} texts of rules embedded")
+
+
+for _command in (list_, prepare):
+    model.add_command(_command)

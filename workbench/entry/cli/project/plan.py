@@ -1,0 +1,274 @@
+"""`workbench plan` and `workbench rank`: what to read for a task, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.layout import fold
+from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
+from workbench.entry.cli.session import Session, session
+from workbench.entry.cli.sessions.episodes import desk
+from workbench.entry.services.plan import plan_for, record_pack
+from workbench.entry.services.preparation import in_background, prepare_in_background
+from workbench.errors import StoreError, UsageError
+from workbench.plan.chances import needed_chances
+from workbench.plan.pipeline import missing_parts, unprepared
+from workbench.plan.pipeline import rank as rank_files
+from workbench.plan.reasons import top_reasons
+from workbench.plan.response import rank_response, why_text
+from workbench.records.plan import PlanRequest, QueryType, RankedFile
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.config import ClipboardConfig
+
+MAX_TASK = 200_000  # characters; what goes beyond is no task but a log
+QUERY_TYPES = [str(kind) for kind in QueryType]
+_SHOWN_REASONS = 3
+_REASON_INDENT = 6
+_PATH_COLUMN = 11
+
+_TASK = click.argument("task", nargs=-1)
+_BASELINE = click.option(
+    "--baseline", is_flag=True, help="Order files by the kind of task alone, to compare with."
+)
+_STDIN = click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
+_QUERY_TYPE = click.option(
+    "--query-type", type=click.Choice(QUERY_TYPES), help="The kind of task (default: by its words)."
+)
+_STRICT = click.option(
+    "--strict", is_flag=True, default=None, help="Refuse (exit 3) when files changed since the last index."
+)
+
+
+@command(
+    examples=(
+        'workbench plan "jwt token is not refreshed on 401" --budget 3000',
+        'workbench plan "jwt token is not refreshed on 401" --copy',
+        "git log -1 --format=%B | workbench plan - --format xml > context.xml",
+        'workbench plan "add a retry" --pin src/http.py --exclude CHANGELOG.md',
+        'workbench plan "add a retry" --session retry-7',
+        'workbench plan "add a retry" --json | jq -r ".context.files[]"',
+    )
+)
+@_TASK
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens of the whole text.")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["text", "markdown", "xml", "json"]),
+    help="How the context is written; json is the full answer.",
+)
+@click.option("--copy", is_flag=True, help="Put the context on the clipboard as well.")
+@_STRICT
+@_QUERY_TYPE
+@_BASELINE
+@click.option(
+    "--why/--no-why", default=None, help="Print the reasons under the context, or not at all (see above)."
+)
+@_STDIN
+@click.option(
+    "--pin", "pins", multiple=True, metavar="NAME", help="Pack this file, rule or learning first. Repeatable."
+)
+@click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable.")
+@click.option("--feature", metavar="NAME", help="Of what was learned, only what is of this feature.")
+@click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
+@AGENT
+@context_options
+def plan(
+    task: Sequence[str],
+    budget: int | None,
+    shape: str | None,
+    copy: bool,
+    strict: bool | None,
+    query_type: str | None,
+    baseline: bool,
+    why: bool | None,
+    from_stdin: bool,
+    pins: Sequence[str],
+    excludes: Sequence[str],
+    feature: str | None,
+    task_id: str | None,
+    session_id: str | None,
+    tool: str | None,
+    **limits: Any,
+) -> None:
+    """Pack what an agent should read for a task into a token budget.
+
+    Prints the rules that apply and the files that matter, the right lines of them, and under it why each
+    thing is in and what was left out. On a terminal the reasons follow the context; in a pipe only the
+    context goes to stdout and the reasons go to stderr, unless --quiet. --why puts them on stdout always.
+
+    --pin and --exclude name files by their paths, rules and learnings by their ids. What is pinned is
+    packed before anything else, within the budget, as much of it as the budget is worth.
+
+    Rules that are limited to an agent, a context, a fact, a scenario or a step hold where it is given
+    (--tool, --context, --fact, --scenario, --step) or follows from the files, the kind of task and git. What
+    left a rule out is among the reasons. The use of the rules is recorded.
+
+    What iterations learned stands under a heading of its own, if it is about the task: observations, not
+    instructions, reviewed ones first.
+
+    With --session the episode of that id, started if it is new, records which pack it was given; without a
+    task it is the episode's own that is planned for.
+    """
+    here = current()
+    if session_id is not None and not task and not from_stdin:
+        text = desk(here).trace(session_id).episode.task_text
+    else:
+        text = read_task(here, task, from_stdin)
+    # json is the answer around a text, and the text has a format of its own: the configured one.
+    style = None if shape == "json" else shape
+    with session("plan", plan__budget=budget, plan__format=style, plan__strict=strict) as work:
+        settings = work.opened.config.plan
+        whole = here.flags.json or "json" in (shape, settings.format)
+        request = PlanRequest(
+            project_root=str(work.opened.root),
+            task=text,
+            query_type=None if query_type is None else QueryType(query_type),
+            token_budget=settings.budget,
+            strict=settings.strict,
+            pinned=tuple(_from_here(name, work.opened.root) for name in pins),
+            excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
+            feature=feature,
+            task_id=task_id,
+            **asked_context(here, tool=tool, session_id=session_id, **limits),
+        )
+        made = plan_for(
+            work.opened,
+            work.told,
+            request,
+            style="text" if settings.format == "json" else settings.format,
+            baseline=baseline,
+            progress=work.progress,
+            by="cli",
+        )
+        response: Any = made.response
+        if session_id is not None:
+            try:
+                record_pack(desk(here), request, response)
+            except (UsageError, StoreError) as error:
+                here.out.warn(f"the pack is not recorded in session {session_id}: {error.message}")
+    prepare_if(work, unprepared(work.opened.planner, made.ranking))
+    context = str(response["context"]["text"])
+    if whole:
+        here.out.json(response)
+    else:
+        if context:
+            here.out.data(context)
+        tell_why(here, why_text(response), why)
+    if copy:
+        here.out.say(copy_text(context, work.opened.config.clipboard, work.opened.location.root))
+
+
+@command(
+    examples=(
+        'workbench rank "jwt token is not refreshed on 401" --top 5',
+        'workbench rank "jwt token is not refreshed on 401" --json | jq -r ".files[].path"',
+    )
+)
+@_TASK
+@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many files.")
+@_STRICT
+@_QUERY_TYPE
+@_STDIN
+def rank(
+    task: Sequence[str], top: int, strict: bool | None, query_type: str | None, from_stdin: bool
+) -> None:
+    """List the files that matter for a task, the likeliest first.
+
+    Each with how likely the task needs it and what speaks most for it; --json has every feature.
+    """
+    here = current()
+    text = read_task(here, task, from_stdin)
+    with session("rank", plan__strict=strict) as work:
+        made = rank_files(
+            work.opened.workspace,
+            work.opened.planner,
+            text,
+            query_type=None if query_type is None else QueryType(query_type),
+            strict=work.opened.config.plan.strict,
+            progress=work.progress,
+        )
+        work.told.synced(made.synced)
+        work.told.candidates = len(made.files)
+        work.told.degraded = missing_parts(work.opened.workspace, work.opened.planner)
+    prepare_if(work, unprepared(work.opened.planner, made))
+    if here.flags.json:
+        here.out.json(rank_response(made.files[:top]))
+        return
+    for line in ranking_lines(made.files[:top], needed_chances(made.model, made.files)):
+        here.out.data(fold(line, _PATH_COLUMN))
+    if not made.files:
+        here.out.say("no file matches this task")
+    work.tell_notes()
+
+
+def _from_here(name: str, root: Path) -> str:
+    """Return the path in the project that a name stands for in the current directory, else the name."""
+    place = Path(name).absolute()
+    if not place.exists() or not place.is_relative_to(root):
+        return name
+    return place.relative_to(root).as_posix()
+
+
+def prepare_if(work: Session, wanted: bool) -> None:
+    """Start preparing what later plans profit from, where something is missing and the settings allow it."""
+    if wanted and work.opened.config.models.background and not in_background():
+        prepare_in_background(work.opened.root)
+
+
+def read_task(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
+    """Return the task of the arguments or of stdin. Raises UsageError if there is none."""
+    if from_stdin or list(words) == ["-"]:
+        if from_stdin and words and list(words) != ["-"]:
+            raise UsageError("the task was given twice", hint="Give it as an argument or on stdin.")
+        if sys.stdin.isatty():
+            here.out.say("Reading the task from the terminal; end it with Ctrl-D.")
+        text = sys.stdin.buffer.read(4 * MAX_TASK + 1).decode("utf-8", "replace")
+    else:
+        text = " ".join(words)
+    if len(text) > MAX_TASK:
+        here.out.warn(f"only the first {MAX_TASK:,} characters of the task are used")
+        text = text[:MAX_TASK]
+    if not text.strip():
+        raise UsageError("the task is empty", hint='Say what is to be done: workbench plan "fix the login".')
+    return text
+
+
+def tell_why(here: Invocation, reasons: str, wanted: bool | None) -> None:
+    """Print the reasons where they belong: under the context for a person, beside it in a pipe."""
+    if wanted or (wanted is None and sys.stdout.isatty()):
+        lines = fold(reasons, _REASON_INDENT).splitlines()
+        here.out.painted("\n" + "\n".join(here.out.style(line, "2") for line in lines))
+    elif wanted is None:
+        here.out.say(reasons.rstrip("\n"))
+
+
+def copy_text(text: str, config: ClipboardConfig, directory: Path) -> str:
+    """Put text on the clipboard, or in a file in a directory, and return the sentences that say how."""
+    from workbench.entry import clipboard
+
+    return clipboard.copy(
+        text, config, terminal_write=clipboard.terminal_writer(), directory=directory
+    ).message
+
+
+def ranking_lines(files: Sequence[RankedFile], chances: Mapping[str, float]) -> list[str]:
+    """Return an aligned table: place, how likely it is needed, path, and what speaks most for it."""
+    paths = [visible_line(found.path) for found in files]
+    width = max(map(len, paths), default=0)
+    lines = []
+    for place, (path, found) in enumerate(zip(paths, files, strict=True), 1):
+        moved = top_reasons(found.contributions, _SHOWN_REASONS)
+        reasons = ", ".join(words for words, _ in moved)
+        chance = chances[found.path]
+        shown = f"{chance:.0%}" if chance >= 0.01 else f"{chance:.1%}"
+        lines.append(f"{place:>3}  {shown:>4}  {path:<{width}}  {reasons}".rstrip())
+    return lines

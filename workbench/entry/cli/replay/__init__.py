@@ -1,0 +1,1 @@
+"""Commands about replays of the past."""

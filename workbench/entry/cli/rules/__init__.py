@@ -1,0 +1,1 @@
+"""`workbench rules`: commands about rules."""

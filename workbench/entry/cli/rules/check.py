@@ -1,0 +1,213 @@
+"""Rules enforced: whether a tool call may run, and which rules could have a check."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli import exits
+from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.rules.context import asked_context, context_options
+from workbench.entry.places import kept_rules, work_state
+from workbench.errors import UsageError
+from workbench.records.rules import Decision, Rule, context_names
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from workbench.rules.enforcement.checking import Breach, Verdict
+    from workbench.rules.matching.context import RuleContext
+
+_MAX_INPUT = 16 << 20  # bytes
+_CODES = {Decision.ALLOW: exits.OK, Decision.ASK: exits.ASK, Decision.DENY: exits.DENY}
+_COLORS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.DENY: "31"}
+
+
+@command(
+    examples=(
+        """workbench rules check --tool Bash --input '{"command": "git push --force"}'""",
+        """jq -c .tool_input call.json | workbench rules check --tool Edit --input -""",
+        "workbench rules check --suggest",
+    )
+)
+@click.option("--tool", metavar="NAME", help="The tool's name, such as Bash or mcp__github__push_files.")
+@click.option("--input", "given", metavar="JSON", help="The call's input: JSON, `-` for stdin, or @FILE.")
+@click.option("--cwd", metavar="DIR", help="Where the call runs (default: here).")
+@click.option("--agent", metavar="NAME", help="The agent, for rules that are for one: claude, codex.")
+@context_options
+@click.option("--suggest", is_flag=True, help="Propose checks for absolute rules that have none.")
+def check(
+    tool: str | None, given: str | None, cwd: str | None, agent: str | None, suggest: bool, **limits: Any
+) -> int:
+    """Say whether a tool call may run: allow (exit 0), ask (exit 10) or deny (exit 11), and by which rule.
+
+    Only absolute rules with a check decide. Nothing is run. A rule that is limited to a context, a fact, a
+    scenario or a step is asked where that is given or follows from the call and git; one for an agent is
+    asked where no agent is named as well, for the call may be its.
+    """
+    here = current()
+    if suggest:
+        if tool or given:
+            raise UsageError("--suggest takes no call", hint="Leave out --tool and --input.")
+        _suggest(here)
+        return exits.OK
+    if not tool or given is None:
+        raise UsageError(
+            "a call has a tool and an input", hint="""Such as: --tool Bash --input '{"command": "ls"}'"""
+        )
+    asked = asked_context(here, tool=agent, **limits)
+    from workbench.rules.enforcement.calls import parse_call
+    from workbench.rules.enforcement.checking import check_call
+
+    call = parse_call(
+        tool,
+        _decoded(_read(given)),
+        cwd=os.path.abspath(cwd or os.getcwd()),
+        root=str(here.project),
+        home=os.path.expanduser("~"),
+        agent=asked["tool"],
+    )
+    rules = current_rules(here)
+    verdict = check_call(rules, call, context=_context(here, rules, asked))
+    _tell(here, verdict)
+    return _CODES[verdict.decision]
+
+
+def _context(here: Invocation, rules: Iterable[Rule], asked: Mapping[str, Any]) -> RuleContext:
+    """Return the context of a call; git is asked where a rule with a check is limited to what it knows."""
+    from workbench.rules.matching.context import make_context
+
+    limited = any(rule.check and (rule.conditions or context_names(rule.scope)) for rule in rules)
+    head, changed = work_state(here.project) if limited else (None, None)
+    names = ("tool", "contexts", "scenario", "step")
+    given = {name: asked[name] for name in names}
+    return make_context(head=head, changed=changed, facts=dict(asked["facts"]), **given)
+
+
+def current_rules(here: Invocation) -> tuple[Rule, ...]:
+    """Return the rules in force, the cheap way where nothing has changed. Raises: WorkbenchError."""
+    config = here.settings().config
+    rules = kept_rules(here.project, config)
+    if rules is not None:
+        return rules
+    from workbench.entry.project import open_workspace
+
+    book, notes = open_workspace(here.project, config).workspace.sync_rules()
+    for note in notes:
+        here.out.warn(note)
+    return book.rules
+
+
+def _read(given: str) -> str:
+    """Return the text of `--input`."""
+    if given == "-":
+        data = sys.stdin.buffer.read(_MAX_INPUT + 1)
+    elif given.startswith("@"):
+        data = _file(Path(given[1:]).expanduser())
+    else:
+        return given
+    if len(data) > _MAX_INPUT:
+        raise UsageError(
+            f"the input is larger than {_MAX_INPUT >> 20} MB", hint="Give the call's input only."
+        )
+    return data.decode("utf-8", "replace")
+
+
+def _file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as handle:
+            return handle.read(_MAX_INPUT + 1)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}", hint="--input @FILE takes a file."
+        ) from error
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        hint = """Quote it for your shell: --input '{"command": "ls"}', or pass it on stdin with --input -."""
+        raise UsageError(f"the input is not JSON: {error}", hint=hint) from error
+
+
+def _tell(here: Invocation, verdict: Verdict) -> None:
+    out = here.out
+    if here.flags.json:
+        out.json(
+            {
+                "decision": verdict.decision,
+                "rule": None
+                if verdict.rule is None
+                else {"id": verdict.rule.id, "origin": _origin(verdict.rule)},
+                "why": verdict.why,
+                "breaches": [_told(breach) for breach in verdict.breaches],
+                "notes": list(verdict.notes),
+            }
+        )
+        return
+    decision = out.style(str(verdict.decision), _COLORS[verdict.decision])
+    out.painted(f"{decision}  {visible_line(verdict.why)}")
+    for breach in verdict.breaches:
+        says = str(breach.decision) if breach.decides else f"would {breach.decision}, a default rule"
+        place = f"{breach.rule.id[:13]}  {visible_line(_origin(breach.rule))}"
+        out.data(f"  {place}  {says}: {visible_line(breach.found)}")
+    for note in verdict.notes:
+        out.say(note)
+
+
+def _told(breach: Breach) -> dict[str, Any]:
+    return {
+        "id": breach.rule.id,
+        "origin": _origin(breach.rule),
+        "rule": breach.rule.rule,
+        "decision": breach.decision,
+        "decides": breach.decides,
+        "found": breach.found,
+        "doubt": breach.doubt,
+    }
+
+
+def _origin(rule: Rule) -> str:
+    return rule.source if rule.provenance is None else f"{rule.provenance.file}:{rule.provenance.line}"
+
+
+def _suggest(here: Invocation) -> None:
+    from workbench.rules.enforcement.suggesting import could_be_checked, suggest_checks
+
+    rules = current_rules(here)
+    found, others = suggest_checks(rules), could_be_checked(rules)
+    out = here.out
+    if here.flags.json:
+        out.json(
+            [
+                {
+                    "id": one.rule.id,
+                    "origin": _origin(one.rule),
+                    "words": one.words,
+                    "check": one.check,
+                    "accept": one.accept,
+                }
+                for one in found
+            ]
+        )
+        return
+    for one in found:
+        words = visible_line(one.words)
+        out.painted(f"{out.style(visible_line(_origin(one.rule)), '36')}  {words}")
+        out.data(f"  {visible_line(one.accept)}")
+    if not found:
+        out.say("no absolute rule without a check names a command, a path or a token that can be checked")
+    else:
+        out.say(f"{len(found)} proposed; a check holds once you run the command under its rule")
+    if others:
+        first = f"workbench rules edit {others[0].id} --authority absolute"
+        out.say(
+            f"{len(others)} more name what can be checked, but are default rules and decide nothing: {first}"
+        )

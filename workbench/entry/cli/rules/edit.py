@@ -1,0 +1,294 @@
+"""`workbench rules add`, `edit`, `enable`, `disable` and `remove`: each is one step that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.rules.diff import diff_lines
+from workbench.entry.cli.rules.editor import edit_text, has_editor
+from workbench.entry.cli.rules.intake import read_rules, read_text, whole_rule
+from workbench.entry.cli.rules.session import RuleSession, find_live, rule_session, tell_files
+from workbench.entry.cli.rules.show import rule_line
+from workbench.errors import UsageError
+from workbench.records.rules import Rule
+from workbench.rules.curation.differences import changed_fields
+from workbench.rules.fields import Line, checked
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_FIELD_OPTIONS = (
+    click.option(
+        "--scope",
+        metavar="SCOPE",
+        multiple=True,
+        help="Where it holds: a context name, or path:GLOB (repeatable; everywhere if not given).",
+    ),
+    click.option("--category", metavar="NAME", help="preference, behavior or agent."),
+    click.option("--authority", metavar="NAME", help="absolute (holds always) or default."),
+    click.option("--priority", metavar="N", help="0 to 100 within its authority."),
+    click.option("--tag", "tags", metavar="TAG", multiple=True, help="As language:python (repeatable)."),
+    click.option(
+        "--tool", "tool_targets", metavar="NAME", multiple=True, help="Only for this tool (repeatable)."
+    ),
+    click.option("--level", metavar="NAME", help="global, scenario or step."),
+    click.option("--condition", "condition_text", metavar="TEXT", help="When it is about a task, in words."),
+    click.option(
+        "--when",
+        "conditions",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="A fact it needs (repeatable; several values of a name: any of them).",
+    ),
+    click.option(
+        "--example", "examples", metavar="TEXT", multiple=True, help="A message it answers to (repeatable)."
+    ),
+    click.option("--cooldown", metavar="SECONDS", help="Not again for so long after it was used."),
+    click.option(
+        "--check", metavar="JSON", help='What a breach looks like: {"command": "git push --force"}.'
+    ),
+    click.option("--name", metavar="TEXT", help="A short name; made of the text otherwise."),
+    click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history."),
+)
+
+
+def field_options(function: Function) -> Function:
+    """Give a command an option for each field of a rule that people decide."""
+    for option in reversed(_FIELD_OPTIONS):
+        function = option(function)
+    return function
+
+
+@command(
+    examples=(
+        'workbench rules add "Run the linter before each commit." --tag workflow:commit',
+        """workbench rules add "Never force-push." --check '{"command": "git push --force"}'""",
+        'workbench rules add "Use four spaces." --scope "path:**/*.py" --file CLAUDE.md',
+        "pbpaste | workbench rules add - --home",
+        'workbench rules add --json-lines rules.jsonl --reason "from the wiki"',
+    )
+)
+@click.argument("words", nargs=-1, metavar="TEXT|-")
+@field_options
+@click.option("--home", is_flag=True, help="Your own rule, in all projects, instead of this project's.")
+@click.option("--file", metavar="PATH", help="The rule file it is to be written into.")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the text from stdin (also: TEXT is -).")
+@click.option("--json-lines", "lines_file", metavar="FILE|-", help="Add a rule for each JSON object in FILE.")
+def add(
+    words: Sequence[str],
+    reason: str,
+    home: bool,
+    file: str | None,
+    from_stdin: bool,
+    lines_file: str | None,
+    **options: Any,
+) -> None:
+    """Add a rule. Without options: for this project, everywhere, of default authority and priority 50.
+
+    With --json-lines several are added in one step: all of them or, if a line is wrong, none. Keys are the
+    names of the options, `rule` for the text, `home` and `file`; --home and --file are for lines without.
+    """
+    here = current()
+    given = _given(options)
+    with rule_session("rules-edit") as work:
+        tags = work.config.rules.tags
+        if lines_file is None:
+            text = read_text(here, words, from_stdin)
+            fields, notes = checked({"rule": text, **given}, tags)
+            lines = [Line("", fields, home, file or "")]
+        else:
+            if words or from_stdin or given:
+                raise UsageError(
+                    "--json-lines takes its rules from the file alone", hint="Leave text and fields out."
+                )
+            lines, notes = read_rules(here, lines_file, tags), []
+            lines = [replace(line, home=line.home or home, file=line.file or file or "") for line in lines]
+        rules = [whole_rule(work, line) for line in lines]
+        added = work.curator.add_all(rules, reason=reason, places=[line.place for line in lines])
+    for note in notes:
+        here.out.warn(note)
+    _show(work, added)
+
+
+@command(
+    examples=(
+        "workbench rules edit rule-1f0c2a9b",
+        'workbench rules edit rule-1f0c2a9b --text "Use pnpm." --reason "we moved"',
+        "workbench rules edit rule-1f0c2a9b --priority 80 --add-tag tool:git --clear scope",
+    )
+)
+@click.argument("identifier", metavar="ID")
+@click.option("--text", metavar="TEXT|-", help="New words, - for stdin; they make a new version.")
+@field_options
+@click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag to those it has (repeatable).")
+@click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away (repeatable).")
+@click.option(
+    "--clear",
+    metavar="FIELD",
+    multiple=True,
+    help="Empty scope, tags, tools, when, examples, condition, cooldown or check (repeatable).",
+)
+def edit(
+    identifier: str,
+    text: str | None,
+    reason: str,
+    add_tag: tuple[str, ...],
+    remove_tag: tuple[str, ...],
+    clear: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Change a rule; without options its text opens in $VISUAL or $EDITOR. Lists given replace the old ones.
+
+    New words make a new version with an id of its own, which the old one leads to; everything else changes
+    in place. The beginning of the id is enough.
+    """
+    here = current()
+    with rule_session("rules-edit") as work:
+        before = find_live(work, identifier)
+    given = {**_given(options), **_cleared(clear)}
+    if add_tag or remove_tag:
+        kept = [tag for tag in given.get("tags", before.tags) if tag not in remove_tag]
+        given["tags"] = [*kept, *add_tag]
+    if text is not None:
+        given["rule"] = read_text(here, [text], False)
+    if not given:
+        after = _edited_by_hand(work, before, reason)
+        if after is None:
+            here.out.say("nothing was changed")
+            return
+    else:
+        fields, notes = checked(given, work.config.rules.tags)
+        after = work.curator.edit(before.id, reason=reason, **fields)
+        for note in notes:
+            here.out.warn(note)
+    _show_change(work, before, after)
+
+
+@command(examples=("workbench rules enable rule-1f0c2a9b",))
+@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history.")
+def enable(identifiers: Sequence[str], reason: str) -> None:
+    """Switch rules on again, in one step."""
+    _switch(identifiers, True, reason)
+
+
+@command(examples=('workbench rules disable rule-1f0c2a9b --reason "until the migration is done"',))
+@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history.")
+def disable(identifiers: Sequence[str], reason: str) -> None:
+    """Switch rules off, in one step: they stay, also in their files, and match nothing."""
+    _switch(identifiers, False, reason)
+
+
+@command(
+    examples=("workbench rules remove rule-1f0c2a9b rule-77aa --reason outdated", "workbench rules undo")
+)
+@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history.")
+def remove(identifiers: Sequence[str], reason: str) -> None:
+    """Put rules out of force, in one step. They stay in the history; `workbench rules undo` restores them."""
+    here = current()
+    with rule_session("rules-edit") as work:
+        rules = _several(work, identifiers)
+        work.curator.remove([rule.id for rule in rules], reason=reason)
+    if here.flags.json:
+        here.out.json({"removed": rules})
+        return
+    for rule in rules:
+        here.out.painted(rule_line(here.out, rule))
+    tell_files(work, rules)
+
+
+def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
+    here = current()
+    word = "enable" if on else "disable"
+    with rule_session("rules-edit") as work:
+        rules = _several(work, identifiers)
+        ids = [rule.id for rule in rules if rule.enabled is not on]
+        named = ids[0][:13] if len(ids) == 1 else counted(len(ids), "rule")
+        changed = (
+            work.curator.edit_all(ids, reason=reason, title=f"{word} {named}", enabled=on) if ids else []
+        )
+    if here.flags.json:
+        here.out.json({"rules": changed})
+        return
+    for rule in changed:
+        here.out.painted(rule_line(here.out, rule))
+    if len(ids) < len(rules):
+        here.out.say(f"{len(rules) - len(ids)} of {counted(len(rules), 'rule')} were {word}d already")
+
+
+def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:
+    found = {rule.id: rule for rule in (find_live(work, one) for one in identifiers)}
+    return list(found.values())
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by field."""
+    return {name: value for name, value in options.items() if value is not None and value != ()}
+
+
+_EMPTY: dict[str, tuple[str, Any]] = {
+    "scope": ("scope", ()),
+    "tags": ("tags", ()),
+    "tools": ("tool_targets", ()),
+    "when": ("conditions", {}),
+    "examples": ("examples", ()),
+    "condition": ("condition_text", ""),
+    "cooldown": ("cooldown", 0),
+    "check": ("check", None),
+}
+
+
+def _cleared(names: Sequence[str]) -> dict[str, Any]:
+    from workbench.suggest import did_you_mean
+
+    for name in names:
+        if name not in _EMPTY:
+            hint = did_you_mean(name, _EMPTY, f"Use one of {', '.join(_EMPTY)}.")
+            raise UsageError(f"{visible_line(name)} cannot be cleared", hint=hint)
+    return dict(_EMPTY[name] for name in names)
+
+
+def _edited_by_hand(work: RuleSession, before: Rule, reason: str) -> Rule | None:
+    """Return the rule with the text a person made of it, None if it stays."""
+    if not has_editor():
+        raise UsageError("nothing to change was given", hint="Give --text, another option, or set $EDITOR.")
+    draft = work.opened.location.root / "drafts" / f"{before.id}.md"
+    with edit_text(work.here.out, draft, before.rule) as text:
+        if text is None:
+            return None
+        fields, _ = checked({"rule": text})
+        return work.curator.edit(before.id, reason=reason, seen=before, **fields)
+
+
+def _show(work: RuleSession, rules: Sequence[Rule]) -> None:
+    here = work.here
+    if here.flags.json:
+        here.out.json({"rules": rules})
+        return
+    for rule in rules:
+        here.out.painted(rule_line(here.out, rule))
+    tell_files(work, rules)
+
+
+def _show_change(work: RuleSession, before: Rule, after: Rule) -> None:
+    here = work.here
+    fields = changed_fields(before, after)
+    if here.flags.json:
+        changed = {one.name: {"before": one.before, "after": one.after} for one in fields}
+        here.out.json(
+            {"rule": after, "replaces": None if before.id == after.id else before.id, "changed": changed}
+        )
+        return
+    was = "" if before.id == after.id else f" (was {before.id})"
+    here.out.data(f"{after.id}  version {after.version}{was}")
+    for line in diff_lines(here.out, fields):
+        here.out.painted(line)
+    tell_files(work, [after] if before.id != after.id else [])

@@ -1,0 +1,302 @@
+"""Rules and the files they stand in: importing files by name, and drift between files and store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from workbench.entry.cli.frame import command
+from workbench.entry.cli.output import Output
+from workbench.entry.cli.rules.written import changed_lines, line_paint, tell_written, written_document
+from workbench.entry.cli.session import Session, session
+from workbench.errors import ParseError, UsageError
+from workbench.records.rules import Rule
+from workbench.rules.files.drift import FileDrift, Outcome, look, settle, write_pending
+from workbench.rules.files.exporting import ExportedFile
+from workbench.rules.files.merging import FileConflict, FromFile, Incoming, Pending
+from workbench.rules.files.named import import_named, named_files
+from workbench.rules.files.placement import TARGETS
+from workbench.rules.files.publishing import Published, publish
+from workbench.rules.files.stepping import InStep
+from workbench.text.counts import counted
+
+_MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
+
+
+@command(
+    name="import",
+    examples=(
+        "workbench rules import ~/dotfiles/CLAUDE.md",
+        "workbench rules import ../team-rules --dry-run",
+        "workbench rules import --discover",
+    ),
+)
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--discover", is_flag=True, help="Find the rule files of the project and your home instead.")
+@click.option("--all", "every", is_flag=True, help="Of directories, take every Markdown and text file.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
+def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) -> None:
+    """Import rule files by name, whatever they are called; `rules undo` takes it back.
+
+    Known names in the project (CLAUDE.md, AGENTS.md, .cursor/rules …) are imported by themselves. A file
+    keeps its rules in step from then on. What is no instruction stays in its file and is not imported.
+    """
+    if bool(paths) is discover:
+        raise UsageError("name rule files or directories, or --discover", hint="`--help` shows examples.")
+    refused: tuple[str, ...] = ()
+    left = 0
+    with session("import") as work:
+        store = work.opened.workspace.rule_store()
+        if discover:
+            outcome = look(store, work.opened.workspace.rule_files())
+            changes = {drift.file: list(drift.incoming) for drift in outcome.drift}
+            warnings = outcome.warnings
+            if not dry_run:
+                work.opened.workspace.sync_rules()
+        else:
+            named = named_files(store.root, paths, every=every, progress=work.progress)
+            found = import_named(store, named.sources, by="cli", dry_run=dry_run)
+            changes, warnings = _incoming(found), found.warnings
+            refused, left = named.refused, named.left
+    if refused and len(refused) == len(paths):
+        hint = "Name Markdown or text files with rules."
+        raise ParseError(f"nothing was imported: {'; '.join(refused)}", hint=hint)
+    out = work.here.out
+    if work.here.flags.json:
+        files = [
+            {"file": file, "changes": [_change(item) for item in items]} for file, items in changes.items()
+        ]
+        out.json({"dry_run": dry_run, "files": files, "warnings": [*warnings, *refused]})
+        return
+    for file, items in changes.items():
+        out.painted(f"{out.style(file, '36')}  {_counts(items)}")
+    for warning in (*warnings, *refused):
+        out.warn(warning)
+    if left:
+        out.say(f"{counted(left, 'other text file')} left alone: name them, or take them with --all")
+    total = sum(len(items) for items in changes.values())
+    done = "would change" if dry_run else "changed"
+    out.say(
+        f"{counted(total, 'rule')} {done} in {counted(len(changes), 'file')}"
+        if total
+        else "nothing new to import"
+    )
+
+
+@command(
+    examples=(
+        "workbench rules export --to cursor --dry-run",
+        "workbench rules export --to agents --to copilot",
+        "workbench rules export --to claude --home",
+    )
+)
+@click.option(
+    "--to", "targets", type=click.Choice(sorted(TARGETS)), multiple=True, required=True, help="Whose files."
+)
+@click.option("--home", is_flag=True, help="Your own rules as well, which go into the project's files then.")
+@click.option("--dry-run", is_flag=True, help="Show the lines that would be written, and write nothing.")
+def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
+    """Write the rules in force into the files of other agents, next to what people wrote there.
+
+    Rules that stand in such a file stay where they are. The others go into a part of their own, between two
+    comments, or into files named workbench-…; editing them there edits the rule. A second export changes
+    nothing.
+    """
+    results: list[Published] = []
+    with session("export") as work:
+        workspace = work.opened.workspace
+        for target in dict.fromkeys(targets):
+            work.progress(f"exporting to {target}", len(results), len(targets))
+            results.append(
+                publish(
+                    workspace.rule_store(),
+                    workspace.rule_files(),
+                    target,
+                    directories=workspace.directories(),
+                    include_home=home,
+                    dry_run=dry_run,
+                )
+            )
+    out = work.here.out
+    files = [file for found in results for file in found.files]
+    notes = [note for found in results for note in (*found.notes, *(n for f in found.files for n in f.notes))]
+    if work.here.flags.json:
+        told = [
+            {
+                "file": file.path,
+                "rules": len(file.anchors),
+                "changed": file.changed,
+                "diff": list(_lines_of(file)),
+            }
+            for file in files
+        ]
+        out.json({"dry_run": dry_run, "files": told, "notes": notes})
+        return
+    for file in files:
+        if dry_run:
+            for line in _lines_of(file):
+                out.painted(out.style(line, line_paint(line)))
+        elif file.changed:
+            gone = "removed" if file.data is None else counted(len(file.anchors), "rule")
+            out.painted(f"{out.style(file.path, '36')}  {gone}")
+    for note in notes:
+        out.warn(note)
+    changed = sum(file.changed for file in files)
+    done = "would be written" if dry_run else "written"
+    out.say(f"{counted(changed, 'file')} {done}, {len(files) - changed:,} as they should be")
+
+
+@command(
+    examples=(
+        "workbench rules drift",
+        "workbench rules drift --merge --dry-run",
+        "workbench rules drift --merge",
+        "workbench rules drift --resolve rule-1f0c2a9b --take ours",
+    )
+)
+@click.option("--merge", is_flag=True, help="Bring both sides in step; conflicts stay for you to settle.")
+@click.option("--dry-run", is_flag=True, help="With --merge: show the lines that would be written.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="Write only this file (repeatable).")
+@click.option("--resolve", metavar="ID", help="Settle the conflict of this rule.")
+@click.option("--take", type=click.Choice(["ours", "theirs"]), help="With --resolve: which side holds.")
+def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | None, take: str | None) -> None:
+    """Say what changed in rule files behind the store's back, and in the store behind the files'.
+
+    Exits with 1 while something is out of step, so that scripts can ask.
+    """
+    if (resolve is None) is not (take is None):
+        raise UsageError("--resolve and --take go together", hint="--resolve rule-1f0c2a9b --take ours")
+    with session("drift") as work:
+        store, candidates = work.opened.workspace.rule_store(), work.opened.workspace.rule_files()
+        if resolve is not None and take is not None:
+            identifier = resolve if resolve.startswith("rule-") else f"rule-{resolve}"
+            settle(store, candidates, identifier, take, by="cli")
+        outcome = (
+            write_pending(store, candidates, files=files, dry_run=dry_run)
+            if merge
+            else look(store, candidates)
+        )
+    _tell(work, outcome, merge=merge, dry_run=dry_run)
+    left = [found for found in outcome.drift if not dry_run or found.conflicts]
+    if left or any(written.refused for written in outcome.written):
+        click.get_current_context().exit(1)
+
+
+def _tell(work: Session, outcome: Outcome, *, merge: bool, dry_run: bool) -> None:
+    out = work.here.out
+    if work.here.flags.json:
+        out.json(
+            {
+                "dry_run": dry_run,
+                "taken": [_document(found) for found in outcome.taken],
+                "written": [written_document(item) for item in outcome.written],
+                "drift": [_document(found) for found in outcome.drift],
+                "warnings": list(outcome.warnings),
+            }
+        )
+        return
+    for found in outcome.taken:
+        out.painted(f"{out.style(found.file, '36')}  taken in: {_counts(found.incoming)}")
+    tell_written(out, outcome.written)
+    if not (merge and dry_run):
+        for found in outcome.drift:
+            _tell_file(out, found)
+    for warning in outcome.warnings:
+        out.warn(warning)
+    out.say(_summary(outcome, merge=merge, dry_run=dry_run))
+
+
+def _tell_file(out: Output, found: FileDrift) -> None:
+    out.painted(out.style(found.file, "1;36"))
+    for change in found.incoming:
+        text = change.after or change.before
+        out.painted(f"  file   {_MARKS[change.what]} {change.line:>5}  {_shown(out, text)}")
+    for pending in found.pending:
+        mark = "+" if pending.base is None else "-" if pending.rule is None else "~"
+        out.painted(f"  store  {mark} {pending.line or '':>5}  {_shown(out, pending.rule or pending.base)}")
+    for conflict in found.conflicts:
+        out.painted(out.style(f"  both   ! {conflict.line or '':>5}  {conflict.base.id[:13]}", "31"))
+        sides = (("last", conflict.base), ("ours", conflict.ours), ("theirs", conflict.theirs))
+        for name, rule in sides:
+            out.painted(f"             {name:<6}  {_shown(out, rule)}")
+
+
+def _summary(outcome: Outcome, *, merge: bool, dry_run: bool) -> str:
+    incoming = sum(len(found.incoming) for found in outcome.drift)
+    pending = sum(len(found.pending) for found in outcome.drift)
+    conflicts = sum(len(found.conflicts) for found in outcome.drift)
+    if merge and dry_run:
+        files = sum(item.changed for item in outcome.written)
+        return f"{counted(files, 'file')} would be written; nothing was changed"
+    if not (incoming or pending or conflicts):
+        return "files and store are in step"
+    parts = [
+        f"{incoming:,} changed in files alone" if incoming else "",
+        f"{pending:,} in the store alone" if pending else "",
+        f"{conflicts:,} in both: --resolve ID --take ours|theirs" if conflicts else "",
+    ]
+    step = "" if merge or not (incoming or pending) else "; --merge brings them in step"
+    return ", ".join(part for part in parts if part) + step
+
+
+def _incoming(found: InStep) -> dict[str, list[FromFile]]:
+    changes = {
+        merge.state.file: [item for item in merge.incoming if item.what is not Incoming.REFRESHED]
+        for merge in found.merges
+    }
+    return {file: items for file, items in changes.items() if items}
+
+
+def _counts(items: Sequence[FromFile]) -> str:
+    counts = [(what.value, sum(item.what is what for item in items)) for what in Incoming]
+    return ", ".join(f"{count:,} {name}" for name, count in counts if count)
+
+
+def _shown(out: Output, rule: Rule | None) -> str:
+    if rule is None:
+        return out.style("(removed)", "2")
+    line = " ".join(rule.rule.split())
+    return out.style(line if len(line) <= 90 else line[:89] + "…", "0")
+
+
+def _lines_of(file: ExportedFile) -> Iterator[str]:
+    return changed_lines(file.path, file.before or b"", file.data or b"")
+
+
+def _document(found: FileDrift) -> dict[str, object]:
+    return {
+        "file": found.file,
+        "incoming": [_change(item) for item in found.incoming],
+        "pending": [_pending(item) for item in found.pending],
+        "conflicts": [_conflict(item) for item in found.conflicts],
+    }
+
+
+def _change(item: FromFile) -> dict[str, object]:
+    return {
+        "what": item.what.value,
+        "line": item.line,
+        "before": None if item.before is None else item.before.rule,
+        "after": None if item.after is None else item.after.rule,
+    }
+
+
+def _pending(item: Pending) -> dict[str, object]:
+    rule = item.rule or item.base
+    return {
+        "id": "" if rule is None else rule.id,
+        "line": item.line,
+        "file": None if item.base is None else item.base.rule,
+        "store": None if item.rule is None else item.rule.rule,
+    }
+
+
+def _conflict(item: FileConflict) -> dict[str, object]:
+    return {
+        "id": item.base.id,
+        "line": item.line,
+        "last": item.base.rule,
+        "ours": None if item.ours is None else item.ours.rule,
+        "theirs": None if item.theirs is None else item.theirs.rule,
+    }

@@ -1,0 +1,314 @@
+"""What was done to rules and with them: `workbench rules history`, `usage`, `undo` and `redo`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import click
+
+from workbench.entry.cli.frame import command
+from workbench.entry.cli.output import Output
+from workbench.entry.cli.rules.diff import (
+    at_text,
+    change_document,
+    diff_lines,
+    told_line,
+)
+from workbench.entry.cli.rules.session import PREFIX, RuleSession, find_any, rule_session, short, tell_files
+from workbench.entry.cli.rules.written import tell_written, written_document
+from workbench.errors import UsageError
+from workbench.rules.curation.curator import Curator, lineage
+from workbench.rules.curation.differences import story, told_changes
+from workbench.rules.curation.ledger import Ledger, Step, Use, read_uses
+from workbench.rules.curation.rulestore import record_usage
+from workbench.rules.files.undo import Walked
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible, visible_line
+
+_SHOWN = 20
+_SHOWN_CHANGES = 5
+_OUTCOMES = ("added", "restored", "reworded", "changed", "moved", "removed")
+
+
+@command(
+    examples=(
+        "workbench rules history",
+        "workbench rules history --limit 100 --json",
+        "workbench rules history rule-1f0c2a9b",
+    )
+)
+@click.argument("identifier", metavar="[ID]", required=False)
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), help=f"At most so many, the newest ({_SHOWN} steps)."
+)
+def history(identifier: str | None, limit: int | None) -> None:
+    """Show what was done to all rules, newest first, or to one rule and its earlier versions, oldest first.
+
+    Words that went stand in [-…-], words that came in {+…+}. Times are in UTC.
+    """
+    with rule_session("rules") as work:
+        ledger = work.store.ledger()
+    if identifier is None:
+        _steps(work, ledger, limit or _SHOWN)
+    else:
+        _story(work, ledger, find_any(ledger, identifier), limit)
+
+
+def _story(work: RuleSession, ledger: Ledger, identifier: str, limit: int | None) -> None:
+    found = story(ledger, identifier)
+    out = work.here.out
+    shown = found if limit is None else found[-limit:]
+    if work.here.flags.json:
+        standing = ledger.standing(identifier)
+        out.json(
+            {
+                "id": identifier,
+                "in_force": identifier in ledger.live,
+                "standing": None if standing is None else standing.id,
+                "versions": list(lineage(ledger, identifier)),
+                "total_count": len(found),
+                "changes": [change_document(told) for told in shown],
+            }
+        )
+        return
+    for told in shown:
+        out.painted(told_line(out, told))
+        rule = told.after or told.before
+        if told.fields:
+            for line in diff_lines(out, told.fields):
+                out.painted(line)
+        elif rule is not None:
+            out.painted("    " + out.style(visible(rule.rule).replace("\n", "\n    "), "0"))
+    if len(shown) < len(found):
+        out.say(f"the newest {len(shown):,} of {counted(len(found), 'change')}")
+
+
+def _steps(work: RuleSession, ledger: Ledger, limit: int) -> None:
+    steps = list(reversed(ledger.steps.values()))
+    out, taken_back = work.here.out, set(ledger.undone)
+    if work.here.flags.json:
+        out.json(
+            {
+                "total_count": len(steps),
+                "steps": [_step_document(ledger, step, step.id in taken_back) for step in steps[:limit]],
+            }
+        )
+        return
+    for step in steps[:limit]:
+        told = told_changes(ledger, step.changes)
+        undone = out.style("  undone", "33") if step.id in taken_back else ""
+        what = _summary(Counter(one.what for one in told), step)
+        title = visible_line(step.title) or "recorded without a title"
+        out.painted(
+            f"{at_text(step.at)}  {visible_line(step.by):<17}  {out.style(title, '1')}{undone}  {what}"
+        )
+        for one in told[:_SHOWN_CHANGES]:
+            rule = one.after or one.before
+            text = "" if rule is None else short(rule.rule)
+            out.painted(
+                f"    {one.what:<9} {out.style(one.change.rule_id[:PREFIX], '2')}  {out.style(text, '0')}"
+            )
+        if len(told) > _SHOWN_CHANGES:
+            out.data(f"    and {len(told) - _SHOWN_CHANGES:,} more")
+    if not steps:
+        out.say("nothing was done to any rule yet")
+    elif len(steps) > limit:
+        out.say(f"the newest {limit:,} of {counted(len(steps), 'step')}")
+
+
+def _summary(outcomes: Counter[str], step: Step) -> str:
+    parts = [f"{outcomes[name]:,} {name}" for name in _OUTCOMES if outcomes[name]]
+    parts += [f"{len(step.resolved)} settled"] if step.resolved else []
+    parts += [f"{len(step.reopened)} open again"] if step.reopened else []
+    return ", ".join(parts)
+
+
+def _step_document(ledger: Ledger, step: Step, undone: bool) -> dict[str, Any]:
+    return {
+        **_named(step),
+        "undone": undone,
+        "undoes": step.undoes or None,
+        "redoes": step.redoes or None,
+        "changes": [change_document(told) for told in told_changes(ledger, step.changes)],
+        "resolved": step.resolved,
+        "reopened": step.reopened,
+    }
+
+
+def _named(step: Step) -> dict[str, str]:
+    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title}
+
+
+@command(
+    examples=(
+        "workbench rules undo",
+        "workbench rules undo --list",
+        "workbench rules undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
+    )
+)
+@click.argument("step", metavar="[STEP]", required=False, default="")
+@click.option("--list", "listed", is_flag=True, help="List what could be undone and done again instead.")
+def undo(step: str, listed: bool) -> None:
+    """Take back the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
+
+    Lines that were written into rule files because of it are put back, where they are as they were written.
+    Rules that came or changed with their files are not steps of anybody's: change the files for that.
+    `redo` does it again.
+    """
+    _walk(listed, lambda curator: curator.undo(step))
+
+
+@command(examples=("workbench rules redo", "workbench rules redo --list"))
+@click.option("--list", "listed", is_flag=True, help="List what could be undone and done again instead.")
+def redo(listed: bool) -> None:
+    """Do the step again that was undone last, also in the files that its undo was written into."""
+    _walk(listed, Curator.redo)
+
+
+def _walk(listed: bool, walk: Callable[[Curator], Walked]) -> None:
+    with rule_session("rules" if listed else "rules-edit") as work:
+        done = None if listed else walk(work.curator)
+        ledger = work.store.ledger()
+    out = work.here.out
+    if done is None:
+        _stacks(out, ledger, as_json=work.here.flags.json)
+        return
+    step = next(one for one in reversed(ledger.steps.values()) if one.undoes or one.redoes)
+    told = told_changes(ledger, step.changes)
+    if work.here.flags.json:
+        written = [written_document(item) for item in done.written]
+        out.json({"done": done.title, "changes": [change_document(one) for one in told], "written": written})
+        return
+    out.data(visible_line(done.title))
+    for one in told:
+        out.painted(told_line(out, one))
+        for line in diff_lines(out, one.fields):
+            out.painted(line)
+    tell_written(out, done.written)
+    # What changes in place is in no file.
+    tell_files(work, (rule for one in told if one.what != "changed" and (rule := one.after or one.before)))
+
+
+def _stacks(out: Output, ledger: Ledger, *, as_json: bool) -> None:
+    done = [ledger.steps[identifier] for identifier in reversed(ledger.done)]
+    undone = [ledger.steps[identifier] for identifier in reversed(ledger.undone)]
+    if as_json:
+        out.json({"undo": [_named(step) for step in done], "redo": [_named(step) for step in undone]})
+        return
+    for name, steps in (("undo", done), ("redo", undone)):
+        for step in steps:
+            shown = f"{step.id}  {at_text(step.at)}  {visible_line(step.by):<17}  {visible_line(step.title)}"
+            out.data(f"{name}  {shown}")
+    if not done and not undone:
+        out.say("there is nothing to undo or to do again")
+
+
+@command(
+    examples=(
+        "workbench rules usage",
+        "workbench rules usage rule-1f0c2a9b --json",
+        "workbench rules usage --record rule-1f0c2a9b rule-77aa --session 4f1d --tool claude",
+    )
+)
+@click.argument("identifiers", metavar="[ID...]", nargs=-1)
+@click.option("--record", is_flag=True, help="Note that a session was given these rules.")
+@click.option("--session", "session_id", metavar="ID", help="The session, with --record.")
+@click.option("--tool", metavar="NAME", help="The tool whose session it is, with --record.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), default=50, show_default=True, help="Rules shown."
+)
+def usage(
+    identifiers: Sequence[str], record: bool, session_id: str | None, tool: str | None, limit: int
+) -> None:
+    """Show how often rules were given to sessions, when last, and by which tool.
+
+    What earlier versions of a rule were used for counts as its own. With --record a use is noted instead.
+    """
+    with rule_session("rules-edit" if record else "rules") as work:
+        ledger = work.store.ledger()
+        ids = [find_any(ledger, one) for one in identifiers]
+        if record:
+            count = _record(work, ids, session_id, tool)
+        else:
+            if session_id is not None or tool is not None:
+                raise UsageError("--session and --tool belong to --record", hint="Leave them out, or add it.")
+            uses = list(read_uses((work.store.journal, work.store.home_journal)))
+    out = work.here.out
+    if record:
+        if work.here.flags.json:
+            out.json({"recorded": count})
+        else:
+            out.say(f"noted for {counted(count, 'rule')}")
+        return
+    _show_usage(work, ledger, _wanted(ledger, ids), uses, limit)
+
+
+def _record(work: RuleSession, ids: Sequence[str], session_id: str | None, tool: str | None) -> int:
+    if not ids or not session_id or not tool:
+        raise UsageError(
+            "--record needs rules, --session and --tool",
+            hint="workbench rules usage --record rule-1f0c2a9b --session 4f1d --tool claude",
+        )
+    return record_usage(work.store, ids, session_id, tool, by="cli")
+
+
+def _wanted(ledger: Ledger, ids: Sequence[str]) -> dict[str, str]:
+    """Return {id of any version: id of the rule it counts for}, of some rules or of all."""
+    found: dict[str, str] = {}
+    for identifier in ids or (*ledger.live, *ledger.versions):
+        versions = lineage(ledger, identifier)
+        for version in versions:
+            found.setdefault(version, versions[-1])
+    return found
+
+
+def _show_usage(
+    work: RuleSession, ledger: Ledger, wanted: dict[str, str], uses: Iterable[Use], limit: int
+) -> None:
+    found: dict[str, list[Use]] = {}
+    for use in uses:
+        if use.rule_id in wanted:
+            found.setdefault(wanted[use.rule_id], []).append(use)
+    ordered = sorted(found, key=lambda rule_id: (-len(found[rule_id]), rule_id))
+    shown = ordered[:limit]
+    out = work.here.out
+    if work.here.flags.json:
+        documents = [_use_document(ledger, rule_id, found[rule_id]) for rule_id in shown]
+        total = sum(map(len, found.values()))
+        out.json({"rules": documents, "total_count": len(ordered), "uses": total})
+        return
+    for rule_id in shown:
+        mine = found[rule_id]
+        tools = ", ".join(
+            f"{visible_line(name) or 'no agent'} {times:,}" for name, times in _by("tool", mine).items()
+        )
+        sessions = len(_by("session_id", (use for use in mine if use.session_id)))
+        held = f" in {counted(sessions, 'session')}" if sessions else ""
+        out.painted(
+            f"{len(mine):>6,}  {at_text(max(use.at for use in mine))}  {out.style(rule_id[:PREFIX], '2')}  "
+            f"{out.style(f'{tools}{held}', '36')}  {out.style(short(ledger.versions[rule_id].rule), '0')}"
+        )
+    if not ordered:
+        out.say(
+            "no use of it was recorded yet" if len(set(wanted.values())) == 1 else "no use was recorded yet"
+        )
+
+
+def _use_document(ledger: Ledger, rule_id: str, uses: Sequence[Use]) -> dict[str, Any]:
+    return {
+        "id": rule_id,
+        "rule": ledger.versions[rule_id].rule,
+        "in_force": rule_id in ledger.live,
+        "usage_count": len(uses),
+        "last_used": max(use.at for use in uses),
+        "by_tool": _by("tool", uses),
+        "by_session": _by("session_id", uses),
+    }
+
+
+def _by(name: str, uses: Iterable[Use]) -> dict[str, int]:
+    """Return the uses of each tool or session, the most first."""
+    counts = Counter[str](getattr(use, name) for use in uses)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,238 @@
+"""Rules shown: which there are or were, where they come from, and which a task calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.output import Output
+from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
+from workbench.entry.cli.rules.filters import Wanted, filter_options, moment, wanted
+from workbench.entry.cli.rules.session import (
+    PREFIX,
+    RuleSession,
+    find_among,
+    find_any,
+    past_session,
+    rule_session,
+    short,
+)
+from workbench.entry.cli.session import Session, session
+from workbench.records.plan import PlanRequest
+from workbench.records.rules import Rule
+from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ledger import used
+from workbench.rules.describing import details, origin, place
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible, visible_line
+
+if TYPE_CHECKING:
+    from workbench.rules.fetching.queries import RulePage
+
+
+@command(
+    name="list",
+    examples=(
+        "workbench rules list",
+        "workbench rules list --authority absolute --tag language:python",
+        "workbench rules list --scope path:src/app.py --tool claude",
+        "workbench rules list --as-of 2026-01-31",
+        "workbench rules list --limit 100 --json | jq -r .next_cursor",
+    ),
+)
+@filter_options
+@click.option("--enabled/--disabled", default=None, help="Only rules that are switched on, or off.")
+@click.option("--limit", metavar="N", type=int, help="At most so many, the most binding first.")
+@click.option("--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before.")
+@click.option("--as-of", "as_of", metavar="DATE", help="The rules as they were then (UTC; a date: its end).")
+def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: Any) -> None:
+    """List the rules in force, by file and line.
+
+    With --limit or --cursor they come in pages: absolute ones first, then by priority, then by id.
+    """
+    from workbench.rules.fetching.facets import column_rules
+    from workbench.rules.fetching.queries import every, fetch, get_rules, rule_filter
+
+    here = current()
+    asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
+    selection = _selection(asked)
+    paged = limit is not None or cursor is not None
+    most = 100 if limit is None else limit
+    with past_session(moment(as_of)) if as_of else rule_session("rules") as work:
+        if paged and not as_of and asked.file is None:
+            page = _through_caches(work, **selection, limit=most, cursor=cursor)
+        elif paged:
+            columns = column_rules(asked.of_file(work.book.rules, work.store.root))
+            page = get_rules(columns, **selection, limit=most, cursor=cursor)
+        else:
+            columns = column_rules(asked.of_file(work.book.rules, work.store.root))
+    if paged:
+        found, total, following = list(page.rules), page.total_count, page.next_cursor
+    else:
+        found = sorted(every(lambda request: fetch(columns, request), rule_filter(**selection)), key=place)
+        total, following = len(found), None
+    warnings = [] if as_of else list(work.book.warnings)
+    if here.flags.json:
+        here.out.json({"rules": found, "total_count": total, "next_cursor": following, "warnings": warnings})
+        return
+    for rule in found:
+        here.out.painted(rule_line(here.out, rule))
+    if not found:
+        here.out.say(_none(work, asked, bool(as_of)))
+    elif len(found) < total:
+        more = f"; go on with --cursor {following}" if following else ""
+        here.out.say(f"{len(found):,} of {counted(total, 'rule')}{more}")
+    for warning in warnings:
+        here.out.warn(warning)
+
+
+def _through_caches(work: RuleSession, **request: Any) -> RulePage:
+    """Fetch a page as every long-lived face does, and note which level answered."""
+    from workbench.entry.services.rules import rule_fetcher
+
+    fetcher = rule_fetcher(work.opened.workspace, work.config, work.opened.clock)
+    page = fetcher.get_rules(**request)
+    work.told.cache.update(fetcher.measured())
+    for note in fetcher.notes():
+        work.here.out.say(note)
+    return page
+
+
+def _selection(asked: Wanted) -> dict[str, Any]:
+    return {
+        "scope": asked.scope,
+        "category": asked.category,
+        "authority": asked.authority,
+        "tool_targets": asked.tools,
+        "tags": asked.tags,
+        "enabled": asked.enabled,
+    }
+
+
+def _none(work: RuleSession, asked: Wanted, past: bool) -> str:
+    if past:
+        return "no rule was in force then" if not work.book.rules else "no rule of then is like that"
+    if work.book.rules and asked != Wanted():
+        return f"no rule is like that ({counted(len(work.book.rules), 'rule')} in force)"
+    return "no rules: there is no CLAUDE.md, AGENTS.md or other rule file here, and none was added"
+
+
+def rule_line(out: Output, rule: Rule) -> str:
+    """Return a rule as one line: id, authority, place, text."""
+    state = str(rule.authority) if rule.enabled else "disabled"
+    return (
+        f"{out.style(rule.id[:PREFIX], '2')}  {state:<8}  {out.style(visible_line(origin(rule)), '36')}  "
+        f"{out.style(short(rule.rule), '0')}"
+    )
+
+
+@command(examples=('workbench rules match "add a migration"', 'workbench rules match "fix the login" --json'))
+@click.argument("task", nargs=-1)
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the task from stdin (also: TASK -).")
+@click.option("--all", "rejected", is_flag=True, help="Also say why the others do not match.")
+@AGENT
+@context_options
+def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | None, **limits: Any) -> None:
+    """Show which rules match a task, with the parts of their scores, and record their use.
+
+    A plan also takes absolute rules and rules of the files it shows; these here match the words.
+    """
+    from workbench.entry.cli.project.plan import read_task
+    from workbench.entry.services.plan import record_given
+    from workbench.plan.pipeline import match_task, rank
+
+    text = read_task(current(), task, from_stdin)
+    with session("rules") as work:
+        opened = work.opened
+        request = PlanRequest(str(opened.root), text, **asked_context(work.here, tool=tool, **limits))
+        ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
+        work.told.synced(ranking.synced)
+        _, report = match_task(opened.workspace, opened.planner, request, ranking, progress=work.progress)
+        given = [one.rule for one in report.matches]
+        work.told.note = record_given(opened.workspace, request, given, by="cli")
+        work.told.candidates = len(opened.workspace.rulebook.rules)
+    out = work.here.out
+    if work.here.flags.json:
+        out.json(
+            {
+                "matches": [
+                    {
+                        "id": found.rule.id,
+                        "origin": origin(found.rule),
+                        "rule": found.rule.rule,
+                        "final": found.final,
+                        "relevance": found.relevance,
+                        "hybrid": found.hybrid,
+                        "vector": found.vector,
+                        "meaning": found.meaning,
+                        "bm25": found.bm25,
+                        "example": found.example,
+                        "terms": list(found.terms),
+                        "priority": found.priority,
+                        "scope": found.scope,
+                        "why": found.why,
+                    }
+                    for found in report.matches
+                ],
+                "rejected": [{"id": identifier, "reason": reason} for identifier, reason in report.rejected],
+                "notes": list(report.notes),
+            }
+        )
+        return
+    for found in report.matches:
+        out.painted(
+            f"{found.final:.3f}  {out.style(visible_line(origin(found.rule)), '36')}  "
+            f"{out.style(short(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
+        )
+    if not report.matches:
+        out.say(
+            f"no rule matches this task ({counted(len(opened.workspace.rulebook.rules), 'rule')} in force)"
+        )
+    for note in report.notes:
+        out.say(note)
+    if rejected:
+        by_id = {rule.id: rule for rule in opened.workspace.rulebook.rules}
+        for identifier, reason in report.rejected:
+            rule = by_id[identifier]
+            place = f"{rule.id[:PREFIX]}  {visible_line(origin(rule))}"
+            out.data(f"    -  {place}  {short(rule.rule)}\n         {visible_line(reason)}")
+
+
+@command(examples=("workbench rules show rule-1f0c2a9b", "workbench rules show rule-1f0c2a9b --json"))
+@click.argument("identifier", metavar="ID")
+def show(identifier: str) -> None:
+    """Show one rule whole: its text, where it stands and when it holds. The beginning of its id is enough.
+
+    A rule that is no longer in force is shown as it last was, with the one in its place.
+    """
+    with rule_session("rules") as work:
+        rule, successor, live = _lookup(work, identifier)
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({**to_body(rule), "in_force": live, "successor": successor})
+        return
+    if not live:
+        out.warn(f"{rule.id} gave way to {successor}" if successor else f"{rule.id} is no longer in force")
+    for name, text in details(rule):
+        out.data(f"{name:<11} {visible_line(text)}")
+    out.data(f"\n{visible(rule.rule)}")
+
+
+def _lookup(work: RuleSession, identifier: str) -> tuple[Rule, str | None, bool]:
+    """Return (rule, the id of the one in its place if any, whether it is in force)."""
+    known = [rule for rule in work.book.rules if rule.id.startswith((identifier, f"rule-{identifier}"))]
+    if len(known) == 1:
+        return known[0], None, True
+    ledger = work.store.ledger()
+    rule = ledger.versions[find_any(ledger, identifier)]
+    standing = ledger.standing(rule.id)
+    successor = None if standing is None or standing.id == rule.id else standing.id
+    return used(rule, work.store.usage()), successor, rule.id in ledger.live
+
+
+def find_rule(work: Session | RuleSession, identifier: str) -> Rule:
+    """Return the rule in force whose id begins with the text given. Raises UsageError for none or several."""
+    return find_among(work.opened.workspace.rulebook.rules, identifier)

@@ -1,0 +1,278 @@
+"""`workbench episode` and `workbench feedback`: sessions recorded while they happen.
+
+Writing needs no index and no tables, and opens none, because a hook waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import Invocation, Lazy, LazyGroup, command, current
+from workbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from workbench.records.episodes import Episode
+    from workbench.sessions.episodes import EpisodeDesk
+
+_PLACE = "workbench.entry.cli"
+_MAX_INPUT = 1 << 20  # bytes
+BY = "cli"
+_SCENARIO = click.option("--scenario", metavar="NAME", help="The scenario that is active from now on.")
+_STEP = click.option("--step", metavar="NAME", help="The step of the work that is active from now on.")
+
+episode = LazyGroup(
+    name="episode",
+    help="Record what a session does, and show what was recorded: task, reads, edits, outcome.",
+    lazy={
+        "start": Lazy(f"{_PLACE}.sessions.episodes:start", "Begin an episode and print its session's id."),
+        "event": Lazy(
+            f"{_PLACE}.sessions.episodes:event",
+            "Record what a session did, once for each file. Prints nothing.",
+        ),
+        "end": Lazy(f"{_PLACE}.sessions.episodes:end", "End an episode and say how it went."),
+        "list": Lazy(
+            f"{_PLACE}.sessions.traces:list_",
+            "List sessions, the newest first, and how many tell a whole story.",
+        ),
+        "show": Lazy(
+            f"{_PLACE}.sessions.traces:show",
+            "Show a session from its task over its reads and edits to its outcome.",
+        ),
+        "forget": Lazy(
+            f"{_PLACE}.sessions.episodes:forget", "Take sessions out of everything that is learned from them."
+        ),
+    },
+    examples=(
+        'workbench episode start "fix the login (#7)" --session fix-login',
+        "workbench episode event fix-login --type edit --file src/login.py",
+        "workbench episode end fix-login --outcome success",
+        "workbench episode list",
+    ),
+)
+
+
+def desk(here: Invocation) -> EpisodeDesk:
+    """Return where the project's sessions are recorded. Raises: WorkbenchError."""
+    from workbench.entry.places import episode_desk
+
+    return episode_desk(here.project, here.settings().config, BY)
+
+
+@command(
+    examples=(
+        'workbench episode start "fix the login (#7)"',
+        'S=$(workbench episode start "fix the login (#7)")',
+        'workbench episode start "fix the login" --session 5f0c-1 --budget 3000 --json',
+    )
+)
+@click.argument("task")
+@click.option("--session", "session", default="", metavar="ID", help="Its id (default: a new one).")
+@click.option("--type", "query_type", default="", metavar="KIND", help="bugfix, feature, refactor, …")
+@click.option("--budget", type=int, metavar="TOKENS", help="The token budget it works under.")
+@click.option(
+    "--source", default="", metavar="NAME", help="Who records: claude_code, codex, … (default: cli)."
+)
+@click.option("--parent", default="", metavar="ID", help="The longer session it is a part of.")
+@click.option("--prompt", type=int, metavar="N", help="Which prompt of the longer session it is.")
+@_SCENARIO
+@_STEP
+def start(
+    task: str,
+    session: str,
+    query_type: str,
+    budget: int | None,
+    source: str,
+    parent: str,
+    prompt: int | None,
+    scenario: str | None,
+    step: str | None,
+) -> None:
+    """Begin an episode and print its session's id.
+
+    An episode is one task. To begin the same one again changes nothing.
+    """
+    here = current()
+    records = desk(here)
+    found = records.start(
+        task,
+        session_id=session,
+        query_type=query_type,
+        token_budget=budget,
+        source=source,
+        parent_session=parent,
+        prompt_index=prompt,
+    )
+    if parts := _parts(scenario, step):
+        records.event(found, "decision", payload=parts, key=f"begun in {parts}")
+    if here.flags.json:
+        here.out.json({"session_id": found})
+    else:
+        here.out.data(found)
+
+
+@command(
+    examples=(
+        "workbench episode event fix-login --type read --file src/login.py --file src/session.py",
+        "workbench episode event fix-login --type edit --file src/login.py --change added",
+        """workbench episode event fix-login --type decision --payload '{"why": "the token expires"}'""",
+    )
+)
+@click.argument("session")
+@click.option(
+    "--type", "event_type", required=True, metavar="TYPE", help="read, edit, grepai_hit, delta, decision."
+)
+@click.option("--file", "files", multiple=True, metavar="PATH", help="The file; may be repeated.")
+@click.option("--symbol", default="", metavar="NAME", help="What in the file: a function, a class.")
+@click.option("--change", default="", metavar="KIND", help="Of an edit: added, modified or removed.")
+@click.option("--payload", default="", metavar="JSON", help="An object with more about it; `-` for stdin.")
+@click.option(
+    "--key", default="", metavar="TEXT", help="Names the event: the same key again changes nothing."
+)
+@_SCENARIO
+@_STEP
+def event(
+    session: str,
+    event_type: str,
+    files: Sequence[str],
+    symbol: str,
+    change: str,
+    payload: str,
+    key: str,
+    scenario: str | None,
+    step: str | None,
+) -> None:
+    """Record what a session did, once for each file. Prints nothing.
+
+    A decision may say which scenario and which step of the work are active from now on, empty for none: rules
+    of that scenario or step hold in plans of the session. Files are kept relative to the project; others are
+    refused. Any unambiguous beginning names a session.
+    """
+    here = current()
+    parts = _parts(scenario, step)
+    if parts and event_type != "decision":
+        raise UsageError("--scenario and --step belong to a decision", hint="Record it with --type decision.")
+    recorded = desk(here).event(
+        session,
+        event_type,
+        files=files,
+        symbol=symbol,
+        payload={**_payload(payload), **parts},
+        kind=change,
+        base=os.getcwd(),
+        key=key,
+    )
+    if here.flags.json:
+        here.out.json({"recorded": recorded})
+
+
+@command(
+    examples=(
+        "workbench episode end fix-login --outcome success --commit $(git rev-parse HEAD)",
+        "workbench episode end fix-login --outcome failed --tokens 41200 --json",
+    )
+)
+@click.argument("session")
+@click.option(
+    "--outcome",
+    default="unknown",
+    show_default=True,
+    metavar="OUTCOME",
+    help="success, partial, failed, unknown.",
+)
+@click.option("--commit", default="", metavar="SHA", help="The commit it ended in.")
+@click.option("--evidence", default="", metavar="TEXT", help="What the outcome rests on: tests passed, …")
+@click.option("--tokens", type=int, metavar="N", help="Tokens it used.")
+@click.option("--latency-ms", type=int, metavar="N", help="How long it took (default: since its start).")
+def end(
+    session: str, outcome: str, commit: str, evidence: str, tokens: int | None, latency_ms: int | None
+) -> None:
+    """End an episode and say how it went.
+
+    One that nobody ends is closed as unknown after sessions.timeout_hours without an event.
+    """
+    here = current()
+    ended = desk(here).end(
+        session, outcome, commit=commit, evidence=evidence, token_used=tokens, latency_ms=latency_ms
+    )
+    _tell(here, ended)
+
+
+@command(
+    examples=(
+        'workbench feedback fix-login --outcome failed --why "it logs everybody out"',
+        "workbench feedback 01JD --outcome success",
+    )
+)
+@click.argument("session")
+@click.option("--outcome", default="", metavar="OUTCOME", help="success, partial, failed, unknown.")
+@click.option("--why", default="", metavar="TEXT", help="The reason, for its history.")
+def feedback(session: str, outcome: str, why: str) -> None:
+    """Judge a session, recorded or imported, whenever its result is seen.
+
+    Feedback outweighs what the session said of itself; the last word counts.
+    """
+    here = current()
+    _tell(here, desk(here).feedback(session, outcome, why))
+
+
+@command(examples=("workbench episode forget fix-login --reason 'a test'",))
+@click.argument("sessions", metavar="SESSION...", nargs=-1, required=True)
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the journal.")
+def forget(sessions: Sequence[str], reason: str) -> None:
+    """Take sessions out of everything that is learned from them.
+
+    Their lines stay in the journal; tables, history and plans no longer know them.
+    """
+    here = current()
+    found = desk(here).forget(sessions, reason)
+    if here.flags.json:
+        here.out.json({"forgotten": found})
+    else:
+        for session in found:
+            here.out.data(f"{session} forgotten")
+
+
+def _tell(here: Invocation, found: Episode) -> None:
+    from workbench.text.counts import counted
+
+    if here.flags.json:
+        from workbench.sessions.episodes_fold import FULL, TRACED, story
+
+        told = story(found)
+        facts = {"session_id": found.session_id, "outcome": found.outcome, "ended_at": found.ended_at}
+        touched = {"reads": len(found.reads), "edits": len(found.changes)}
+        here.out.json({**facts, **touched, "traced": told in (TRACED, FULL), "full": told == FULL})
+        return
+    files = f"{counted(len(found.reads), 'file')} read, {len(found.changes):,} edited"
+    state = "open" if found.ended_at is None else "ended"
+    here.out.data(f"{found.session_id}  {state}: {found.outcome}, {files}")
+
+
+def _parts(scenario: str | None, step: str | None) -> dict[str, str]:
+    given = {"scenario": scenario, "step": step}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _payload(given: str) -> dict[str, Any]:
+    if not given:
+        return {}
+    text = given
+    if given == "-":
+        data = sys.stdin.buffer.read(_MAX_INPUT + 1)
+        if len(data) > _MAX_INPUT:
+            raise UsageError("the payload is larger than 1 MB", hint="Record what matters of it.")
+        text = data.decode("utf-8", "replace")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        hint = """Quote it for your shell: --payload '{"why": "…"}', or pass it on stdin with --payload -."""
+        raise UsageError(f"the payload is not JSON: {error}", hint=hint) from error
+    if not isinstance(found, dict):
+        raise UsageError("the payload is no JSON object", hint="""Such as --payload '{"why": "…"}'.""")
+    return found

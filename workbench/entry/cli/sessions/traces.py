@@ -1,0 +1,185 @@
+"""`workbench episode list` and `show`: which sessions were recorded, and the causal trace of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.sessions.episodes import desk
+from workbench.entry.cli.sessions.stories import stories_json, stories_line
+from workbench.records.episodes import Episode, Event, EventType
+from workbench.sessions.closing import HOUR, state_of
+from workbench.sessions.episodes_fold import COMMIT, FULL, TRACED, story
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.storage import SessionRow
+    from workbench.sessions.episodes import Trace
+
+_TASK = 60  # characters
+_SHOWN = 30  # files of a kind
+_COLORS = {"success": "32", "partial": "33", "failed": "31", "unknown": "2"}
+
+
+@command(
+    name="list",
+    examples=(
+        "workbench episode list",
+        "workbench episode list --open",
+        "workbench episode list --limit 100 --json",
+    ),
+)
+@click.option(
+    "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="At most so many."
+)
+@click.option("--open", "only_open", is_flag=True, help="Only sessions that have not ended.")
+@click.option("--commits", is_flag=True, help="Commits of the repository as well.")
+def list_(limit: int, only_open: bool, commits: bool) -> None:
+    """List sessions, the newest first, and how many tell a whole story.
+
+    A story is whole when an ended session has a task, a file that was read or edited, and an outcome other
+    than unknown: causal_trace_completeness is their share.
+    """
+    from workbench.entry.project import open_workspace
+    from workbench.entry.storage import recorded_sessions
+
+    here = current()
+    config = here.settings().config
+    place = open_workspace(here.project, config)
+    timeout = config.sessions.timeout_hours * HOUR
+    rows, stories = recorded_sessions(place, timeout, commits=commits, ended=not only_open, limit=limit)
+    now = place.clock.now()
+    states = [state_of(row.ended_at is not None, row.closed_by, row.last_at, now, timeout) for row in rows]
+    if here.flags.json:
+        found = [
+            {**{name: getattr(row, name) for name in row.__slots__}, "state": state}
+            for row, state in zip(rows, states, strict=True)
+        ]
+        here.out.json({"sessions": found, "completeness": stories_json(stories)})
+        return
+    for line, outcome in _rows(rows, states):
+        here.out.painted(here.out.style(line, _COLORS.get(outcome, "0")))
+    if not rows:
+        here.out.say('no session is known: `workbench episode start "…"` begins one')
+    if stories.ended or stories.open:
+        here.out.say(stories_line(stories_json(stories)))
+
+
+def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[str, str]]:
+    cells = [
+        (
+            visible_line(row.session_id),
+            _when(row.started_at),
+            state,
+            row.outcome if state != "open" else "-",
+            f"{row.reads:,}r",
+            f"{row.edits:,}e",
+            _short(row.task_text),
+        )
+        for row, state in zip(rows, states, strict=True)
+    ]
+    widths = [max(len(cell[column]) for cell in cells) for column in range(6)] if cells else []
+    for cell in cells:
+        parts = [f"{text:<{width}}" for text, width in zip(cell, widths, strict=False)]
+        yield "  ".join([*parts, cell[6]]), cell[3]
+
+
+@command(examples=("workbench episode show fix-login", "workbench episode show 01JD --json"))
+@click.argument("session")
+@click.option("--events", "every", is_flag=True, help="Every event in its order, too.")
+def show(session: str, every: bool) -> None:
+    """Show a session from its task over its reads and edits to its outcome.
+
+    Any unambiguous beginning names a session; `git:` and a commit's id name a commit.
+    """
+    here = current()
+    place = desk(here)
+    trace = place.trace(session)
+    episode = trace.episode
+    state = state_of(
+        episode.ended_at is not None,
+        episode.closed_by,
+        episode.last_at,
+        place.store.now(),
+        place.store.timeout,
+    )
+    if here.flags.json:
+        here.out.json(_facts(trace, state))
+        return
+    for name, text in _lines(episode, state):
+        here.out.painted(here.out.style(f"{name:<9}", "1") + here.out.style(visible_line(text), "0"))
+    if every:
+        for event in trace.events:
+            here.out.data("  ".join(_event_cells(event)).rstrip())
+
+
+def _facts(trace: Trace, state: str) -> dict[str, Any]:
+    episode = trace.episode
+    told = story(episode)
+    return {
+        **{name: getattr(episode, name) for name in episode.__slots__},
+        "state": state,
+        "traced": None if told == COMMIT else told in (TRACED, FULL),
+        "full": None if told == COMMIT else told == FULL,
+        "events": [{name: getattr(event, name) for name in event.__slots__} for event in trace.events],
+    }
+
+
+def _lines(episode: Episode, state: str) -> Iterator[tuple[str, str]]:
+    yield "task", episode.task_text
+    part = f", prompt {episode.prompt_index} of {episode.parent_session}" if episode.parent_session else ""
+    yield "session", f"{episode.session_id} (from {episode.source}{part})"
+    ended = "" if episode.ended_at is None else f" to {_when(episode.ended_at)}"
+    yield "when", f"{_when(episode.started_at)}{ended}, {state}"
+    issues = f", {', '.join(episode.issue_refs)}" if episode.issue_refs else ""
+    yield "kind", f"{episode.query_type}{issues}"
+    yield "reads", counted(len(episode.reads), "file")
+    yield from _some(episode.reads)
+    yield "edits", counted(len(episode.changes), "file")
+    yield from _some([f"{change.path} ({change.kind})" for change in episode.changes])
+    evidence = f" ({episode.outcome_evidence})" if episode.outcome_evidence else ""
+    yield "outcome", f"{episode.outcome}{evidence}"
+    if episode.rationale:
+        yield "why", episode.rationale
+    if episode.commit_sha:
+        yield "commit", episode.commit_sha
+    if episode.token_used is not None or episode.token_budget is not None:
+        used, budget = (
+            "-" if count is None else f"{count:,}" for count in (episode.token_used, episode.token_budget)
+        )
+        yield "tokens", f"{used} used of {budget}"
+
+
+def _some(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for path in paths[:_SHOWN]:
+        yield "", path
+    if len(paths) > _SHOWN:
+        yield "", f"and {len(paths) - _SHOWN:,} more"
+
+
+def _event_cells(event: Event) -> tuple[str, ...]:
+    said = event.payload.get("outcome", "") if event.event_type is EventType.FEEDBACK else ""
+    return (
+        _when(event.timestamp),
+        f"{event.event_type:<10}",
+        visible_line(event.file_path or str(said) or "-"),
+        visible_line(event.symbol),
+        "late" if event.late else "",
+    )
+
+
+def _when(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+
+
+def _short(text: str) -> str:
+    line = visible_line(" ".join(text.split()))
+    return line if len(line) <= _TASK else line[: _TASK - 1] + "…"

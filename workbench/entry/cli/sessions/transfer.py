@@ -1,0 +1,244 @@
+"""`workbench import sessions` and `export sessions`: what agents did here, in and out."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.project import open_workspace
+from workbench.errors import UsageError
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.services.sessions import Imported
+    from workbench.sessions.importers.importing import Report
+    from workbench.sessions.importers.moments import Tally
+
+_SHOWN = 12
+_UNSOUND = 0.99  # files of which less was understood are named
+
+
+@command(
+    name="sessions",
+    examples=(
+        "workbench import sessions",
+        "workbench import sessions --dry-run --json",
+        "workbench import sessions ~/old-laptop/.claude/projects --root /Users/me/code/shop",
+        "workbench import sessions exported.jsonl --since 30d",
+    ),
+)
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--since", default="", metavar="WHEN", help="Only prompts since: a span (24h, 7d) or a date.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="DIR",
+    help="Where the project was when sessions ran, if elsewhere; * stands for any name. Repeatable.",
+)
+@click.option("--archived", is_flag=True, help="Read the copies that earlier imports made.")
+@click.option("--again", is_flag=True, help="Read unchanged files, too, and take up what was forgotten.")
+@click.option("--dry-run", is_flag=True, help="Say what would be imported, and write nothing.")
+def import_sessions(
+    paths: Sequence[Path], since: str, roots: Sequence[str], archived: bool, again: bool, dry_run: bool
+) -> None:
+    """Turn sessions of coding agents into past tasks that plans learn from.
+
+    Without PATH it finds this project's transcripts of Claude Code and Codex on this machine. Otherwise
+    files, or directories of them: transcripts, output of `claude -p --output-format stream-json`, or what
+    `workbench export sessions` wrote. Each prompt becomes a task with the files read and changed for it
+    and how it ended. Only what is new is read; secrets and other projects' paths stay out.
+    """
+    from workbench.entry.services.sessions import import_sessions as run_import
+    from workbench.sessions.importers.importing import Wanted
+
+    if archived and paths:
+        raise UsageError("--archived and PATH contradict each other", hint="Give one of them.")
+    here = current()
+    config = here.settings().config
+    wanted = Wanted(_seconds(since), tuple(map(_absolute, roots)), dry_run, again)
+    opened = open_workspace(here.project, config)
+    started = time.perf_counter()
+    with here.out.progress("Reading sessions") as line:
+        done = run_import(
+            opened,
+            config.sessions,
+            paths,
+            wanted,
+            archived=archived,
+            progress=lambda stage, at, total: line(
+                at >> 20, max(total >> 20, 1), f"{stage.capitalize()}, MB"
+            ),
+        )
+    seconds = time.perf_counter() - started
+    if here.flags.json:
+        here.out.json(_facts(done, seconds, dry_run=dry_run))
+    else:
+        _tell(here, done, seconds, dry_run=dry_run)
+
+
+@click.group(name="export", cls=Group, examples=("workbench export sessions --out sessions.jsonl",))
+def export() -> None:
+    """Write out what was recorded: the sessions of this project."""
+
+
+@command(
+    name="sessions",
+    examples=("workbench export sessions --out sessions.jsonl", "workbench export sessions | gzip > s.gz"),
+)
+@click.option("--out", "target", metavar="FILE", type=click.Path(path_type=Path), help="Instead of stdout.")
+def export_sessions(target: Path | None) -> None:
+    """Write the imported sessions as JSON lines, for `workbench import sessions` elsewhere or other programs.
+
+    Paths are the project's and secrets are out. Commits are left out: every clone makes them anew.
+    """
+    from workbench.entry.services.sessions import session_entries
+    from workbench.sessions.importers.exported import exported_lines
+
+    here = current()
+    opened = open_workspace(here.project, here.settings().config)
+    lines = (json.dumps(line) + "\n" for line in exported_lines(session_entries(opened)))
+    if target is None:
+        sys.stdout.writelines(lines)
+        return
+    with target.open("w", encoding="utf-8") as file:
+        count = 0
+        for text in lines:
+            file.write(text)
+            count += 1
+    here.out.say(f"{counted(count - 1, 'task')} written to {target}")
+
+
+export.add_command(export_sessions)
+
+
+def _absolute(root: str) -> str:
+    path = Path(root).expanduser()
+    return str(path) if path.is_absolute() or root[1:2] == ":" else str(Path.cwd() / path)
+
+
+def _seconds(since: str) -> int:
+    """Return the time that `--since` means, in seconds since the epoch; 0 for all."""
+    if not since:
+        return 0
+    from workbench.entry.cli.project.health import parse_span
+
+    try:
+        moment = datetime.fromisoformat(since)
+        return max(0, int((moment if moment.tzinfo else moment.astimezone()).timestamp()))
+    except (ValueError, OverflowError, OSError):
+        pass
+    try:
+        return max(0, int((datetime.now(UTC) - timedelta(seconds=parse_span(since))).timestamp()))
+    except (UsageError, OverflowError):
+        raise UsageError(
+            f"{since!r} is no time", hint="Use a span (24h, 7d) or a date (2026-01-31)."
+        ) from None
+
+
+def _facts(done: Imported, seconds: float, *, dry_run: bool) -> dict[str, Any]:
+    report = done.report
+    return {
+        "dry_run": dry_run,
+        "files": report.files,
+        "read": report.read,
+        "bytes": report.bytes,
+        "sessions": report.sessions,
+        "tasks": {"new": report.new, "updated": report.updated, "unchanged": report.unchanged},
+        "edits": report.edits,
+        "reads": report.reads,
+        "outcomes": _sorted(report.outcomes),
+        "skipped": _sorted(report.skipped),
+        "other_projects": _sorted(report.elsewhere),
+        "masked": _sorted(report.masked),
+        "understood": _understood(report.tally),
+        "archive": {"files": report.archived, "dropped": done.dropped, "refused": done.refused},
+        "details": [
+            {"path": file.path, "source": file.source, "tasks": file.tasks, **_understood(file.tally)}
+            for file in report.details
+        ],
+        "notes": list(report.notes),
+        "timing": {"total": round(seconds * 1000, 3)},
+    }
+
+
+def _understood(tally: Tally) -> dict[str, Any]:
+    return {
+        "lines": tally.lines,
+        "lines_understood": tally.lines_understood,
+        "share_of_lines": round(tally.share_of_lines, 6),
+        "events": tally.events,
+        "events_understood": tally.events_understood,
+        "share_of_events": round(tally.share_of_events, 6),
+        "reasons": _sorted(tally.reasons),
+        "passed_over": _sorted(tally.passed),
+        "bytes_cut": tally.bytes_cut,
+    }
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _tell(here: Invocation, done: Imported, seconds: float, *, dry_run: bool) -> None:
+    out, report = here.out, done.report
+    verb = "would be imported" if dry_run else "imported"
+    more = [f"{report.updated:,} brought up to date"] if report.updated else []
+    more += [f"{report.unchanged:,} known before"] if report.unchanged else []
+    tasks = ", ".join((f"{counted(report.new, 'task')} {verb}", *more))
+    out.data(f"{tasks} from {counted(report.sessions, 'session')} of this project ({seconds:.1f} s)")
+    if report.new or report.updated:
+        ends = ", ".join(f"{count:,} {name}" for name, count in _sorted(report.outcomes).items())
+        out.data(
+            f"{counted(report.edits, 'edit')} and {counted(report.reads, 'read')} of files; ended: {ends}"
+        )
+    if report.read:
+        tally = report.tally
+        size = f"{report.bytes / 1e6:,.1f} MB"
+        out.data(
+            f"understood {tally.share_of_lines:.2%} of {counted(tally.lines, 'line')}, "
+            f"{tally.share_of_events:.2%} of {counted(tally.events, 'event')} ({size} read)"
+        )
+    if report.archived:
+        out.data(f"{counted(report.archived, 'file')} archived; sessions.archive says whether")
+    _tell_skipped(here, report)
+    if done.dropped:
+        out.say(f"{counted(done.dropped, 'archived file')} went for room: sessions.archive_mb says how much")
+    if done.refused:
+        out.say(f"{counted(done.refused, 'file')} did not fit into the archive (sessions.archive_mb)")
+    if not report.files:
+        out.say(
+            "no transcripts were found: give files or directories, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
+        )
+
+
+def _tell_skipped(here: Invocation, report: Report) -> None:
+    out = here.out
+    for reason, count in _sorted(report.skipped).items():
+        out.say(f"skipped: {count:,} × {reason}")
+    for reason, count in _sorted(report.tally.reasons).items():
+        out.say(f"not understood: {count:,} × {reason}")
+    for file in [one for one in report.details if one.tally.share_of_lines < _UNSOUND][:_SHOWN]:
+        out.say(
+            f"  {visible_line(file.path)}: {file.tally.share_of_lines:.2%} of "
+            f"{counted(file.tally.lines, 'line')}, {file.tally.share_of_events:.2%} of events"
+        )
+    foreign = list(_sorted(report.elsewhere).items())
+    for place, count in foreign[:_SHOWN]:
+        out.say(f"of another project: {visible_line(place)} ({counted(count, 'session')})")
+    if len(foreign) > _SHOWN:
+        out.say(f"and {len(foreign) - _SHOWN:,} more directories (all of them with --json)")
+    if foreign:
+        out.say("if one of them is where this project was, give it as --root")
+    for note in report.notes[:_SHOWN]:
+        out.say(visible_line(note))

@@ -1,0 +1,1 @@
+"""Helpers of the operating system: clipboard, editor, terminal, pipes."""

@@ -1,0 +1,95 @@
+"""What a first index of a project would read, counted without reading it: for whoever is asked before.
+
+Files and rule files are listed, commits counted, transcripts of coding agents found by their places. Nothing
+is opened but what git itself reads, and nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from workbench.entry.project import OpenedWorkspace
+from workbench.entry.services.sessions import project_places
+from workbench.errors import GitError
+from workbench.plan.workspace import Progress
+from workbench.project.scan import ScanLimits, scan
+from workbench.rules.rulebook import found_sources
+from workbench.sessions.importers.places import agent_directory_session, project_transcripts
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """Counts of what is there. `commits` is None outside of a repository.
+
+    `transcripts` are (agent, files, whether all of them are this project's): Codex keeps those of all
+    projects together, and which are this one's stands inside. `notes` say what could not be counted.
+    `state` is where what is read will be kept if it cannot be in the project.
+    """
+
+    files: int
+    skipped: int
+    rule_files: tuple[str, ...]
+    commits: int | None
+    transcripts: tuple[tuple[str, int, bool], ...]
+    notes: tuple[str, ...] = ()
+    state: str = ""
+
+
+def first_look(
+    opened: OpenedWorkspace,
+    *,
+    environment: Mapping[str, str] = os.environ,
+    progress: Progress | None = None,
+) -> FirstLook:
+    """Return what a first index would read. Raises: ProjectError; Cancelled where `progress` raises it."""
+    workspace = opened.workspace
+    adapters, limits = workspace.adapters, workspace.limits
+    tell = None if progress is None else partial(progress, "listing files")
+    found = scan(
+        opened.root,
+        adapters.lister,
+        ScanLimits(max_files=limits.max_files, max_bytes=limits.max_bytes),
+        tell,
+    )
+    sources = found_sources(workspace.rule_store(), workspace.rule_files())
+    notes = list(found.notes)
+    commits: int | None = None
+    if adapters.control is not None:
+        try:
+            commits = adapters.control.commits.count(None) if adapters.head() is not None else 0
+        except GitError as error:
+            notes.append(error.message)
+    return FirstLook(
+        files=len(found.files),
+        skipped=sum(found.skipped_counts.values()),  # the list of them is cut
+        rule_files=tuple(source.path for source in sources),
+        commits=commits,
+        transcripts=_transcripts(opened, environment, notes),
+        notes=tuple(notes),
+        state=str(opened.location.root) if opened.location.fallback_reason else "",
+    )
+
+
+def _transcripts(
+    opened: OpenedWorkspace, environment: Mapping[str, str], notes: list[str]
+) -> tuple[tuple[str, int, bool], ...]:
+    """Return how many sessions' files each agent left, those of sub-agents not counted."""
+    home = Path(environment.get("HOME") or Path.home())
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    roots = project_places(opened.root, opened.repository).roots
+    try:
+        paths = project_transcripts(roots, home, environment)
+    except OSError as error:
+        notes.append(f"transcripts cannot be listed: {error.strerror}")
+        return ()
+    agents = Counter(
+        "Codex" if path.is_relative_to(codex) else "Claude Code"
+        for path in paths
+        if not agent_directory_session(path)
+    )
+    return tuple((agent, count, agent != "Codex") for agent, count in sorted(agents.items()))

@@ -1,0 +1,193 @@
+"""What gates ask of the local state [img 14]: is what is served fresh, is all of it whole, is it enough.
+
+The project's own state is looked at as it is. How it holds under eight agents at once is tried on a scratch
+project, so that nothing of the user's is touched.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from workbench.config import Config
+from workbench.entry.project import Opened, OpenedWorkspace, open_project, open_workspace
+from workbench.entry.storage import index_states, journal_faults
+from workbench.errors import WorkbenchError
+from workbench.plan.pipeline import plan
+from workbench.plan.workspace import Workspace
+from workbench.project.scan import read_bytes
+from workbench.project.snapshot import content_hash
+from workbench.project.workers import spread
+from workbench.records.plan import PlanRequest
+from workbench.replay.gates import Evidence
+
+AGENTS = 8
+ROUNDS = 6
+ASKED = 10
+
+_STREAM = "stress"
+_MOST_BYTES = 1 << 20
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What one agent of the stress test saw: looks at its own file, and those that showed old content."""
+
+    number: int
+    looks: int
+    stale: tuple[str, ...]
+    fault: str = ""
+
+
+def gather(
+    start: Path,
+    config: Config,
+    tasks: Sequence[str],
+    progress: Progress = lambda stage, done, total: None,
+) -> Evidence:
+    """Return what is found out about the project around a directory; `tasks` are asked without any model.
+
+    A project that cannot be opened, such as a bare mirror, gives evidence of nothing, with the reason.
+    """
+    try:
+        opened = open_project(start, config)
+        progress("checking freshness", 0, 0)
+        stale, looked = stale_files(opened.workspace)
+        progress("checking the state", 0, 0)
+        damage, sound = state_damage(opened)
+        progress(f"trying {AGENTS} agents at once", 0, 0)
+        agents, broken = stress()
+        answered, asked = without_models(opened, tasks, progress)
+    except WorkbenchError as error:
+        return Evidence(reason=error.message)
+    return Evidence(
+        stale=(*stale, *(path for agent in agents for path in agent.stale)),
+        looked=looked + sum(agent.looks for agent in agents),
+        damage=(*damage, *broken),
+        sound=f"none in {sound}, {AGENTS} agents at once",
+        answered=answered,
+        asked=asked,
+    )
+
+
+def stale_files(workspace: Workspace) -> tuple[list[str], int]:
+    """Return the files whose indexed content is not what is on disk after a sync, and how many were read.
+
+    What changes while it is read is looked at once more.
+    """
+    workspace.sync()
+    wanted = [path for path, digest in zip(*_known(workspace), strict=True) if digest]
+    found = _differing(workspace, wanted)
+    if found:
+        workspace.sync()
+        found = _differing(workspace, found)
+    return found, len(wanted)
+
+
+def _known(workspace: Workspace) -> tuple[Sequence[str], Sequence[str]]:
+    return workspace.snapshot.paths, workspace.snapshot.hashes
+
+
+def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
+    digests = dict(zip(*_known(workspace), strict=True))
+    found = []
+    for path in paths:
+        data = read_bytes(workspace.adapters.root, path, max(workspace.limits.max_bytes, _MOST_BYTES))
+        now = content_hash(data) if isinstance(data, bytes) else None
+        if path in digests and now != digests[path]:
+            found.append(path)
+    return found
+
+
+def state_damage(opened: Opened | OpenedWorkspace) -> tuple[list[str], str]:
+    """Return what cannot be read of journals and indexes, and in words what was looked at."""
+    roots = dict.fromkeys((opened.location.root, opened.location.home))
+    damage = [
+        f"{fault.stream}, line {fault.line}: {fault.reason}"
+        for root in roots
+        for fault in journal_faults(root)
+        if fault.line  # without one it is a killed writer's unfinished line, which acknowledged nothing
+    ]
+    states = index_states(opened.location.root, deep=True)
+    damage += [f"{state.kind}-{state.number}: {fault}" for state in states for fault in state.faults]
+    streams = sum(len(list((root / "journal").glob("**/*.jsonl"))) for root in roots)
+    return damage, f"{streams} journals and {len(states)} indexes"
+
+
+def without_models(
+    opened: Opened, tasks: Sequence[str], progress: Progress = lambda stage, done, total: None
+) -> tuple[int, int]:
+    """Return for how many of the first tasks a plan without embeddings and language models names files."""
+    planner = replace(opened.planner, embedder=None, embedder_note="", recheck=None)
+    chosen = list(dict.fromkeys(task for task in tasks if task.strip()))[:ASKED]
+    answered = 0
+    for number, task in enumerate(chosen):
+        progress("planning without models", number, len(chosen))
+        request = PlanRequest(str(opened.root), task, token_budget=opened.config.plan.budget)
+        context = plan(opened.workspace, planner, request).response["context"]
+        answered += bool(isinstance(context, dict) and context["files"])
+    return answered, len(chosen)
+
+
+def stress(agents: int = AGENTS, rounds: int = ROUNDS) -> tuple[list[Agent], list[str]]:
+    """Let agents edit, index and record in one scratch project at once; return what they saw and what broke.
+
+    Each changes a file of its own without changing its size, and looks whether the next index has it.
+    """
+    with tempfile.TemporaryDirectory(prefix="workbench-gates-") as directory:
+        root = Path(directory).resolve() / "project"
+        root.mkdir()
+        for number in range(agents):
+            _write(root, number, 0)
+        work = partial(_agent, root, rounds)
+        found: list[Agent] = []
+        for several in spread(work, range(agents), workers=agents, batch=1, failed=_killed):
+            found += several
+        scratch = _open(root)
+        broken, _ = state_damage(scratch)
+        bodies = [entry.body for _, entry in scratch.journal.read(_STREAM)]
+        kept = {(body["agent"], body["round"]) for body in bodies}
+        lost = agents * rounds - len(kept)
+    broken += [f"{lost} of {agents * rounds} acknowledged entries are lost"] if lost else []
+    broken += [f"agent {agent.number}: {agent.fault}" for agent in found if agent.fault]
+    return found, broken
+
+
+def _agent(root: Path, rounds: int, number: int) -> Agent:
+    project = _open(root)
+    stale: list[str] = []
+    try:
+        for turn in range(1, rounds + 1):
+            data = _write(root, number, turn)
+            project.workspace.sync()
+            digests = dict(zip(*_known(project.workspace), strict=True))
+            if digests.get(_name(number)) != content_hash(data):
+                stale.append(f"{_name(number)} in round {turn}")
+            project.journal.append(_STREAM, "stress.turn", [{"agent": number, "round": turn}], by="gates")
+    except WorkbenchError as error:
+        return Agent(number, rounds, tuple(stale), error.message)
+    return Agent(number, rounds, tuple(stale))
+
+
+def _killed(number: int) -> Agent:
+    return Agent(number, 0, (), "its process ended")
+
+
+def _open(root: Path) -> OpenedWorkspace:
+    home = str(root.parent / "home")
+    return open_workspace(root, Config(), {"WORKBENCH_HOME": home, "HOME": home})
+
+
+def _name(number: int) -> str:
+    return f"agent_{number}.py"
+
+
+def _write(root: Path, number: int, turn: int) -> bytes:
+    data = f"def turn_{turn:04d}():\n    return {number}\n".encode()
+    (root / _name(number)).write_bytes(data)
+    return data

@@ -1,0 +1,129 @@
+"""One plan as every face makes it: the same steps, and the same measurement of them.
+
+The command line and the screens call this, so that neither has a plan of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.entry.project import Opened
+from workbench.entry.services.metrics import Measured
+from workbench.errors import StoreError, UsageError
+from workbench.plan.pipeline import Plan
+from workbench.plan.pipeline import plan as make_plan
+from workbench.plan.workspace import Progress, Workspace
+from workbench.records.plan import PlanRequest
+from workbench.records.rules import Rule
+from workbench.rules.curation.rulestore import note_use
+from workbench.rules.matching.context import agent_name
+
+if TYPE_CHECKING:
+    from workbench.sessions.episodes import EpisodeDesk
+
+
+def preview_for(
+    opened: Opened,
+    told: Measured,
+    request: PlanRequest,
+    *,
+    style: str,
+    baseline: bool = False,
+    progress: Progress | None = None,
+) -> Plan:
+    """Make a plan that nobody is handed yet, and tell its measurement about it. Raises as `plan` does."""
+    planner = opened.planner
+    made = make_plan(opened.workspace, planner, request, style=style, baseline=baseline, progress=progress)
+    response: Any = made.response
+    told.synced(made.synced)
+    told.stages.update(made.stages)
+    told.level("contents", planner.contents.hits, planner.contents.misses)
+    if planner.embedder is not None:
+        hits, misses = getattr(planner.embedder, "hits", 0), getattr(planner.embedder, "misses", 0)
+        told.level("embeddings", hits, misses)
+    told.tokens = made.pack.report.estimated_used
+    told.candidates = len(made.ranked)
+    told.degraded = tuple(response["degraded"])
+    return made
+
+
+def plan_for(
+    opened: Opened,
+    told: Measured,
+    request: PlanRequest,
+    *,
+    style: str,
+    baseline: bool = False,
+    progress: Progress | None = None,
+    by: str,
+) -> Plan:
+    """Make a plan that is handed over, and tell its measurement about it. Raises as `plan` does."""
+    made = preview_for(opened, told, request, style=style, baseline=baseline, progress=progress)
+    told.note = record_given(opened.workspace, request, made.rules, made.learnings, by=by)
+    return made
+
+
+def record_given(
+    workspace: Workspace,
+    request: PlanRequest,
+    rules: Sequence[Rule],
+    learnings: Mapping[str, str] | None = None,
+    *,
+    by: str,
+) -> str:
+    """Record what was handed over; return why that could not be done, '' if it was or there was nothing.
+
+    The use of rules counts, and learnings {id: text} are not learned again when they come back. Nothing waits
+    for the disk, and what cannot be written keeps nobody from what was asked for.
+    """
+    store, session = workspace.rule_store(), request.session_id or ""
+    try:
+        note_use(store, rules, session, agent_name(request.tool), by=by)
+        if learnings:
+            from workbench.memory.learnings.injected import note_injected
+            from workbench.memory.learnings.learningstore import store_of
+
+            note_injected(store_of(store), learnings, surface="plan", session=session)
+    except StoreError as error:
+        return f"what was handed over is not recorded: {error.message}"
+    return ""
+
+
+def record_pack(desk: EpisodeDesk, request: PlanRequest, response: Mapping[str, Any]) -> str:
+    """Record in the request's session which pack it was given; return the session's id.
+
+    A session that is new is started, with an id of its own if the request has none; one that has another task
+    keeps it, and the pack is recorded with the task it is for.
+
+    Raises: UsageError for a session that takes no events; StoreError.
+    """
+    known = _task_of(desk, request.session_id) if request.session_id else None
+    if known is None:
+        session = desk.start(
+            request.task,
+            session_id=request.session_id or "",
+            query_type=str(request.query_type or ""),
+            token_budget=request.token_budget,
+        )
+    else:
+        session = str(request.session_id)
+    payload = {
+        **({} if known in (None, request.task.strip()) else {"task": request.task}),
+        "pack": {
+            "files": {one["path"]: one["representation"] for one in response["selection"]},
+            "passages": [one["id"] for one in response["rules"]],
+            "tokens": response["budget_report"]["estimated_used"],
+            "pinned": list(request.pinned),
+            "excluded": list(request.excluded),
+        },
+    }
+    desk.event(session, "decision", payload=payload)
+    return session
+
+
+def _task_of(desk: EpisodeDesk, session: str) -> str | None:
+    try:
+        return desk.trace(session).episode.task_text
+    except UsageError:  # nobody started it
+        return None

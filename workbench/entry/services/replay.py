@@ -1,0 +1,506 @@
+"""Opens a project's past for replay: git, journals, caches and models, in this process and in workers.
+
+With `bootstrap`, `places` and `storage` the only module that imports `store`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from store.clock import SystemClock
+from store.git import BlobReader, Repository, diff_hunks, log_commits, read_tree, resolve, shallow_edge
+from store.git_process import run as run_git
+from store.journal import FileJournal
+from store.location import locate
+from workbench import __version__
+from workbench.config import Config
+from workbench.entry.places import foreign_state, project_id, repository_at
+from workbench.entry.project import cached_embedder, match_params, trust
+from workbench.errors import ProjectError, UsageError, WorkbenchError
+from workbench.plan.chunk_model import load_chunk_model
+from workbench.plan.contents import Contents
+from workbench.plan.pipeline import Planner
+from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
+from workbench.plan.semantics import head_texts, task_text
+from workbench.project.workers import worker_count
+from workbench.records.ids import new_id
+from workbench.records.replay import ReplayRun, TaskRow
+from workbench.records.rules import Rule
+from workbench.replay.engine import Engine, Vectors
+from workbench.replay.facts_cache import SegmentedFacts, tidy
+from workbench.replay.rankers import Ranking, System, load_models
+from workbench.replay.row_log import RowLog, row_keys
+from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
+from workbench.replay.running import Progress, Replayed, replay_tasks
+from workbench.replay.scores import system_scores
+from workbench.replay.seen import SeenPaths
+from workbench.replay.tasks import PastSession, Source, Task, commit_tasks, recorded, session_tasks
+from workbench.replay.timeline import MAX_BYTES, Line, PastReader, Timeline, known_commit
+from workbench.rules.curation.ledger import STREAM as RULES
+from workbench.rules.curation.ledger import read_ledger
+from workbench.sessions.remember import STREAM
+from workbench.text.tokens import token_counter
+
+PACKS: Final = (
+    300  # packs take as long as everything else, and the figures of this many have narrow intervals
+)
+COMMITS: Final = 6000  # of the newest that a replay looks at, at least
+_PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files are none
+_SPARE = 300
+_LINE = 40_000
+_BRANCHES: Final = ("HEAD", "main", "master")
+_PACKAGES: Final = (
+    "comparison",
+    "models",
+    "plan",
+    "project",
+    "records",
+    "replay",
+    "rules",
+    "sessions",
+    "shell",
+    "text",
+)
+
+
+@contextmanager
+def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[PastReader]:
+    """Open a repository, bare ones too, for reading its past. Raises: GitError."""
+    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
+    log = log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
+    with BlobReader(repository, MAX_BYTES) as blobs:
+        yield PastReader(
+            tip=tip,
+            commits=tuple(log)[::-1],
+            line=_line(repository, tip) if tip else Line(),
+            tree=partial(read_tree, repository),
+            read=blobs.read,
+            hunks=partial(diff_hunks, repository),
+        )
+
+
+def _line(repository: Repository, tip: str) -> Line:
+    options = ["rev-list", "--parents", "--timestamp", f"--max-count={_LINE}", tip, "--"]
+    parents: dict[str, tuple[str, ...]] = {}
+    times: dict[str, int] = {}
+    for line in run_git(repository.root, options).decode("ascii").splitlines():
+        at, sha, *before = line.split()
+        parents[sha], times[sha] = tuple(before), int(at)
+    return Line(parents, times)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a user asks a replay for.
+
+    `tasks` is how many at most; packs of `budget` tokens are made for the newest `packs` of them. `fresh`
+    computes every row anew.
+    """
+
+    source: Source
+    tasks: int
+    systems: tuple[System, ...]
+    budget: int
+    packs: int = PACKS
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PastProject:
+    """A project whose past can be replayed. `repository` is None where only its sessions are left."""
+
+    root: Path
+    name: str
+    state: Path
+    home: Path
+    repository: Repository | None
+    sessions: tuple[PastSession, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The outcome of a replay: its tasks, their rows, and what was missing on the way."""
+
+    tasks: tuple[Task, ...]
+    replayed: Replayed
+    settings: Mapping[str, Any]
+    degraded: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """What a worker needs to replay tasks of one project; handed to each once."""
+
+    root: Path
+    bare: bool
+    gone: bool
+    project: str
+    systems: tuple[System, ...]
+    main: str
+    budget: int
+    tokenizer: str
+    history: int
+    commits: int
+    excluded: tuple[str, ...]
+    cache: Path
+    version: str
+    sessions: tuple[PastSession, ...]
+    vectors: Vectors | None
+    rules: RulesThen
+    config: Config = field(repr=False)
+
+
+def open_past(start: Path, environment: Mapping[str, str] = os.environ) -> PastProject:
+    """Find the project at a directory, a bare repository included, and what it recorded of its sessions.
+
+    Raises: ProjectError where there is neither a repository nor a recorded session; StoreError.
+    """
+    repository, note = repository_at(start)
+    root = start.absolute() if repository is None else repository.root
+    bare = repository is not None and repository.bare
+    distrust = "it is a bare repository" if bare else foreign_state(repository)
+    location = locate(root, environment, distrust=distrust)
+    journal = FileJournal(location.root, SystemClock())
+    sessions, malformed = recorded(entry for _, entry in journal.read(STREAM))
+    if repository is None and not sessions:
+        raise ProjectError(
+            f"{root} has no past to replay: it is no git repository, and no session of it was imported",
+            hint="Name a repository, or run `workbench import sessions` first.",
+        )
+    notes = [f"{malformed} recorded sessions are malformed and left out"] if malformed else []
+    if repository is None:
+        notes.append(f"{note}: files are ranked by the paths that sessions had seen")
+    name = root.name.removesuffix(".git") if root.name not in ("repo", "git") else root.parent.name
+    return PastProject(root, name, location.root, location.home, repository, tuple(sessions), tuple(notes))
+
+
+def replay_past(
+    project: PastProject,
+    config: Config,
+    wanted: Wanted,
+    *,
+    workers: int | None = None,
+    progress: Progress = lambda done, total, told: None,
+) -> Found:
+    """Replay a project's past. Ctrl-C while tasks are replayed gives back what is done.
+
+    Raises: GitError, StoreError, ModelError, ProjectError if there is no task.
+    """
+    history = max(config.index.history_commits, 0)
+    commits = max(COMMITS, _PER_TASK * wanted.tasks + history)
+    with ExitStack() as stack:
+        reader = (
+            PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
+            if project.repository is None
+            else stack.enter_context(past_reader(project.repository, commits))
+        )
+        tasks = _tasks(project, reader, wanted)
+        vectors, model, missing = _vectors(project, config, reader, tasks, history, progress)
+    rules = _rules(project, config, tasks)
+    systems = tuple(one for one in wanted.systems if vectors is not None or one.kind != "vector")
+    notes = list(project.notes)
+    if len(systems) < len(wanted.systems):
+        notes.append("vector was left out: it needs an embedding model")
+    version = engine_version()
+    settings = _settings(project, config, wanted, systems, model, version, history)
+    tidy(project.state / "replay" / "facts", version)
+    log = RowLog(project.state / "replay" / "rows", settings)
+    if wanted.fresh:
+        log.path.unlink(missing_ok=True)
+    spec = _spec(project, config, wanted, systems, commits, version, vectors, rules)
+    keys = row_keys(tasks, project.sessions, rules.at)
+    try:
+        replayed = replay_tasks(
+            partial(_replay_one, spec), tasks, keys, log, workers=worker_count(workers), progress=progress
+        )
+    finally:
+        release()
+    log.tidy()
+    degraded = () if vectors is not None else ("embeddings",)
+    notes += [missing] if missing and vectors is None else []
+    notes += [replayed.note] if replayed.note else []
+    return Found(tuple(tasks), replayed, settings, degraded, tuple(notes))
+
+
+def weigh_again(
+    project: PastProject,
+    config: Config,
+    row: TaskRow,
+    system: System,
+    *,
+    among: int,
+    progress: Progress = lambda done, total, told: None,
+) -> Ranking | None:
+    """Rank the files of a task that was replayed once more, keeping all that features add to each.
+
+    The task is looked for among the newest `among` of its source and seen from its own past, as a replay sees
+    it. None if the system lacks what it needs. Raises: UsageError if there is no such task; GitError,
+    StoreError, ModelError, ProjectError.
+    """
+    source = Source.SESSIONS if row.source == "session" else Source.COMMITS
+    wanted = Wanted(source, among, (system,), config.plan.budget, packs=0)
+    history = max(config.index.history_commits, 0)
+    commits = max(COMMITS, _PER_TASK * among + history)
+    with ExitStack() as stack:
+        reader = (
+            PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
+            if project.repository is None
+            else stack.enter_context(past_reader(project.repository, commits))
+        )
+        tasks = [task for task in _tasks(project, reader, wanted) if task.id == row.id]
+        if not tasks:
+            raise UsageError(
+                f"the task {row.id} is not in the past of {project.name}",
+                hint="It is of another project, or was rewritten or forgotten since.",
+            )
+        vectors, _, _ = _vectors(project, config, reader, tasks, history, progress)
+        rules = _rules(project, config, tasks)
+        spec = _spec(project, config, wanted, (system,), commits, engine_version(), vectors, rules)
+        engine = _engine(spec, stack)
+        ranking = engine.weigh(tasks[0], system)
+        engine.cache.flush()
+    return ranking
+
+
+def _spec(
+    project: PastProject,
+    config: Config,
+    wanted: Wanted,
+    systems: tuple[System, ...],
+    commits: int,
+    version: str,
+    vectors: Vectors | None,
+    rules: RulesThen,
+) -> _Spec:
+    return _Spec(
+        root=project.root,
+        bare=project.repository is not None and project.repository.bare,
+        gone=project.repository is None,
+        project=project_id(project.root),
+        systems=systems,
+        main=config.models.ranking or DEFAULT_MODEL,
+        budget=wanted.budget,
+        tokenizer=config.plan.tokenizer,
+        history=max(config.index.history_commits, 0),
+        commits=commits,
+        excluded=(*config.privacy.exclude, *config.index.exclude),
+        cache=project.state / "replay" / "facts",
+        version=version,
+        sessions=project.sessions,
+        vectors=vectors,
+        rules=rules,
+        config=config,
+    )
+
+
+def _tasks(project: PastProject, reader: PastReader, wanted: Wanted) -> list[Task]:
+    """Return the newest tasks of the sources wanted; a commit that answers a prompt is not told twice."""
+    found: list[Task] = []
+    if wanted.source is not Source.COMMITS:
+        gone = project.repository is None
+        found += session_tasks(project.sessions, reader.commits, wanted.tasks, gone=gone)
+    if wanted.source is not Source.SESSIONS:
+        answered = {task.commit for task in found if task.commit}
+        commits = [commit for commit in reader.commits if commit.sha not in answered]
+        found += commit_tasks(commits, reader.line, wanted.tasks)
+    found.sort(key=lambda task: -task.at)
+    if not found:
+        raise ProjectError(
+            f"{project.name} has no task to replay: nothing that was done modified a file that existed",
+            hint="Commit something first, or import sessions with `workbench import sessions`.",
+        )
+    most = wanted.packs if project.repository is not None else 0
+    return [replace(task, packed=place < most) for place, task in enumerate(found[: wanted.tasks])]
+
+
+def _vectors(
+    project: PastProject,
+    config: Config,
+    reader: PastReader,
+    tasks: Sequence[Task],
+    history: int,
+    progress: Progress,
+) -> tuple[Vectors | None, str, str]:
+    """Return vectors of all tasks and of all past ones, the model's identity, and what is missing if not."""
+    embedder, missing = cached_embedder(config, project.home)
+    if embedder is None:
+        return None, "", missing or "there is no embedding model: see `workbench model list`"
+    begun = {tasks[-1].revision, tasks[-1].commit}
+    oldest = max((place for place, commit in enumerate(reader.commits) if commit.sha in begun), default=0)
+    past = islice(reader.commits, oldest + history + _SPARE)
+    heads = [known.head for commit in past if (known := known_commit(commit)) is not None]
+    heads += [one.known.head for one in project.sessions]
+    texts = list(dict.fromkeys([*head_texts(heads), *(task_text(task.text) for task in tasks)]))
+    try:
+        matrix = embedder.embed(texts, progress=lambda done, total: progress(done, total, "Embedding tasks"))
+    except WorkbenchError as error:
+        return None, "", error.message
+    rows = {text: number for number, text in enumerate(texts)}
+    return Vectors(rows, np.ascontiguousarray(matrix, dtype=np.float32)), embedder.model, ""
+
+
+def _rules(project: PastProject, config: Config, tasks: Sequence[Task]) -> RulesThen:
+    """Return the rules that were in force when each task began. Raises: StoreError."""
+    clock = SystemClock()
+    journal, home_journal = FileJournal(project.state, clock), FileJournal(project.home, clock)
+    changes = [entry.at for one in (journal, home_journal) for _, entry in one.read(RULES)]
+    identifier = project_id(project.root)
+
+    def in_force(until: str) -> list[Rule]:
+        live = read_ledger(((journal, False), (home_journal, True)), until).live.values()
+        return [
+            rule
+            for rule in live
+            if rule.project_id in (None, identifier)
+            and (config.rules.home or rule.provenance is None or not rule.provenance.home)
+        ]
+
+    return rules_then(changes, [task.at for task in tasks], in_force)
+
+
+def _settings(
+    project: PastProject,
+    config: Config,
+    wanted: Wanted,
+    systems: Sequence[System],
+    model: str,
+    version: str,
+    history: int,
+) -> dict[str, Any]:
+    """Return what decides rows besides the tasks themselves."""
+    return {
+        "engine": version,
+        "systems": [system.name for system in systems],
+        "budget": wanted.budget,
+        "tokenizer": config.plan.tokenizer,
+        "ranking": config.models.ranking or DEFAULT_MODEL,
+        "embedding": model,
+        "history": history,
+        "trust": repr(trust(config.sessions)),
+        "excluded": [*config.privacy.exclude, *config.index.exclude],
+        "edge": "" if project.repository is None else shallow_edge(project.repository),
+    }
+
+
+_HELD: list[tuple[_Spec, Engine, ExitStack]] = []
+"""The engine of this process, a worker's or its caller's: tasks come one by one, and opening takes longer."""
+
+
+def _replay_one(spec: _Spec, task: Task) -> TaskRow:
+    if not _HELD or _HELD[0][0] is not spec:
+        release()
+        stack = ExitStack()
+        _HELD.append((spec, _engine(spec, stack), stack))
+    engine = _HELD[0][1]
+    row = engine.replay(task)
+    engine.cache.flush()
+    return row
+
+
+def finished_run(project: PastProject, found: Found) -> ReplayRun:
+    """Return what a replay found as a run, scored."""
+    rows = found.replayed.rows
+    measured = [row for row in rows if not row.fault]
+    return ReplayRun(
+        id=new_id(),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        project=project.name,
+        version=str(found.settings["engine"]),
+        settings=found.settings,
+        systems=system_scores(measured, found.settings["systems"]),
+        rows=rows,
+        notes=found.notes,
+        degraded=found.degraded,
+        complete=found.replayed.complete,
+    )
+
+
+def release() -> None:
+    """Close what replaying in this process has opened."""
+    while _HELD:
+        _HELD.pop()[2].close()
+
+
+def _engine(spec: _Spec, stack: ExitStack) -> Engine:
+    repository = None if spec.gone else repository_at(spec.root)[0]
+    cache = SegmentedFacts(spec.cache, spec.version)
+    if repository is None:
+        past: Timeline | SeenPaths = SeenPaths(
+            spec.sessions, history=spec.history, trust=trust(spec.config.sessions)
+        )
+        reader = PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
+    else:
+        reader = stack.enter_context(past_reader(repository, spec.commits))
+        past = Timeline(
+            reader,
+            sessions=[one.known for one in spec.sessions],
+            cache=cache,
+            history=spec.history,
+            trust=trust(spec.config.sessions),
+            admits=_admits(spec.excluded),
+        )
+    counter = token_counter(spec.tokenizer)
+    chunks, worth = load_chunk_model()
+    models = load_models(spec.main, LEXICAL_MODEL, spec.systems)
+    planner = Planner(
+        ranking=models.by_id[spec.main],
+        plain_ranking=models.by_id[LEXICAL_MODEL],
+        chunks=chunks,
+        worth=worth,
+        counter=counter,
+        contents=Contents(spec.root, counter, cap=MAX_BYTES),
+        matching=match_params(spec.config.rules),
+    )
+    return Engine(
+        past=past,
+        reader=reader,
+        systems=spec.systems,
+        models=models,
+        planner=planner,
+        budget=spec.budget,
+        project=spec.project,
+        vectors=spec.vectors,
+        rules=RulePassages(spec.rules, spec.project, planner.matching),
+        cache=cache,
+    )
+
+
+def _admits(patterns: Sequence[str]) -> Callable[[str], bool]:
+    if not patterns:
+        return lambda path: True
+    import pathspec
+
+    spec = pathspec.GitIgnoreSpec.from_lines(patterns)
+    return lambda path: not spec.match_file(path)
+
+
+def engine_version() -> str:
+    """Return what tells rows of one engine from those of another: the version and a digest of its sources."""
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        for name, data in _sources(files("workbench") / package, package):
+            digest.update(f"{name}\0{len(data)}\0".encode() + data)
+    return f"{__version__}-{digest.hexdigest()[:12]}"
+
+
+def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
+    for entry in sorted(folder.iterdir(), key=lambda found: found.name):
+        if entry.is_dir():
+            yield from _sources(entry, f"{name}/{entry.name}")
+        elif entry.name.endswith((".json", ".py", ".toml", ".txt")):
+            yield f"{name}/{entry.name}", entry.read_bytes()

@@ -1,0 +1,354 @@
+"""Where imports of sessions meet the store: the project's work trees and addresses, journal, archive.
+
+With `bootstrap`, `storage` and `places` the only modules that import `store`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from store.archive import Archive, Source
+from store.git import head_state
+from store.git_process import run as run_git
+from store.git_repository import Repository
+from workbench.config import Config, SessionsConfig, load
+from workbench.entry.places import repository_at
+from workbench.entry.project import Opened, OpenedWorkspace, open_workspace
+from workbench.errors import GitError, UsageError
+from workbench.plan.intent import parse_intent
+from workbench.ports import Entry
+from workbench.records.episodes import Episode
+from workbench.sessions.episodes_fold import COMMITS
+from workbench.sessions.importers.importing import Importer, ImportStore, Progress, Report, Wanted
+from workbench.sessions.importers.ledger import load_seen
+from workbench.sessions.importers.places import (
+    Places,
+    Transcript,
+    agent_directory_session,
+    find_files,
+    project_transcripts,
+    same_address,
+    transcript,
+)
+from workbench.sessions.importers.trimming import open_transcript
+from workbench.sessions.importers.withholding import Withholder, excluding
+from workbench.sessions.remember import STREAM
+from workbench.text.counts import counted
+
+_OVER = 86_400.0  # seconds after which nobody expects a session to go on
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, and what became of the archive: copies that went for room, files too big for it."""
+
+    report: Report
+    dropped: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSessions:
+    """How many sessions were imported so far, and how many files are archived, in how many bytes."""
+
+    sessions: int
+    archived: int
+    archived_bytes: int
+
+
+def import_sessions(
+    opened: OpenedWorkspace,
+    sessions: SessionsConfig,
+    paths: Sequence[Path],
+    wanted: Wanted,
+    *,
+    archived: bool = False,
+    finished: bool = False,
+    environment: Mapping[str, str] = os.environ,
+    progress: Progress | None = None,
+) -> Imported:
+    """Import the sessions of a project from files and directories; without any from where agents keep them.
+
+    With `archived` from the copies that earlier imports made; with `finished` a session whose file was just
+    written is taken to be over. Raises: UsageError for a path that does not exist, StoreError.
+    """
+    places = project_places(opened.root, opened.repository)
+    excluded = excluding(load(project=opened.root).config.privacy.exclude, (str(opened.root),))
+    archive = Archive(
+        opened.location.root, sessions.archive_mb << 20, cleaning=lambda: Withholder(excluded).line
+    )
+    missing: list[str] = []
+    if archived:
+        files = [
+            Transcript(Path(copy.path), copy.size, copy.changed, partial(archive.open, copy))
+            for copy in archive.copies()
+        ]
+    else:
+        files = list(_found(paths, places, environment, missing))
+    keeps = sessions.archive and not archived and not wanted.dry_run
+    adapters = opened.workspace.adapters
+    store = ImportStore(
+        project_id=adapters.project_id,
+        places=places,
+        journal=opened.journal,
+        latest=adapters.latest,
+        publish=adapters.publish,
+        lock=adapters.lock,
+        understand=partial(parse_intent, project_id=adapters.project_id),
+        now=(lambda: adapters.now() + _OVER) if finished else adapters.now,
+        archive=partial(_archive, archive) if keeps else None,
+    )
+    report = Importer(store, wanted).run(files, progress)
+    if missing:
+        report.skipped["files that went away or cannot be read"] += len(missing)
+        report.notes += missing
+    return Imported(report, archive.dropped, archive.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptPast:
+    """A scratch project that knows the sessions of some transcripts; `told` says in a sentence whose."""
+
+    root: Path
+    told: str
+
+
+@contextmanager
+def transcript_past(
+    project: Path, given: Path, config: Config, *, progress: Progress | None = None
+) -> Iterator[TranscriptPast]:
+    """Give a scratch project with the sessions of transcripts, which goes with the context.
+
+    Where they are of the project at `project` it has that one's history; else they are those of the project
+    most of their edits are of, whose files are known from the sessions alone. Nothing is recorded elsewhere.
+    Raises: UsageError if there is no session with a prompt; GitError, StoreError.
+    """
+    with tempfile.TemporaryDirectory(prefix="workbench-replay-") as scratch:
+        repository = repository_at(project)[0]
+        ours = str(project if repository is None else repository.root)
+        root = Path(scratch) / (Path(ours).name or "project")
+        root.mkdir()
+        if repository is not None and not repository.bare:
+            _share_history(repository, root)
+        found = _taken(root, given, config, ours, progress)
+        if found.new:
+            yield TranscriptPast(
+                root,
+                f"{counted(found.new, 'prompt')} of {counted(found.sessions, 'session')} of this project",
+            )
+            return
+        if not found.elsewhere:
+            raise UsageError(
+                f"{given} holds no session with a prompt",
+                hint="`workbench import sessions --dry-run` says why.",
+            )
+        root = Path(scratch) / "elsewhere"
+        root.mkdir()
+        tried = {name: _taken(root, given, config, name, progress, dry_run=True) for name in found.elsewhere}
+        theirs = max(tried, key=lambda name: (min(tried[name].new, tried[name].edits), name))
+        root = root / (Path(theirs).name or "project")
+        root.mkdir()
+        done = _taken(root, given, config, theirs, progress)
+        left = f"; {len(tried) - 1} other projects are left out" if len(tried) > 1 else ""
+        yield TranscriptPast(
+            root, f"{counted(done.new, 'prompt')} of {counted(done.sessions, 'session')} of {theirs}{left}"
+        )
+
+
+def _taken(
+    root: Path, given: Path, config: Config, place: str, progress: Progress | None, *, dry_run: bool = False
+) -> Report:
+    """Import the sessions that were held at a place into a scratch project."""
+    opened = open_workspace(root, config)
+    sessions = replace(config.sessions, archive=False)
+    wanted = Wanted(roots=(place,), dry_run=dry_run)
+    done = import_sessions(opened, sessions, [given], wanted, finished=True, progress=progress)
+    return done.report
+
+
+def _share_history(repository: Repository, root: Path) -> None:
+    """Make a repository that has another one's history without copying it, and no files. Raises: GitError."""
+    run_git(root, ["init", "-q"])
+    objects = run_git(repository.root, ["rev-parse", "--path-format=absolute", "--git-path", "objects"])
+    alternates = root / ".git" / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(parents=True, exist_ok=True)
+    alternates.write_bytes(objects)
+    head = head_state(repository).sha
+    if head is not None:
+        run_git(root, ["update-ref", "HEAD", head])
+
+
+def imported_sessions(opened: Opened | OpenedWorkspace) -> ImportedSessions:
+    """Return what was imported so far, and change nothing."""
+    copies = Archive(opened.location.root, 0).copies()
+    seen = load_seen(opened.workspace.adapters.latest)
+    stored = {copy.name: copy.stored for copy in copies}
+    return ImportedSessions(sum(one.tasks > 0 for one in seen.values()), len(copies), sum(stored.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Transcripts of an agent on this machine: files, bytes, first and last time of change in seconds.
+
+    Not `certain` are those whose project stands inside. `known` were read by an import and did not change.
+    """
+
+    agent: str
+    files: int
+    bytes: int
+    oldest: int
+    newest: int
+    certain: bool
+    known: int
+
+
+def discovered_sessions(
+    opened: OpenedWorkspace, *, environment: Mapping[str, str] = os.environ
+) -> tuple[Found, ...]:
+    """Return what an import would find, by agents' names, without opening any file. Raises: OSError."""
+    home = Path(environment.get("HOME") or Path.home())
+    codex_home = Path(environment.get("CODEX_HOME") or home / ".codex")
+    places = project_places(opened.root, opened.repository)
+    seen = load_seen(opened.workspace.adapters.latest)
+    missing: list[str] = []
+    files: dict[str, list[Transcript]] = {}
+    for file in _found((), places, environment, missing):
+        if not agent_directory_session(file.path):
+            agent = "Codex" if file.path.is_relative_to(codex_home) else "Claude Code"
+            files.setdefault(agent, []).append(file)
+    return tuple(
+        Found(
+            agent,
+            len(found),
+            sum(file.size for file in found),
+            min(file.changed for file in found) // 1_000_000_000,
+            max(file.changed for file in found) // 1_000_000_000,
+            agent != "Codex",
+            sum(str(file.path) in seen for file in found),
+        )
+        for agent, found in sorted(files.items())
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """Where a session's transcript is: the original, or the copy an import made; neither: `why` says it."""
+
+    path: str = ""
+    archived: bool = False
+    open: Callable[[], IO[bytes]] | None = None
+    why: str = ""
+
+
+def session_file(
+    opened: OpenedWorkspace, episode: Episode, *, environment: Mapping[str, str] = os.environ
+) -> SessionFile:
+    """Return the transcript that an episode comes from. The original is preferred: it is the longer one.
+
+    Raises: OSError if the agents' directories cannot be listed.
+    """
+    if episode.source == COMMITS:
+        return SessionFile(why="A commit has no transcript: `git show` has all there is.")
+    session = episode.parent_session or episode.session_id
+    seen = load_seen(opened.workspace.adapters.latest)
+    names = [path for path, one in seen.items() if one.tasks and one.session == session]
+    names += [path for path in seen if _is_of(Path(path), session) and path not in names]
+    copies = {copy.path: copy for copy in Archive(opened.location.root, 0).copies()}
+    for name in names:
+        path = Path(name)
+        if path.is_file():
+            return SessionFile(name, open=partial(open_transcript, path))
+        if name in copies:
+            archive = Archive(opened.location.root, 0)
+            return SessionFile(name, archived=True, open=partial(archive.open, copies[name]))
+    home = Path(environment.get("HOME") or Path.home())
+    roots = project_places(opened.root, opened.repository).roots
+    for path in project_transcripts(roots, home, environment):
+        if _is_of(path, session):
+            return SessionFile(str(path), open=partial(open_transcript, path))
+    return SessionFile(why=_why_missing(names, session))
+
+
+def _is_of(path: Path, session: str) -> bool:
+    """Whether a transcript is a session's by its name: `ID.jsonl` or `rollout-TIME-ID.jsonl`."""
+    name = path.name.partition(".jsonl")[0]
+    return name == session or name.endswith(f"-{session}")
+
+
+def _why_missing(names: Sequence[str], session: str) -> str:
+    if names:
+        return (
+            f"Its transcript was {names[0]}, which is gone, and no copy of it was kept: "
+            "sessions.archive says whether imports keep them, sessions.archive_mb how much."
+        )
+    return (
+        f"No transcript of {session} is known: it was recorded while it ran, or its file was imported "
+        "elsewhere. `workbench import sessions PATH` takes up transcripts from any place."
+    )
+
+
+def session_entries(opened: OpenedWorkspace) -> Iterator[Entry]:
+    """Yield the entries of the stream of sessions. Raises: JournalError."""
+    return (entry for _, entry in opened.journal.read(STREAM))
+
+
+def project_places(root: Path, repository: Repository | None) -> Places:
+    """Return the directories that are a project: its root, its other work trees, links resolved or not."""
+    roots = [str(root), str(root.resolve())]
+    addresses: set[str] = set()
+    if repository is not None:
+        with _without_git():
+            lines = _git_lines(root, "worktree", "list", "--porcelain")
+            roots += [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")]
+        with _without_git():
+            addresses = {
+                address
+                for line in _git_lines(root, "config", "--get-regexp", r"^remote\..*\.url$")
+                if (address := same_address(line.partition(" ")[2]))
+            }
+    return Places(tuple(dict.fromkeys(path.replace("\\", "/") for path in roots)), frozenset(addresses))
+
+
+@contextmanager
+def _without_git() -> Iterator[None]:
+    """Go on where git has no answer: sessions are then found by the project's root alone."""
+    try:
+        yield
+    except GitError:
+        return
+
+
+def _git_lines(root: Path, *arguments: str) -> list[str]:
+    return run_git(root, arguments).decode("utf-8", "surrogateescape").splitlines()
+
+
+def _found(
+    paths: Sequence[Path], places: Places, environment: Mapping[str, str], missing: list[str]
+) -> Iterator[Transcript]:
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path} does not exist", hint="Give a transcript or a directory of them.")
+    home = Path(environment.get("HOME") or Path.home())
+    found = find_files(paths) if paths else project_transcripts(places.roots, home, environment)
+    for path in found:
+        try:
+            yield transcript(path.absolute())
+        except OSError as error:
+            missing.append(f"{path}: {error.strerror}")
+
+
+def _archive(archive: Archive, files: Sequence[Transcript]) -> Mapping[str, str]:
+    return archive.keep(
+        [
+            Source(str(file.path), file.size, file.changed, file.open)
+            for file in files
+            if file.path.suffix != ".gz"  # such as another archive's copies
+        ]
+    )
