@@ -179,7 +179,8 @@ class Jobs:
         def now() -> None:
             if self._delayed.get(group) is timer:  # one that was stopped may have been on its way already
                 del self._delayed[group]
-                work()
+                if self._app.is_running:  # an app that ends takes its widgets away before its timers
+                    work()
                 self._settle()
 
         timer = self._delayed[group] = self._app.set_timer(seconds, now)

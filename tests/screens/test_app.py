@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,20 @@ async def test_what_is_asked_twice_for_later_is_done_once(tmp_path: Path) -> Non
         assert done == []
         await settle(pilot)
         assert done == ["new"]
+
+
+async def test_an_app_that_ends_does_nothing_later(tmp_path: Path) -> None:
+    """A timer that fires while the widgets are taken away calls nothing."""
+    app, done = make(tmp_path), list[str]()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.jobs.later("late", 0.001, lambda: done.append("while it ran"))
+        await settle(pilot)
+        app.jobs.later("late", LONG, lambda: done.append("when it ended"))
+        timer = app.jobs._delayed["late"]
+    assert isinstance(timer._callback, partial)  # a call that waits in the queue of the app
+    timer._callback.args[0]()
+    assert done == ["while it ran"]
 
 
 async def test_a_cancelled_job_stops_at_its_next_word_and_tells_nothing(tmp_path: Path) -> None:

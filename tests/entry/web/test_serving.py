@@ -13,14 +13,15 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
+from textual_serve.download_manager import DownloadManager
 
 from tests.chromium import PROGRAM, REASON, page_of
 from tests.processes import LONG, end
-from workbench.entry.web.serving import Serving, app_command, serve
+from workbench.entry.web.serving import AppProcess, Serving, app_command, serve
 from workbench.errors import UsageError
 
 APP = """
@@ -186,6 +187,33 @@ async def test_an_app_that_cannot_start_says_why_on_stderr(start: Start) -> None
     code, out, err = running.stop()
     assert (code, out) == (0, "ended\n")
     assert "no such project" in err
+
+
+async def test_an_app_that_ended_before_it_is_read_ends_the_visit(capsys: pytest.CaptureFixture[str]) -> None:
+    """However fast it fails, its reason is shown and its page is closed."""
+
+    class Visit:
+        closed = False
+
+        async def close(self) -> None:
+            self.closed = True
+
+        async def send_bytes(self, data: bytes) -> None: ...
+
+        async def send_str(self, data: str) -> None: ...
+
+    visit = Visit()
+    command = (sys.executable, "-S", "-c", "raise SystemExit('no such project')")
+    app = AppProcess(command, cast("Any", visit), DownloadManager())
+    process = await app._open_app_process()
+    await process.wait()
+    assert process.stdout is not None
+    assert await process.stdout.read() == b""
+
+    await app.run()
+
+    assert visit.closed
+    assert capsys.readouterr().out == "no such project\n"
 
 
 async def test_ctrl_c_ends_open_visits(start: Start) -> None:

@@ -207,9 +207,25 @@ class AppProcess(AppService):
         return process
 
     async def run(self) -> None:
-        """Pass on what the app shows; where it ends by itself the visit ends, too."""
-        await super().run()
-        await self.remote_close()
+        """Pass on what the app shows and what it says on stderr; where it ends by itself the visit ends, too.
+
+        Where the app has ended before this begins, textual-serve cancels its reader of stderr unstarted: that
+        raises here, and the app's reason is unread.
+        """
+        with suppress(asyncio.CancelledError):
+            await super().run()
+        try:
+            sys.stdout.write(await self._rest_of_stderr())
+        finally:
+            await self.remote_close()
+
+    async def _rest_of_stderr(self) -> str:
+        process = self._process
+        if process is None or process.stderr is None:
+            return ""
+        with suppress(TimeoutError):  # what the app started may hold its stderr open
+            return (await asyncio.wait_for(process.stderr.read(), _QUIT_SECONDS)).decode("utf-8", "replace")
+        return ""
 
     async def stop(self) -> None:
         """Ask the app to quit, and end it if it does not."""
