@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import cached
 from store.vectors import open_index
-from workbench.comparison.duplicates import jaccard
-from workbench.comparison.polarity import DENIALS, spell_out
+from workbench.comparison.negation import DENIALS, spell_out
+from workbench.comparison.similarity import jaccard
 from workbench.config import user_cache
 from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule
@@ -309,11 +309,10 @@ def speed(rules: Sequence[Rule]) -> None:
 
 def clear() -> None:
     """Forget what was read before."""
-    from workbench.comparison.duplicates import normal_text
+    from workbench.comparison.similarity import normal_text, plain
     from workbench.comparison.statements import statements
-    from workbench.rules.conflicts.reading import prose
 
-    for kept in (prose, normal_text, statements):
+    for kept in (plain, normal_text, statements):
         kept.cache_clear()
 
 

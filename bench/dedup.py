@@ -37,10 +37,10 @@ from bench.dedup_data import (
     written,
 )
 from workbench.comparison.candidates import DuplicateIndex, find_duplicates
-from workbench.comparison.duplicates import normal_text
-from workbench.comparison.scope import scoped
+from workbench.comparison.negation import scoped
+from workbench.comparison.similarity import normal_text, plain
 from workbench.comparison.statements import statements
-from workbench.comparison.verdicts import judge, plain
+from workbench.comparison.verdicts import judge
 
 ROUNDS: Final = 1000
 SCANNED: Final = 100_000

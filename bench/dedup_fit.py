@@ -17,12 +17,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.conflicts import embedder, imported
+from bench.conflicts import embedder
 from bench.dedup_data import (
     CONFLICT,
     DUPLICATE,
     INFERENCE,
-    OTHER,
     ROOT,
     RULES,
     UNDECIDED,
@@ -32,24 +31,18 @@ from bench.dedup_data import (
     sick,
     written,
 )
-from workbench.comparison.candidates import DuplicateIndex
-from workbench.comparison.features import (
-    Overlay,
-    conflict_features,
-    duplicate_features,
-    obstacle,
-    overlay,
-)
+from workbench.comparison.alignment import Alignment, align
+from workbench.comparison.features import antonym_features, denial_features, duplicate_features, obstacle
 from workbench.comparison.verdicts import (
     instructs,
     opposed_sentences,
-    strongest_contrast,
+    stated_contrast,
     words_of,
 )
 
 Values = NDArray[np.float64]
 
-HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT, WILD_WEIGHT = 6.0, 3.5, 0.3, 0.5
+HAND_WEIGHT, INFERENCE_WEIGHT, SICK_WEIGHT = 6.0, 3.5, 0.3
 PENALTY = 5.0
 """Of the squared weights for a contradiction, more than for a repetition: many features, few pairs."""
 
@@ -72,61 +65,35 @@ def main() -> None:
         pair for pair in inference(options.data / INFERENCE) if not pair.held and pair.gold != UNDECIDED
     ]
     scenes, news = sick(options.sick), mrpc(options.mrpc)
-    wild = strangers([rule.rule for rule in imported(options.data / "rules")])
     embed = embedder(options.cache)
     models = {
-        "denial": conflicts(scenes, natural, hand, wild, lambda found: bool(found.denials), INFERENCE_WEIGHT),
-        "antonym": conflicts(
-            scenes, natural, hand, wild, lambda found: bool(found.antonyms) and not found.denials, 1.0
-        ),
+        "denial": conflicts(scenes, natural, hand, denial_features, INFERENCE_WEIGHT),
+        "antonym": conflicts(scenes, natural, hand, antonym_features, 1.0),
         "repetition": repetitions(news, scenes, hand, None),
         "repetition by meaning": repetitions(news, scenes, hand, embed),
     }
     TARGET.write_text(json.dumps(models, indent=1) + "\n", encoding="utf-8")
 
 
-def strangers(texts: Sequence[str]) -> list[Labelled]:
-    """Return pairs of similar rules of real files in which something is opposed, half of them, as unique.
-
-    Most of them are: who writes rules seldom contradicts a stranger word by word. What the tests for rules
-    recognise as a contrast is left out.
-    """
-    index = DuplicateIndex(texts)
-    found = []
-    for at, text in enumerate(texts):
-        for other in index.candidates(text, end=at):
-            pair = Labelled(text, texts[other], OTHER)
-            if (
-                not pair.held
-                and opposed_sentences(*_sides(pair))
-                and strongest_contrast(*_sides(pair)) is None
-            ):
-                found.append(pair)
-    return found
-
-
-def _sides(pair: Labelled) -> tuple[str, str]:
-    return pair.left, pair.right
-
-
 def conflicts(
     scenes: Sequence[Labelled],
     natural: Sequence[Labelled],
     hand: Sequence[Labelled],
-    wild: Sequence[Labelled],
-    speaks: Callable[[Overlay], bool],
+    features: Callable[[Alignment], dict[str, float]],
     natural_weight: float,
 ) -> dict[str, float]:
-    """Return the weights by feature for pairs with one kind of opposition."""
+    """Return the weights by feature for pairs with one kind of opposition; instructions need no model."""
     rows, gold, weights = [], [], []
-    for pairs, weight in ((scenes, 1.0), (natural, natural_weight), (hand, HAND_WEIGHT), (wild, WILD_WEIGHT)):
+    for pairs, weight in ((scenes, 1.0), (natural, natural_weight), (hand, HAND_WEIGHT)):
         for pair in pairs:
-            both = instructs(pair.left) and instructs(pair.right)
-            contrast = strongest_contrast(pair.left, pair.right) is not None
-            for found in filter(speaks, opposed_sentences(pair.left, pair.right)):
-                rows.append({**conflict_features(found, instruct=both), "contrast": float(contrast)})
-                gold.append(pair.gold == CONFLICT)
-                weights.append(weight)
+            if instructs(pair.left) and instructs(pair.right):
+                continue
+            contrast = stated_contrast(pair.left, pair.right, both=False) is not None
+            for found in opposed_sentences(pair.left, pair.right):
+                if bool(found.denials) is (features is denial_features):
+                    rows.append({**features(found), "contrast": float(contrast)})
+                    gold.append(pair.gold == CONFLICT)
+                    weights.append(weight)
     return fitted(rows, gold, weights, PENALTY)
 
 
@@ -146,7 +113,7 @@ def repetitions(
     for pairs, weight in ((news, 1.0), (told, SICK_WEIGHT), (hand, HAND_WEIGHT)):
         for pair in pairs:
             mine, theirs = words_of(pair.left), words_of(pair.right)
-            found = overlay(mine, theirs)
+            found = align(mine, theirs)
             both = instructs(pair.left) and instructs(pair.right)
             if not obstacle(found, mine, theirs, instruct=both):
                 rows.append(duplicate_features(found))

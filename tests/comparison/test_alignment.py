@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.comparison.alignment import Alignment, Link, align
-from workbench.comparison.scope import scoped
+from workbench.comparison.negation import scoped
 
 
 def laid(left: str, right: str) -> Alignment:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.comparison import bands
+from workbench.comparison import similarity
 from workbench.comparison.candidates import DuplicateIndex, find_duplicates, terms_of
 from workbench.comparison.verdicts import Verdict
 
@@ -59,7 +59,7 @@ def test_something_new_is_nothing_known() -> None:
 
 def test_texts_are_added_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was added just now is found, before and after it is folded into the sorted arrays."""
-    monkeypatch.setattr(bands, "_TAIL", 7)
+    monkeypatch.setattr(similarity, "_TAIL", 7)
     index = DuplicateIndex()
     for at, text in enumerate(FILLER):
         assert at == index.add(text)

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from workbench.comparison.bands import Bands
-from workbench.comparison.clauses import MAX_CHARS
-from workbench.comparison.duplicates import normal_text
-from workbench.comparison.everyday import opposites_of
-from workbench.comparison.opposites import choices, choices_of
-from workbench.comparison.scope import Word
+from workbench.comparison.negation import Word
+from workbench.comparison.similarity import Bands, normal_text
+from workbench.comparison.tokens import MAX_CHARS
 from workbench.comparison.verdicts import Judgement, Verdict, judge, words_of
+from workbench.comparison.vocabulary import choices, choices_of, opposites_of
 
 if TYPE_CHECKING:
     import numpy as np

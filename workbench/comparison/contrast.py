@@ -6,11 +6,15 @@ exceptions included. A second contrast takes the first one back ("use tabs" agre
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.comparison.opposites import (
+from workbench.comparison.quantities import Quantity
+from workbench.comparison.statements import ORDERING, Statement, measured
+from workbench.comparison.tokens import LIGHT
+from workbench.comparison.vocabulary import (
     antonyms,
     canonical,
     choices,
@@ -18,9 +22,6 @@ from workbench.comparison.opposites import (
     implied_terms,
     named_things,
 )
-from workbench.comparison.quantities import Quantity
-from workbench.comparison.statements import Statement, measured
-from workbench.comparison.words import LIGHT
 
 AGREEMENT: Final = 0.8
 """Share of a subject's words that must agree for a contrast to count. At 0.66 more contradictions between
@@ -65,15 +66,48 @@ def contrast(left: Statement, right: Statement) -> Contrast | None:
     return max(found, key=lambda item: item.score, default=None)
 
 
+def strongest_contrast(left: Sequence[Statement], right: Sequence[Statement]) -> Contrast | None:
+    """Return the strongest contrast between statements of two texts, or None."""
+    found = [result for mine in left for theirs in right if (result := contrast(mine, theirs)) is not None]
+    return max(found, key=lambda item: item.score, default=None)
+
+
+def share_statement(left: Iterable[Statement], right: Iterable[Statement]) -> bool:
+    """Whether two texts make the same statement: each then draws a contrast between them itself."""
+    return not {_key(one) for one in left}.isdisjoint(_key(one) for one in right)
+
+
+def _key(statement: Statement) -> tuple[object, ...]:
+    return (statement.subject, statement.label, *_rest(statement))
+
+
+def same_gist(left: Statement, right: Statement) -> bool:
+    """Whether two statements are the same once light words, placing verbs and reasons are left out."""
+    return _gist(left) == _gist(right)
+
+
+def _gist(statement: Statement) -> tuple[object, ...]:
+    light = LIGHT | PLACING
+    return (statement.subject - light, statement.label - light, *_rest(statement))
+
+
+def _rest(statement: Statement) -> tuple[object, ...]:
+    return (
+        statement.ordered,
+        statement.negated,
+        statement.choices,
+        statement.paths,
+        statement.condition,
+        statement.exception,
+        frozenset(statement.rejected),
+        tuple((item.unit, item.value, item.bound) for item in statement.quantities),
+    )
+
+
 def agreement(left: frozenset[str], right: frozenset[str]) -> float:
     """Return how far two subjects are the same, in [0, 1]: light words don't count, two empty ones agree."""
-    only_left, only_right = left - right - LIGHT, right - left - LIGHT
-    if not only_left and not only_right:
-        return 1.0
-    shared = len((left & right) - LIGHT)
-    if only_left and only_right:
-        return shared / (shared + len(only_left) + len(only_right))
-    return shared / (shared + len(only_left) + len(only_right))
+    union = len((left | right) - LIGHT)
+    return len((left & right) - LIGHT) / union if union else 1.0
 
 
 def _conditions_agree(left: Statement, right: Statement) -> bool:
@@ -140,17 +174,14 @@ def _turned_down(left: Statement, right: Statement) -> Contrast | None:
         if not refused or not refused <= wanted or not _same_values(left, right):
             continue
         asked = {*first.terms, *first.choices} - LIGHT
-        rest_first = frozenset(asked - wanted)
-        rest_second = frozenset(wanted - refused - asked)
+        rest_second = wanted - refused - asked
         mutual = bool(second.rejected) and set(second.rejected) - LIGHT <= asked
         if mutual or not rest_second:
-            kept = frozenset(asked & wanted)
-            if not mutual and (rest_first & wanted or len(refused) < 1 or (refused <= asked)):
+            if not mutual and refused <= asked:
                 continue
             score = 1.0 if mutual else 0.9
             detail = f"{' '.join(sorted(refused))} is turned down on one side and asked for on the other"
             words = " ".join(sorted(refused))
-            del kept
             return Contrast(
                 "alternative",
                 score,
@@ -209,10 +240,8 @@ def _antonym(left: Statement, right: Statement) -> Contrast | None:
     """The same but for two words that oppose each other."""
     if left.negated != right.negated or not _same_values(left, right) or left.choices != right.choices:
         return None
-    mine, theirs = left.subject - right.subject - LIGHT, right.subject - left.subject - LIGHT
-    shared = (left.subject & right.subject) - LIGHT
-    pairs = [(a, b) for a in sorted(mine) for b in sorted(theirs) if antonyms(a, b)]
-    if len(pairs) != 1 or not (shared or left.choices):
+    pairs = _opposites(left, right)
+    if len(pairs) != 1 or not ((left.subject & right.subject) - LIGHT or left.choices):
         return None
     first, second = pairs[0]
     score = _settled(left, right, left.subject - {first}, right.subject - {second})
@@ -220,6 +249,19 @@ def _antonym(left: Statement, right: Statement) -> Contrast | None:
         return None
     a, b = dict(left.words).get(first, first), dict(right.words).get(second, second)
     return Contrast("antonym", score, f"{a} against {b}", a, b)
+
+
+def _opposites(left: Statement, right: Statement) -> list[tuple[str, str]]:
+    """Return the pairs of terms that oppose each other; "with" is no term, but the opposite of "without"."""
+    mine, theirs = left.subject - right.subject - LIGHT, right.subject - left.subject - LIGHT
+    if not mine and theirs == {"without"} and _WITH.search(left.text):
+        return [("with", "without")]
+    if not theirs and mine == {"without"} and _WITH.search(right.text):
+        return [("without", "with")]
+    return [(a, b) for a in sorted(mine) for b in sorted(theirs) if antonyms(a, b)]
+
+
+_WITH: Final = re.compile(r"\bwith\b", re.IGNORECASE)
 
 
 def _number(left: Statement, right: Statement) -> Contrast | None:
@@ -289,15 +331,15 @@ def _order(left: Statement, right: Statement) -> Contrast | None:
     """The same words on the other side of "before" or "after"."""
     if left.negated != right.negated or not _same_values(left, right) or left.choices != right.choices:
         return None
-    for pivot, other in (("before", "before"), ("after", "after")):
-        if pivot in left.terms and other in right.terms and left.subject == right.subject:
-            a, b = left.terms.index(pivot), right.terms.index(other)
-            early, late = set(left.terms[:a]), set(left.terms[a + 1 :])
-            first, last = set(right.terms[:b]), set(right.terms[b + 1 :])
-            moved = (early - first - LIGHT, late - last - LIGHT)
-            if early and late and first and last and moved[0] and moved[1]:
-                detail = f"what comes {pivot} what is turned around"
-                return Contrast("order", 1.0, detail, pivot, other)
+    if left.subject != right.subject:
+        return None
+    for pivot in sorted(ORDERING & left.subject):
+        a, b = left.terms.index(pivot), right.terms.index(pivot)
+        early, late = set(left.terms[:a]), set(left.terms[a + 1 :])
+        first, last = set(right.terms[:b]), set(right.terms[b + 1 :])
+        if first and last and early - first - LIGHT and late - last - LIGHT:
+            word = dict(left.words)[pivot]
+            return Contrast("order", 1.0, f"what comes {word} what is turned around", word, word)
     return None
 
 

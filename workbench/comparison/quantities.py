@@ -6,22 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.comparison.opposites import canonical, choices_of
-from workbench.comparison.words import FUNCTION, Token
+from workbench.comparison.tokens import FUNCTION, Token
+from workbench.comparison.vocabulary import canonical, choices_of, units
 from workbench.text.terms import stem
 
-_UNITS = {
-    "characters": "char", "character": "char", "chars": "char", "char": "char", "columns": "char",
-    "column": "char", "cols": "char", "lines": "line", "line": "line", "loc": "line", "spaces": "space",
-    "space": "space", "percent": "%", "seconds": "s", "second": "s", "sec": "s", "secs": "s",
-    "milliseconds": "ms", "minutes": "m", "minute": "m", "mins": "m", "hours": "h", "hour": "h",
-    "days": "day", "day": "day", "words": "word", "parameters": "param", "params": "param",
-    "arguments": "param", "args": "param", "levels": "level", "retries": "retry", "times": "time",
-    "attempts": "retry", "mb": "mb", "kb": "kb", "gb": "gb", "px": "px", "files": "file",
-    "reviewers": "reviewer",
-    "approvals": "approval", "approval": "approval",
-    "retry": "retry", "attempt": "retry", "reviewer": "reviewer", "parameter": "param", "level": "level",
-}  # fmt: skip
 _UPPER = re.compile(
     r"(?:at most|up to|under|below|less than|fewer than|maximum(?: of)?|max|limit(?:ed)?(?: to)?|within|"
     r"shorter than|≤|<=|<|no later than)\W*(?:\w+\W+){0,2}$"
@@ -63,8 +51,8 @@ def quantity_at(text: str, tokens: Sequence[Token], at: int) -> tuple[Quantity, 
     unit = re.sub(r"[\d.,<>≤≥=v+x\s]", "", token)
     following = tokens[at + 1].text if at + 1 < len(tokens) else ""
     spaced = text[end : tokens[at + 1].start] if at + 1 < len(tokens) else ""
-    if not unit and following in _UNITS and spaced.strip(" -") == "":
-        unit = _UNITS[following]
+    if not unit and following in units() and spaced.strip(" -") == "":
+        unit = units()[following]
         used.add(at + 1)
     elif not unit and following == "spaces":
         unit = "space"

@@ -12,11 +12,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from workbench.comparison.clauses import ANAPHORIC, LABEL, clauses
-from workbench.comparison.opposites import canonical, choices_of, measures
-from workbench.comparison.polarity import DENIALS, denials, spell_out
+from workbench.comparison.negation import DENIALS, denials, spell_out
 from workbench.comparison.quantities import BOUND_TERMS, Quantity, quantity_at
-from workbench.comparison.words import FUNCTION, merged, statement_terms, term_of, tokens_of
+from workbench.comparison.tokens import (
+    ANAPHORIC,
+    FUNCTION,
+    LABEL,
+    clauses,
+    merged,
+    statement_terms,
+    term_of,
+    tokens_of,
+)
+from workbench.comparison.vocabulary import canonical, choices_of, measures
+from workbench.text.instructions import judge
 
 MAX_CLAUSES: Final = 12
 
@@ -51,7 +60,10 @@ _USE_OVER = re.compile(r"^(\W*(?:always )?use [\w`.-]+) over ([\w`.-]+)(\W*(?:fo
 _ENUMERATED = re.compile(r"\b([A-Z][a-z]+)/(?=[A-Z]?[a-z]+\b(?!/))")  # "Variables/Functions" is no path
 _IN_FAVOUR = re.compile(r"^(.*?)\bin favou?r of\s+(.+)$")
 
-_PIVOTS = frozenset({"before", "after", "with", "without"})
+ORDERING: Final = frozenset(map(canonical, ("before", "after")))
+"""Terms on whose sides the same words say another thing."""
+
+_MISTAKE = re.compile(r"not \w+ing\b", re.IGNORECASE)
 _PERSONS = frozenset({"you", "we", "they", "it"})
 _JOINING = frozenset({"", "and", "or", "so", "then", "that", "please", "but"})
 _AUXILIARY = frozenset(
@@ -90,6 +102,11 @@ class Statement:
         """What the clause is about: its terms as a set."""
         return frozenset(self.terms)
 
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """Its terms in order where the order makes a difference, else none."""
+        return () if ORDERING.isdisjoint(self.terms) else self.terms
+
 
 def measured(statement: Statement) -> frozenset[str]:
     """Return the terms that a statement's measure ("line length") implies; none without a known measure."""
@@ -111,6 +128,15 @@ def statements(text: str) -> tuple[Statement, ...]:
         if len(found) == MAX_CLAUSES:
             break
     return tuple(found)
+
+
+def claims(found: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return the statements that instruct: all of a single-sentence text, else those that read so alone.
+
+    "Not using types" names a mistake and demands nothing.
+    """
+    found = tuple(one for one in found if not _MISTAKE.match(one.text))
+    return found if len(found) == 1 else tuple(one for one in found if judge(one.text).instruction)
 
 
 def _read(clause: str) -> Statement | None:
@@ -244,4 +270,4 @@ def _word_term(word: str, inside: bool) -> str:
         return "not" if inside else ""
     if word == "with" or word in FUNCTION:
         return ""
-    return word if word in _PIVOTS else canonical(word.removesuffix("'s"))
+    return canonical(word.removesuffix("'s"))

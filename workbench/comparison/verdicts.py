@@ -1,9 +1,9 @@
 """Whether two short texts say the same, contradict each other, or neither, with the reasons.
 
 For learnings before they are stored, and for `workbench dedup`. A contradiction is looked for first: "not
-allowed" is never a repetition of "allowed". Rules about tools, numbers and places come from
-`workbench.comparison.contrast`; denials and antonyms between sentences of any kind are weighed by two small
-logistic models over the alignment of the two texts, whose largest terms are the evidence.
+allowed" is never a repetition of "allowed". Instructions contradict each other by their statements
+(`workbench.comparison.contrast`), as rules do. Denials and antonyms between other sentences are weighed by
+two small logistic models over the alignment of the two texts, whose largest terms are the evidence.
 """
 
 from __future__ import annotations
@@ -18,38 +18,35 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-from workbench.comparison.clauses import MAX_CHARS
-from workbench.comparison.contrast import PLACING, Contrast, contrast
-from workbench.comparison.duplicates import jaccard, normal_text, without_marks
-from workbench.comparison.features import (
-    SHORT,
-    Overlay,
-    conflict_features,
-    duplicate_features,
-    elsewhere,
-    lone_denial,
-    obstacle,
-    overlay,
-    turned_around,
-)
-from workbench.comparison.guards import (
+from workbench.comparison.alignment import (
+    Alignment,
+    align,
     both_denied,
+    elsewhere,
     enough_in_common,
-    only_steps,
+    lone_denial,
     other_numbers,
     said_positively,
     taken_back,
 )
-from workbench.comparison.scope import Scoped, scoped, sentences
-from workbench.comparison.statements import Statement, statements
-from workbench.comparison.words import LIGHT
+from workbench.comparison.contrast import Contrast, same_gist, share_statement, strongest_contrast
+from workbench.comparison.features import (
+    SHORT,
+    antonym_features,
+    denial_features,
+    duplicate_features,
+    obstacle,
+    turned_around,
+)
+from workbench.comparison.negation import Scoped, scoped, sentences
+from workbench.comparison.similarity import jaccard, normal_text, plain
+from workbench.comparison.statements import claims, statements
+from workbench.comparison.tokens import MAX_CHARS, code_blocks
 from workbench.records.conflicts import Evidence
 from workbench.text.instructions import judge as is_instruction
 from workbench.text.terms import count_terms
 
 CONFLICT_FROM: Final = 0.48
-CONFLICT_INSTRUCTIONS_FROM: Final = 0.56
-"""A contradiction among instructions is put before a person: few false alarms."""
 DUPLICATE_FROM: Final = 0.42
 
 DUPLICATE_BRIEF_FROM: Final = 0.58
@@ -62,7 +59,7 @@ LONG_JACCARD: Final = 0.9
 """Share of words that texts too long to be aligned must have in common."""
 
 _SURE: Final = frozenset({"choice", "alternative", "number", "path", "order"})
-"""Contrasts that no denial or antonym is part of: right by themselves between instructions."""
+"""Contrasts that no denial or antonym is part of: right by themselves, whatever else the texts say."""
 
 _SHOWN: Final = 3
 
@@ -96,10 +93,10 @@ def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
         return Judgement(Verdict.DUPLICATE, 1.0, (same,))
     first, second = left[:MAX_CHARS], right[:MAX_CHARS]
     mine, theirs = words_of(first), words_of(second)
-    found = overlay(mine, theirs)
+    found = align(mine, theirs)
     doubt, reasons = opposition(first, second)
     both = instructs(first) and instructs(second)
-    if doubt >= (CONFLICT_INSTRUCTIONS_FROM if both else CONFLICT_FROM):
+    if doubt >= CONFLICT_FROM:
         return Judgement(Verdict.CONFLICT, round(doubt, 3), reasons)
     if doubt >= DOUBT:
         return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), reasons)
@@ -122,12 +119,6 @@ def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
     return Judgement(Verdict.UNIQUE, round(1 - max(chance, doubt), 3), terms)
 
 
-@lru_cache(maxsize=65_536)
-def plain(text: str) -> str:
-    """Return a text without marks."""
-    return without_marks(text)
-
-
 def words_of(text: str) -> Scoped:
     """Return the words of a text, marks left out."""
     return scoped(plain(text))
@@ -142,23 +133,29 @@ def _equal(left: str, right: str) -> bool:
     return form == normal_text(right) and (bool(form) or left == right)
 
 
-def strongest_contrast(left: str, right: str) -> Contrast | None:
-    """Return the strongest contrast between the statements of two texts, unless they share a statement."""
-    mine, theirs = statements(plain(left)), statements(plain(right))
-    found = [result for a in mine for b in theirs if (result := contrast(a, b)) is not None]
-    if not found or any(_key(a) == _key(b) for a in mine for b in theirs):
-        return None
-    return max(found, key=lambda item: item.score)
-
-
 def opposition(left: str, right: str) -> tuple[float, tuple[Evidence, ...]]:
-    """Return how likely a sentence of one text contradicts one of the other, in [0, 1], and why."""
-    contrast_found = strongest_contrast(left, right)
+    """Return how likely two texts contradict each other, in [0, 1], and why.
+
+    Instructions are compared by what they demand, as rules are; other sentences are laid over each other.
+    """
     both = instructs(left) and instructs(right)
-    found = [conflict_chance(pair, contrast_found, instruct=both) for pair in opposed_sentences(left, right)]
-    if contrast_found is not None and contrast_found.test in _SURE:
-        found.append((contrast_found.score, (_stated(contrast_found),)))
+    stated = stated_contrast(left, right, both=both)
+    if both:
+        return (0.0, ()) if stated is None else (stated.score, (_stated(stated),))
+    found = [conflict_chance(pair, stated) for pair in opposed_sentences(left, right)]
+    if stated is not None and stated.test in _SURE:
+        found.append((stated.score, (_stated(stated),)))
     return max(found, key=lambda item: item[0], default=(0.0, ()))
+
+
+def stated_contrast(left: str, right: str, *, both: bool) -> Contrast | None:
+    """Return the strongest contrast between the statements of two texts, unless they share a statement.
+
+    Of two instructions, `both`, only what demands something is contradicted.
+    """
+    mine, theirs = statements(plain(left)), statements(plain(right))
+    found = strongest_contrast(claims(mine), claims(theirs)) if both else strongest_contrast(mine, theirs)
+    return None if found is None or share_statement(mine, theirs) else found
 
 
 @lru_cache(maxsize=65_536)
@@ -167,7 +164,7 @@ def instructs(text: str) -> bool:
     return is_instruction(text).instruction
 
 
-def opposed_sentences(left: str, right: str) -> list[Overlay]:
+def opposed_sentences(left: str, right: str) -> list[Alignment]:
     """Return the pairs of sentences, laid over each other, in which something is opposed."""
     mine, theirs = sentences(left)[:_SENTENCES] or [left], sentences(right)[:_SENTENCES] or [right]
     alone = len(mine) == len(theirs) == 1
@@ -177,11 +174,9 @@ def opposed_sentences(left: str, right: str) -> list[Overlay]:
             first, second = words_of(a), words_of(b)
             if not alone and len(_known(first) & _known(second)) < _SHARED:
                 continue
-            pair = overlay(first, second)
+            pair = align(first, second)
             if (pair.denials or pair.antonyms) and enough_in_common(pair) and not taken_back(pair):
                 found.append(pair)
-    if instructs(left) and instructs(right):
-        return [pair for pair in found if not only_steps(pair)]
     return [pair for pair in found if not any(test(pair) for test in _COMPATIBLE)]
 
 
@@ -206,12 +201,13 @@ def _weights() -> dict[str, dict[str, float]]:
     return found
 
 
-def conflict_chance(
-    found: Overlay, opposed: Contrast | None, *, instruct: bool
-) -> tuple[float, tuple[Evidence, ...]]:
+def conflict_chance(found: Alignment, opposed: Contrast | None) -> tuple[float, tuple[Evidence, ...]]:
     """Return how likely two sentences in which something is opposed contradict each other, and why."""
-    weights = _weights()["denial" if found.denials else "antonym"]
-    features = {**conflict_features(found, instruct=instruct), "contrast": float(opposed is not None)}
+    kind, features = (
+        ("denial", denial_features(found)) if found.denials else ("antonym", antonym_features(found))
+    )
+    weights = _weights()[kind]
+    features = {**features, "contrast": float(opposed is not None)}
     chance = _sigmoid(weights, features)
     stated = () if opposed is None else (_stated(opposed),)
     return chance, (*stated, _words(found, chance), *_terms(weights, features))
@@ -221,7 +217,7 @@ def _stated(opposed: Contrast) -> Evidence:
     return Evidence(opposed.test, round(opposed.score, 3), opposed.detail)
 
 
-def duplicate_chance(found: Overlay, similarity: float | None) -> tuple[float, tuple[Evidence, ...]]:
+def duplicate_chance(found: Alignment, similarity: float | None) -> tuple[float, tuple[Evidence, ...]]:
     """Return how likely two texts repeat each other, in [0, 1], and what speaks for and against it most."""
     features = duplicate_features(found)
     if similarity is None:
@@ -247,11 +243,10 @@ def _terms(weights: Mapping[str, float], features: Mapping[str, float]) -> tuple
     )
 
 
-def _words(found: Overlay, chance: float) -> Evidence:
+def _words(found: Alignment, chance: float) -> Evidence:
     """Return the words in which two texts collide."""
-    a = found.alignment
-    denied = [a.left[p.left].text for p in found.denials]
-    pairs = [" against ".join(sorted((a.left[p.left].text, a.right[p.right].text))) for p in found.antonyms]
+    denied = [found.left[pair.left].text for pair in found.denials]
+    pairs = [" against ".join(sorted(word.text for word in found.words(pair))) for pair in found.antonyms]
     parts = [f"denied on one side only: {' '.join(sorted(denied))}"] if denied else []
     return Evidence("opposed", round(chance, 3), "; ".join([*parts, *sorted(pairs)]))
 
@@ -259,39 +254,11 @@ def _words(found: Overlay, chance: float) -> Evidence:
 def _restated(left: str, right: str) -> bool:
     """Whether both make one statement, and the same but for light words, placing verbs and reasons."""
     mine, theirs = statements(plain(left)), statements(plain(right))
-    if _blocks(left) != _blocks(right):
+    if code_blocks(left) != code_blocks(right):
         return False
     if len(mine) != 1 or len(theirs) != 1:
         return False
-    return _gist(mine[0]) == _gist(theirs[0]) and words_of(left).limits == words_of(right).limits
-
-
-def _blocks(text: str) -> list[str]:
-    return [" ".join(block.split()) for block in _FENCED.findall(text)]
-
-
-def _gist(statement: Statement) -> tuple[object, ...]:
-    """Return all that two statements must agree in to be the same once light words are left out."""
-    light = LIGHT | PLACING
-    return (statement.subject - light, statement.label - light, *_rest(statement))
-
-
-def _key(statement: Statement) -> tuple[object, ...]:
-    return (statement.subject, statement.label, *_rest(statement))
-
-
-def _rest(statement: Statement) -> tuple[object, ...]:
-    ordered = {"before", "after"} & set(statement.terms)
-    return (
-        statement.terms if ordered else (),
-        statement.negated,
-        statement.choices,
-        statement.paths,
-        statement.condition,
-        statement.exception,
-        frozenset(statement.rejected),
-        tuple((item.unit, item.value, item.bound) for item in statement.quantities),
-    )
+    return same_gist(mine[0], theirs[0]) and words_of(left).limits == words_of(right).limits
 
 
 def _other_names(left: str, right: str) -> str:
@@ -303,7 +270,6 @@ def _other_names(left: str, right: str) -> str:
 
 
 _PROPER: Final = re.compile(r"(?<=[a-z,)`] )[A-Z]\w*[a-z]\w*")
-_FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 def _too_long(left: str, right: str) -> str:

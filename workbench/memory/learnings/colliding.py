@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 GENERATION: Final = "learning_pairs"
 _FILE: Final = "pairs.json"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _SMALL: Final = 50
 """Collections of fewer texts are looked through anew faster than they are kept."""
 

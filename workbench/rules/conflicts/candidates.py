@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from workbench.comparison.contrast import PLACING
-from workbench.comparison.duplicates import MOST_PARTNERS, buckets, similar_pairs, window
-from workbench.comparison.opposites import antonym_groups, choices_of, implied_terms, named_things
+from workbench.comparison.similarity import MOST_PARTNERS, buckets, similar_pairs, window
 from workbench.comparison.statements import Statement, measured
-from workbench.comparison.words import LIGHT
+from workbench.comparison.tokens import LIGHT
+from workbench.comparison.vocabulary import antonym_groups, choices_of, implied_terms, named_things
 from workbench.rules.conflicts.reading import Reading
 
 if TYPE_CHECKING:
@@ -144,7 +144,6 @@ def by_vectors(
 
 def _variant(statement: Statement) -> tuple[object, ...]:
     """Return what a statement says about its subject."""
-    turning = statement.terms if {"before", "after"} & set(statement.terms) else ()
     groups = antonym_groups()
     return (
         statement.negated,
@@ -153,7 +152,7 @@ def _variant(statement: Statement) -> tuple[object, ...]:
         statement.paths,
         statement.rejected,
         tuple(sorted(term for term in statement.terms if term in groups)),
-        turning,
+        statement.ordered,
     )
 
 

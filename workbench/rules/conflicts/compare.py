@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.comparison.contrast import Contrast, contrast
-from workbench.comparison.duplicates import jaccard
+from workbench.comparison.contrast import Contrast, share_statement, strongest_contrast
+from workbench.comparison.similarity import jaccard
 from workbench.comparison.statements import Statement
-from workbench.comparison.words import LIGHT, statement_terms
+from workbench.comparison.tokens import LIGHT, statement_terms
 from workbench.records.conflicts import ConflictKind, Evidence
 from workbench.rules.conflicts.reading import Reading
 
@@ -52,40 +52,10 @@ def compare(left: Reading, right: Reading, cosine: float | None = None) -> Findi
     if left.normal == right.normal:
         same = Evidence("text", 1.0, "equal but for case, marks and white space")
         return Finding(ConflictKind.EXACT, 1.0, (same,), "The same text stands twice.")
-    opposed = _opposed(left, right)
-    if opposed is not None:
+    opposed = strongest_contrast(left.claims, right.claims)
+    if opposed is not None and not share_statement(left.statements, right.statements):
         return _contradiction(left, right, opposed, cosine)
     return _repetition(left, right, cosine)
-
-
-def _opposed(left: Reading, right: Reading) -> Contrast | None:
-    """Return the strongest contrast between statements that neither rule takes back itself."""
-    found = []
-    for mine in left.claims:
-        for theirs in right.claims:
-            result = contrast(mine, theirs)
-            if result is not None:
-                found.append(result)
-    if not found or _says_both(left, right):
-        return None
-    return max(found, key=lambda item: item.score)
-
-
-def _says_both(left: Reading, right: Reading) -> bool:
-    """Whether the rules have a statement in common: then the contrast is one that each draws itself."""
-    mine = {_key(statement) for statement in left.statements}
-    return any(_key(statement) in mine for statement in right.statements)
-
-
-def _key(statement: Statement) -> tuple[object, ...]:
-    return (
-        statement.terms if {"before", "after"} & set(statement.terms) else (),
-        statement.subject,
-        statement.choices,
-        statement.negated,
-        statement.paths,
-        tuple((item.unit, item.value) for item in statement.quantities),
-    )
 
 
 def _contradiction(left: Reading, right: Reading, found: Contrast, cosine: float | None) -> Finding:

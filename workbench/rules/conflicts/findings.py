@@ -16,7 +16,7 @@ from workbench.records.rules import Authority, Rule
 from workbench.rules.conflicts.duplicates import DUPLICATES, Duplicate, Stamp
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
 
-METHOD: Final = 2
+METHOD: Final = 3
 """Raised when the same rules give other conflicts than before, or something else is kept of them."""
 
 _FILE: Final = "conflicts.json"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from workbench.comparison.duplicates import normal_text
+from workbench.comparison.similarity import normal_text
 from workbench.comparison.statements import statements
-from workbench.comparison.words import LIGHT, statement_terms
+from workbench.comparison.tokens import LIGHT, statement_terms
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.rules import Authority, Rule
 from workbench.rules.conflicts.compare import Finding

@@ -18,7 +18,7 @@ from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.comparison.candidates import Pair
-    from workbench.comparison.check import PairLine, TextLine
+    from workbench.comparison.lines import PairLine, TextLine
     from workbench.comparison.verdicts import Judgement
     from workbench.ports import Embedder
 
@@ -72,7 +72,7 @@ def check(pairs: str, form: str, meaning: bool) -> int:
     {"error": …} and told on stderr; the others are judged all the same, and the exit code is 1. The order of
     the two texts makes no difference.
     """
-    from workbench.comparison.check import judged, pair_lines
+    from workbench.comparison.lines import judged, pair_lines
 
     here = current()
     write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text
@@ -109,7 +109,7 @@ def scan(file: str, form: str, meaning: bool) -> int:
     Not all pairs are compared: 100,000 texts take minutes.
     """
     from workbench.comparison.candidates import find_duplicates
-    from workbench.comparison.check import embeddable, groups_of, text_lines
+    from workbench.comparison.lines import embeddable, groups_of, text_lines
 
     here = current()
     lines: list[TextLine] = []
@@ -133,7 +133,7 @@ def scan(file: str, form: str, meaning: bool) -> int:
 
 def _show(here: Invocation, lines: list[TextLine], groups: list[list[int]], conflicts: list[Pair]) -> None:
     """Print the groups and the contradictions."""
-    from workbench.comparison.check import answer
+    from workbench.comparison.lines import answer
 
     if here.flags.json:
         here.out.json(
@@ -211,7 +211,7 @@ def _embedder(here: Invocation, meaning: bool) -> Embedder | None:
 
 
 def _write_jsonl(here: Invocation, line: PairLine, judgement: Judgement | None) -> None:
-    from workbench.comparison.check import answer
+    from workbench.comparison.lines import answer
 
     said = {"error": f"line {line.number}: {line.error}"} if judgement is None else answer(judgement)
     data = json.dumps(said, ensure_ascii=False) + "\n"

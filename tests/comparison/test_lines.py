@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.comparison.candidates import find_duplicates
-from workbench.comparison.check import answer, groups_of, judged, pair_lines, text_lines
+from workbench.comparison.lines import answer, groups_of, judged, pair_lines, text_lines
 
 
 def test_each_line_is_a_pair_or_an_error() -> None:

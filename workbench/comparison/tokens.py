@@ -1,11 +1,15 @@
-"""The words of a clause: which are code, which name one thing together, which mean nothing alone."""
+"""A text cut into clauses that each say one thing, and a clause into tokens.
+
+Examples, code and asides are left out of clauses. Tokens know which are code, which name one thing together
+and which mean nothing alone.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Final, NamedTuple
 
-from workbench.comparison.opposites import canonical, choices_of, english, phrases
+from workbench.comparison.vocabulary import canonical, choices_of, english, phrases
 from workbench.text.terms import stem
 
 MAX_WORDS: Final = 80
@@ -113,3 +117,78 @@ def merged(tokens: list[Token]) -> list[Token]:
         found.append(token)
         at += 1
     return found
+
+
+MAX_CHARS: Final = 4000
+
+_CLAUSE = re.compile(
+    r"(?<=[.!?;])\s+|;\s*|\n+|\s[—–]\s|\s--?\s"
+    r"|,?\s+(?:and|but)\s+(?=(?:do not|don't|never|avoid|not|always|must|should)\b)"
+    r"|,\s+(?=(?:do not|don't|never|avoid|use|prefer|always)\b)|\s+but\s+"
+    r"|(?<=\))\s+(?=[A-Z])",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"(?:when(?:ever)?|if|while|once|until|unless|where|in case|for|in|on|before|after)\b[^,;:.]*$",
+    re.IGNORECASE,
+)  # a condition or place without what holds there
+_FENCED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_LEADING = re.compile(r"^(?:\[[ xX~]\]\s+|[-*•+]\s+|\d+[.)]\s+)+")
+_EXAMPLE = re.compile(
+    r"(?:\be\.\s?g\.|\bi\.\s?e\.|\bfor example\b|\bfor instance\b|\bsuch as\b|\bexamples?\s*:|\blike:|"
+    r"(?:[❌✅]|\b(?:good|bad|correct|incorrect|wrong|right)\s*:)).*",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+LABEL = re.compile(r"^\s*([^\W\d_][\w ,/&-]{0,40}?)(?:\s*:|\s+(?:--?|[—–]))\s+(?=\S)")
+_CODE_LINE = re.compile(r"[{};]\s*$|^\s*[\w.$]+\([^`]*\)\s*;?\s*$|^\s*[$@}{)]|^\s*[\w.]+\s*=[^=]")
+_CONTINUES = re.compile(
+    r"(?:less|fewer|more|at least|at most|max(?:imum)?|min(?:imum)?|up to|no more|no less|under|over|about|"
+    r"\d)\b",
+    re.IGNORECASE,
+)  # a number without what it counts
+ANAPHORIC = re.compile(
+    r"^(?:(?:this|these|that|those|it|they) |\w+ (?:it|them)\b|"
+    r"(?:\w+ ){0,3}(?:it|them|this|that|these|those)\W*$|"
+    r".*\b(?:these|those|the following|the (?:above|below))\b)",
+    re.IGNORECASE,
+)  # speaks of what an earlier sentence names
+
+
+def clauses(text: str) -> list[str]:
+    """Return the clauses of plain text, in order; a condition stays with what holds under it."""
+    text = _FENCED.sub("\n", text[:MAX_CHARS])
+    lines = (
+        _EXAMPLE.sub(" ", _ASIDE.sub(" ", line))
+        for line in map(_spaced, text.split("\n"))
+        if not _CODE_LINE.search(line)
+    )
+    found: list[str] = []
+    for line in lines:
+        for piece in _pieces(_LEADING.sub("", line.strip())):
+            cleaned = piece.strip()
+            if not cleaned:
+                continue
+            if found and (_OPEN.match(found[-1]) or _CONTINUES.match(cleaned)):
+                found[-1] = f"{found[-1].rstrip(' .;')}, {cleaned}"
+            else:
+                found.append(cleaned)
+    return found
+
+
+def code_blocks(text: str) -> list[str]:
+    """Return a text's fenced blocks of code, white space apart."""
+    blocks = (" ".join(block.split()) for block in _FENCED.findall(text))
+    return [block.encode("utf-8", "replace").decode() for block in blocks]
+
+
+def _pieces(line: str) -> list[str]:
+    """Return the clauses of a line; a label stays with the first of them."""
+    head = LABEL.match(line)
+    start = head.end() if head else 0
+    first, *others = _CLAUSE.split(line[start:])
+    return [line[:start] + first, *others]
+
+
+def _spaced(line: str) -> str:
+    return " ".join(line.split())

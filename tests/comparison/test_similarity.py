@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.comparison.duplicates import MOST_PARTNERS, jaccard, normal_text, similar_pairs, window
+from workbench.comparison.similarity import MOST_PARTNERS, jaccard, normal_text, similar_pairs, window
 
 
 def test_marks_case_and_space_make_no_difference() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.comparison.everyday import meaning, opposites_of
+from workbench.comparison.vocabulary import meaning, opposites_of
 
 
 def test_forms_and_synonyms_share_a_meaning() -> None:

@@ -1,32 +1,40 @@
-"""Words of instructions to programmers that exclude each other, and words that mean the same.
+"""Words that exclude each other, words that mean the same, and what one of several things does.
 
-The words are in `data/`: curated, small and by hand. Words are opposites only if a reader who follows one
-side cannot follow the other where both speak of the same subject. Whether they do is for the caller to find
-out.
+The lists are in `data/`: curated, small and by hand. Two strengths: of instructions, words are opposites only
+if whoever follows one side cannot follow the other; of sentences, if one cannot hold while the other does. In
+both the callers find out whether two texts speak of the same subject.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from workbench.text.terms import stem
 
 
-def word_groups(name: str) -> list[list[str]]:
-    """Return the lines of a list in `data/`, each as its words; lines that begin with `#` are comments."""
+def _groups(name: str, section: str = "") -> list[list[str]]:
+    """Return the lines under `[section]` of a list in `data/`, each as its words."""
     text = (files(__package__) / "data" / f"{name}.txt").read_text(encoding="utf-8")
-    return [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    found: dict[str, list[list[str]]] = {}
+    current = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            current = line.strip("[]")
+        elif line and not line.startswith("#"):
+            found.setdefault(current, []).append(line.split())
+    return found[section]
 
 
 @lru_cache(maxsize=1)
 def antonym_pairs() -> frozenset[tuple[str, str]]:
     """Return the pairs of stems that oppose each other, each in both orders."""
     found = set()
-    for line in word_groups("opposites"):
+    for line in _groups("opposites", "instructions"):
         first, second = (canonical(word) for word in line)
         found.update({(first, second), (second, first)})
     return frozenset(found)
@@ -93,7 +101,7 @@ def phrases() -> dict[tuple[str, ...], str]:
 def synonyms() -> dict[str, str]:
     """Return {stem: the stem that stands for it}."""
     found: dict[str, str] = {}
-    for line in word_groups("synonyms"):
+    for line in _groups("synonyms", "instructions"):
         words = [stem(word) for word in line]
         for word in words[1:]:
             found.setdefault(word, words[0])
@@ -135,7 +143,59 @@ def measures() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
     )
 
 
+@lru_cache(maxsize=1)
+def units() -> dict[str, str]:
+    """Return {word: the unit that it names}."""
+    return {word: unit for unit, words in _table()["units"].items() for word in words}
+
+
 def canonical(word: str) -> str:
     """Return the stem that stands for a lower-case word and its synonyms."""
     root = stem(word)
     return synonyms().get(root, root)
+
+
+@lru_cache(maxsize=1)
+def _meanings() -> dict[str, str]:
+    """Return {canonical stem: the canonical stem that stands for its group}; the first group wins."""
+    found: dict[str, str] = {}
+    for line in _groups("synonyms", "sentences"):
+        head = found.get(canonical(line[0]), canonical(line[0]))
+        for word in line:
+            found.setdefault(canonical(word), head)
+    return found
+
+
+_ISE: Final = re.compile(r"(?<=\w{4})is(?=(?:e|ed|es|ing|ations?)$)")  # British spelling
+
+
+@lru_cache(maxsize=200_000)
+def meaning(word: str) -> str:
+    """Return the stem that stands for a lower-case word and all that means the same, forms included."""
+    root = canonical(_irregular().get(word) or _ISE.sub("iz", word))
+    return _meanings().get(root, root)
+
+
+@lru_cache(maxsize=1)
+def _opposed() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    lines = [[meaning(word) for word in line] for line in _groups("opposites", "sentences")]
+    known = [[_meanings().get(word, word) for word in pair] for pair in sorted(antonym_pairs())]
+    for first, second in [*lines, *known]:
+        if first != second:
+            found.setdefault(first, set()).add(second)
+            found.setdefault(second, set()).add(first)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+_NONE: Final = frozenset[str]()
+
+
+def opposites_of(term: str) -> frozenset[str]:
+    """Return the meanings that exclude a meaning."""
+    return _opposed().get(term, _NONE)
+
+
+@lru_cache(maxsize=1)
+def _irregular() -> dict[str, str]:
+    return {form: line[0] for line in _groups("forms") for form in line[1:]}
