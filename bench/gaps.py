@@ -26,7 +26,7 @@ from screens.app import WorkbenchApp
 from workbench.config import Config
 from workbench.entry.project import open_workspace
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ruletype import to_body
 
 Act = Callable[[], Awaitable[object] | object]
 

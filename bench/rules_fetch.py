@@ -34,7 +34,7 @@ from workbench.config import CacheConfig, Config
 from workbench.entry.project import open_workspace
 from workbench.entry.services.rules import rule_fetcher
 from workbench.records.rules import Authority, Category, Rule
-from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ruletype import to_body
 from workbench.rules.fetching.caching import WARM_CATEGORIES, RuleFetcher, rules_generation
 from workbench.rules.fetching.entries import rules_held
 from workbench.rules.fetching.facets import RuleFilter, column_rules

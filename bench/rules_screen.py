@@ -27,7 +27,7 @@ from screens.rules.screen import RulesScreen
 from screens.widgets.table import VirtualTable
 from workbench.config import Config
 from workbench.entry.project import open_workspace
-from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ruletype import to_body
 
 KEYS: Final = 20
 LIMIT_OPEN: Final = 0.150

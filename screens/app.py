@@ -39,7 +39,7 @@ from screens.widgets.messages import CopyRequested
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from workbench.rules.curation.steps import BuiltUpon
+    from workbench.curation.steps import BuiltUpon
 
 _WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
 _HEIGHTS = [(0, "-short"), (30, "-tall")]
@@ -199,7 +199,7 @@ class WorkbenchApp(Sitting):
 
     def undo_rule(self, job: Job, step: str = "") -> str:
         """Take back the last step of curating rules, or another one; return its title and its files."""
-        from workbench.rules.curation.steps import BuiltUpon
+        from workbench.curation.steps import BuiltUpon
 
         with self.engine.rules("undo", job.progress) as rules:
             try:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from workbench.curation.conflicts import Decision
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
-from workbench.rules.curation.resolving import Decision
 
 SHORT: Final = 17
 """Characters of a conflict's id that tell it from others: `conflict-` and eight digits."""

@@ -116,7 +116,7 @@ def _looked_up(store: RuleStore, asked: Asked) -> Scan:
     now = {rule.id: rule for rule in ledger.placed().values() if rule.enabled}
     found: dict[str, Pair] = {}
     for pair in asked.known:
-        sides = [_standing(ledger.standing(side.id), now) for side in pair.sides]
+        sides = [_standing(ledger.current(side.id), now) for side in pair.sides]
         if all(_same(side, rule) for side, rule in zip(pair.sides, sides, strict=True)):
             found[pair.id] = pair
         else:
@@ -205,7 +205,7 @@ def _compared(
         elif (done := ledger.settled.get(old.id)) is not None:
             settled[old.id] = f"{done.by}: {done.action.replace('_', ' ')}"
         else:
-            sides = [ledger.standing(side.id) for side in old.sides]
+            sides = [ledger.current(side.id) for side in old.sides]
             heir = conflict_id(*(side.id for side in sides if side)) if all(sides) else ""
             heirs |= {old.id: heir} if heir in fresh else {}
     again = tuple(item.id for item in reopened_since(ledger.steps, asked.since) if item.id in fresh)
@@ -233,7 +233,7 @@ def _judged(left: Rule | None, right: Rule | None) -> Iterator[Pair]:
 
 def _same(side: Side, rule: Rule | None) -> bool:
     """Whether what people decide of a rule is as it was seen."""
-    from workbench.rules.curation.bodies import decided
+    from workbench.rules.curation.ruletype import decided
 
     seen = _rule(side)
     return rule is not None and (seen == rule or (seen.id == rule.id and decided(seen) == decided(rule)))

@@ -231,4 +231,4 @@ class RulePanes(Vertical):
 
 
 def _key(told: Told) -> str:
-    return f"{told.change.step} {told.change.rule_id} {told.what} {told.change.at}"
+    return f"{told.change.step} {told.change.record_id} {told.what} {told.change.at}"

@@ -8,7 +8,7 @@ from screens.engine import Engine
 from screens.jobs import Job
 from screens.rules.telling import summary
 from workbench.rules.curation.differences import Told, story
-from workbench.rules.curation.ledger import Ledger, Use, read_uses
+from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.rulebook import Rulebook
 
@@ -34,7 +34,7 @@ class Library:
     """Reads rules; keeps the fold of the journals for as long as they stay the same."""
 
     def __init__(self) -> None:
-        self._ledger: tuple[str, Ledger] | None = None
+        self._ledger: tuple[str, RuleLedger] | None = None
 
     def read(self, engine: Engine, job: Job) -> Loaded:
         """Return the rules in force, in step with their files. Raises: WorkbenchError."""
@@ -50,7 +50,7 @@ class Library:
     def uses(self, engine: Engine, identifier: str, job: Job) -> tuple[Use, ...]:
         """Return every use of a rule and its earlier versions. Raises: WorkbenchError."""
         ledger = self._fold(engine, job)
-        rule = ledger.standing(identifier)
+        rule = ledger.current(identifier)
         wanted = {identifier} if rule is None else {rule.id, *past_ids(rule)}
         with engine.workspace(job.progress) as opened:
             store = opened.workspace.rule_store()
@@ -58,7 +58,7 @@ class Library:
                 use for use in read_uses((store.journal, store.home_journal)) if use.rule_id in wanted
             )
 
-    def _fold(self, engine: Engine, job: Job) -> Ledger:
+    def _fold(self, engine: Engine, job: Job) -> RuleLedger:
         with engine.workspace(job.progress) as opened:
             store = opened.workspace.rule_store()
             stamp = f"{store.journal.revision('rules')} {store.home_journal.revision('rules')}"

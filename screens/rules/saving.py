@@ -8,9 +8,9 @@ from typing import Any
 
 from screens.engine import Engine, Rules
 from screens.jobs import Job
+from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation.guarding import RuleChanged
 from workbench.rules.fields import new_rule
 
 
@@ -36,7 +36,7 @@ def save_edit(engine: Engine, seen: Rule, changes: Mapping[str, Any], job: Job) 
     with engine.rules("rules-edit", job.progress) as work:
         try:
             after = work.curator.edit(seen.id, seen=seen, **changes)
-        except RuleChanged as error:
+        except RecordChanged as error:
             return Overtaken(seen, error.now, changes)
         words = after.id != seen.id
         return Saved((after,), _behind(work, [after]) if words else ())

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import ParseError
 from workbench.records.rules import Rule, rule_id
-from workbench.rules.curation.bodies import from_body, to_body
+from workbench.rules.curation.ruletype import from_body, to_body
 from workbench.rules.reading.importing import RuleImport
 
 

@@ -23,7 +23,7 @@ from store.clock import SystemClock
 from store.journal import FileJournal
 from store.redis_cache import RedisCache
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import from_body, to_body
+from workbench.rules.curation.ruletype import from_body, to_body
 from workbench.rules.fetching.entries import rules_held, shared_prefix
 from workbench.rules.fetching.caching import RuleFetcher, rules_generation
 

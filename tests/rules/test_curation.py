@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from store.memory import ManualClock, MemoryJournal
+from workbench.curation.conflicts import ConflictSettled, Decision, RecordChanged
+from workbench.curation.records import new_marks
+from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Provenance, Rule
 from workbench.rules.curation.curator import Curator, history, lineage
-from workbench.rules.curation.guarding import ConflictSettled, RuleChanged
-from workbench.rules.curation.ledger import Ledger
-from workbench.rules.curation.resolving import Decision
-from workbench.rules.curation.rulestore import RuleStore, record, record_usage
-from workbench.rules.curation.steps import marks, put
+from workbench.rules.curation.ledger import RuleLedger
+from workbench.rules.curation.rulestore import RuleStore, record_usage
+from workbench.rules.curation.ruletype import RULES
 
 
 def make(text: str, **fields: Any) -> Rule:
@@ -67,7 +68,7 @@ def test_a_secret_of_a_rule_file_stays_as_the_file_has_it(curator: Curator) -> N
     """A change of other fields leaves the words alone, which would differ from the file's otherwise."""
     place = Provenance("CLAUDE.md", 1, 1, "claude")
     rule = replace(make(f"Log in with {SECRET}."), id="rule-0", provenance=place)
-    record(curator.store, [put(rule, marks("import"))], by="auto")
+    record(curator.store, [RULES.put_draft(rule, new_marks("import"))], by="auto")
     edited = curator.edit("rule-0", priority=80, rule=rule.rule)
     assert (edited.rule, edited.priority) == (rule.rule, 80)
 
@@ -108,16 +109,16 @@ def test_what_was_changed_meanwhile_is_not_overwritten(curator: Curator) -> None
     """An edit of a rule as it was seen is refused once somebody decided otherwise; it says what holds."""
     seen = curator.add(make("Use tabs."))
     assert curator.edit(seen.id, seen=replace(seen, usage_count=7), priority=1).priority == 1
-    with pytest.raises(RuleChanged, match="changed") as caught:
+    with pytest.raises(RecordChanged, match="changed") as caught:
         curator.edit(seen.id, seen=seen, priority=2)
     assert caught.value.now is not None
     assert caught.value.now.priority == 1
     now = curator.edit(seen.id, rule="Use spaces.")
-    with pytest.raises(RuleChanged) as caught:
+    with pytest.raises(RecordChanged) as caught:
         curator.edit(seen.id, seen=seen, enabled=False)
     assert caught.value.now == now
     curator.remove([now.id])
-    with pytest.raises(RuleChanged, match="removed") as caught:
+    with pytest.raises(RecordChanged, match="removed") as caught:
         curator.edit(now.id, seen=now, priority=2)
     assert caught.value.now is None
 
@@ -127,7 +128,7 @@ def test_a_decision_others_overtook_is_refused(curator: Curator) -> None:
     left, right, third = curator.add_all([make("Use tabs."), make("Use spaces."), make("Use both.")])
     curator.edit(left.id, priority=80)
     decision = Decision("c1", left.id, right.id, Action.KEEP_BOTH)
-    with pytest.raises(RuleChanged):
+    with pytest.raises(RecordChanged):
         curator.resolve(decision, seen=(left, right))
     other = Decision("c2", right.id, third.id, Action.KEEP_LEFT)
     done, skipped = curator.resolve_all([decision, other], seen={one.id: one for one in (left, right, third)})
@@ -154,7 +155,7 @@ def test_new_words_are_a_new_version(curator: Curator) -> None:
     assert second.metadata["version_history"][-1]["reason"] == "the formatter does"
     assert in_force(curator) == ["Use spaces."]
     assert curator.store.ledger().versions[first.id].rule == "Use tabs."
-    with pytest.raises(UsageError, match="gave way to"):
+    with pytest.raises(UsageError, match="superseded by"):
         curator.edit(first.id, priority=3)
 
 
@@ -172,7 +173,7 @@ def test_authority_and_scope_change_in_place(curator: Curator) -> None:
     [
         ({"priority": 101}, "outside 0 to 100"),
         ({"usage_count": 3}, "cannot be edited"),
-        ({"priority": 50}, "that way already"),
+        ({"priority": 50}, "nothing to change"),
         ({"rule": " "}, "rule is empty"),
     ],
 )
@@ -212,11 +213,12 @@ def test_what_was_built_upon_is_not_undone(curator: Curator) -> None:
     curator.edit(rule.id, priority=70)
     from dataclasses import replace
 
+    from workbench.curation.records import new_marks
+    from workbench.curation.store import record
     from workbench.rules.curation.ledger import AUTOMATIC
-    from workbench.rules.curation.rulestore import record
-    from workbench.rules.curation.steps import marks, put
+    from workbench.rules.curation.ruletype import RULES
 
-    record(curator.store, [put(replace(rule, priority=10), marks("x"))], by=AUTOMATIC)
+    record(curator.store, [RULES.put_draft(replace(rule, priority=10), new_marks("x"))], by=AUTOMATIC)
     with pytest.raises(UsageError, match="was changed since"):
         curator.undo()
 
@@ -269,9 +271,9 @@ def test_a_conflict_is_settled_undone_and_settled_again(
     }
 
 
-def standing(ledger: Ledger, identifier: str) -> str:
+def standing(ledger: RuleLedger, identifier: str) -> str:
     """Return the id of the rule in an id's place, or ''."""
-    rule = ledger.standing(identifier)
+    rule = ledger.current(identifier)
     return "" if rule is None else rule.id
 
 
@@ -293,7 +295,7 @@ def test_a_circle_of_replacements_ends(curator: Curator) -> None:
     curator.store.journal.append("rules", "rule.put", bodies, by="x")
     curator.store.journal.append("rules", "rule.removed", [{"id": "b", "successor": "a"}], by="x")
     ledger = curator.store.ledger()
-    assert ledger.standing("a") is None
+    assert ledger.current("a") is None
     assert list(ledger.live) == []
 
 

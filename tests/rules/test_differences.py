@@ -7,15 +7,17 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.curation.conflicts import Decision
+from workbench.curation.records import new_marks
+from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Provenance, Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.differences import changed_fields, story, told_changes
 from workbench.rules.curation.ledger import AUTOMATIC
-from workbench.rules.curation.resolving import Decision
-from workbench.rules.curation.rulestore import RuleStore, record
-from workbench.rules.curation.steps import marks, put
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.curation.ruletype import RULES
 
 
 def make(text: str) -> Rule:
@@ -56,7 +58,7 @@ def test_the_story_of_a_rule(store: RuleStore) -> None:
     curator.remove([second.id], reason="gone")
     ledger = store.ledger()
     told = story(ledger, first.id)
-    assert [(one.what, one.change.rule_id, one.change.reason) for one in told] == [
+    assert [(one.what, one.change.record_id, one.change.reason) for one in told] == [
         ("added", first.id, "start"),
         ("reworded", second.id, "formatter"),
         ("changed", second.id, ""),
@@ -75,7 +77,7 @@ def test_a_line_that_moved_is_no_story(store: RuleStore) -> None:
     """What only happened to the file is left out of a rule's story, and kept with the changes of its step."""
     rule = Curator(store, "test").add(make("Use tabs."))
     moved = replace(rule, provenance=Provenance("CLAUDE.md", 3, 3, "claude", section=("Style",)))
-    record(store, [put(moved, marks("import CLAUDE.md"))], by=AUTOMATIC)
+    record(store, [RULES.put_draft(moved, new_marks("import CLAUDE.md"))], by=AUTOMATIC)
     ledger = store.ledger()
     assert [one.what for one in story(ledger, rule.id)] == ["added"]
     assert [one.what for one in told_changes(ledger, ledger.changes)] == ["added", "moved"]

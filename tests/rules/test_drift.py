@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from workbench.curation.conflicts import Decision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator, standing_in
-from workbench.rules.curation.resolving import Decision
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.files.drift import look, settle, write_pending
 from workbench.rules.rulebook import load_rulebook

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from workbench.curation.records import StepDraft
+from workbench.curation.steps import draft_edit, draft_removal, draft_undo
+from workbench.curation.store import record
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import Ledger
-from workbench.rules.curation.rulestore import RuleStore, record
-from workbench.rules.curation.steps import Drafts, dropped, edited, undone
+from workbench.rules.curation.ledger import RuleLedger
+from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.formats.managed import BEGIN, END
 from workbench.rules.rulebook import load_rulebook
 
@@ -45,7 +47,7 @@ class Desk:
         """Return the rule in force that says something."""
         return next(rule for rule in self.store.ledger().placed().values() if rule.rule == text)
 
-    def do(self, make: Callable[[Ledger], Drafts]) -> None:
+    def do(self, make: Callable[[RuleLedger], StepDraft[Rule]]) -> None:
         """Record a curation step."""
         record(self.store, make(self.store.ledger()).entries, by="test")
 
@@ -53,7 +55,7 @@ class Desk:
         """Change a rule's words in the store."""
         rule = self.find(text)
         changes = {"rule": new, "action_text": new}
-        self.do(lambda ledger: edited(ledger, rule.id, changes, reason="", now=NOW))
+        self.do(lambda ledger: draft_edit(ledger, rule.id, changes, reason="", now=NOW))
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def test_what_people_decided_survives_the_file(desk: Desk) -> None:
     desk.load("Use tabs everywhere.")
     rule = desk.find("Use tabs everywhere.")
     changes = {"enabled": False, "priority": 77, "examples": ("indentation",), "scope": ("git",)}
-    desk.do(lambda ledger: edited(ledger, rule.id, changes, reason="", now=NOW))
+    desk.do(lambda ledger: draft_edit(ledger, rule.id, changes, reason="", now=NOW))
     desk.load("Use tabs nearly everywhere.")
     after = desk.find("Use tabs nearly everywhere.")
     assert {name: getattr(after, name) for name in changes} == changes
@@ -127,7 +129,7 @@ def test_a_removal_in_the_store_waits_for_the_file(desk: Desk) -> None:
     """A rule removed here does not come back with the next look at the file."""
     desk.load("Use tabs.", "Run the tests.")
     rule = desk.find("Use tabs.")
-    desk.do(lambda ledger: dropped(ledger, [rule.id], reason=""))
+    desk.do(lambda ledger: draft_removal(ledger, [rule.id], reason=""))
     assert desk.texts() == ["Run the tests."]
     assert desk.book.pending == 1
     assert desk.load("Run the tests.") == ["Run the tests."]
@@ -157,7 +159,7 @@ def test_an_undone_edit_leaves_nothing_to_write(desk: Desk) -> None:
     """After undo the store says what the file says."""
     desk.load("Use tabs everywhere.")
     desk.edit("Use tabs everywhere.", "Use spaces everywhere.")
-    desk.do(undone)
+    desk.do(draft_undo)
     assert desk.texts() == ["Use tabs everywhere."]
     assert (desk.book.pending, desk.book.conflicts, desk.find("Use tabs everywhere.").version) == (0, 0, 1)
 
@@ -166,7 +168,7 @@ def test_a_file_that_is_gone_takes_its_rules_along(desk: Desk) -> None:
     """And brings them back as they were when it returns."""
     desk.load("Use tabs.", "Run the tests.")
     rule = desk.find("Use tabs.")
-    desk.do(lambda ledger: edited(ledger, rule.id, {"priority": 99}, reason="", now=NOW))
+    desk.do(lambda ledger: draft_edit(ledger, rule.id, {"priority": 99}, reason="", now=NOW))
     (desk.store.root / "CLAUDE.md").unlink()
     assert desk.texts() == []
     assert desk.load("Use tabs.", "Run the tests.") == ["Run the tests.", "Use tabs."]
@@ -184,9 +186,10 @@ def test_rules_of_other_projects_are_left_alone(desk: Desk) -> None:
     """What belongs to nobody here is neither shown nor removed."""
     desk.load("Use tabs.")
     foreign = replace(desk.find("Use tabs."), id="foreign", project_id="other", provenance=None)
-    from workbench.rules.curation.steps import marks, put
+    from workbench.curation.records import new_marks
+    from workbench.rules.curation.ruletype import RULES
 
-    record(desk.store, [put(foreign, marks("x"))], by="test")
+    record(desk.store, [RULES.put_draft(foreign, new_marks("x"))], by="test")
     assert desk.texts() == ["Use tabs."]
     assert "foreign" in desk.store.ledger().live
 
@@ -200,7 +203,7 @@ def test_a_rule_that_moves_to_another_file_is_the_same_rule(desk: Desk) -> None:
         load_rulebook(desk.store, names)
         rule = desk.find("Use tabs.")
         changes = {"priority": 3 if rule.priority != 3 else 4}
-        desk.do(partial(edited, identifier=rule.id, changes=changes, reason="", now=NOW))
+        desk.do(partial(draft_edit, identifier=rule.id, changes=changes, reason="", now=NOW))
         (desk.store.root / first).write_text("- Run the tests.\n", encoding="utf-8")
         (desk.store.root / second).write_text("- Never push.\n- Use tabs.\n", encoding="utf-8")
         book = load_rulebook(desk.store, names)

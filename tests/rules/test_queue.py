@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from workbench.curation.conflicts import Decision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, ConflictKind
 from workbench.records.rules import Rule
@@ -14,7 +15,6 @@ from workbench.rules.conflicts.duplicates import known_duplicates
 from workbench.rules.conflicts.find import find_conflicts
 from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.resolving import Decision
 from workbench.rules.curation.rulestore import RuleStore
 
 

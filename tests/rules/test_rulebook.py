@@ -19,9 +19,8 @@ from tests.rules.strategies import books
 from workbench.errors import StoreError
 from workbench.records.rules import Rule
 from workbench.rules import rulebook
-from workbench.rules.curation.bodies import to_body
-from workbench.rules.curation.ledger import REMOVED, STREAM, SYNCED
 from workbench.rules.curation.rulestore import RuleStore, note_use
+from workbench.rules.curation.ruletype import REMOVED, STREAM, SYNCED, to_body
 from workbench.rules.reading.discover import MAX_BYTES
 from workbench.rules.rulebook import (
     load_rulebook,

@@ -16,14 +16,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from store.files import replace_file
 from store.memory import ManualClock, MemoryJournal
+from workbench.curation.conflicts import Decision
+from workbench.curation.steps import BuiltUpon
+from workbench.curation.store import record
 from workbench.errors import StoreError, UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.curator import Curator, standing_in
 from workbench.rules.curation.ledger import AUTOMATIC
-from workbench.rules.curation.resolving import Decision
-from workbench.rules.curation.rulestore import RuleStore, record
-from workbench.rules.curation.steps import BuiltUpon
+from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.files.drift import look, settle, write_pending
 from workbench.rules.rulebook import load_rulebook
 
@@ -226,10 +227,15 @@ def test_journals_of_before_are_undone_as_well(desk: Desk) -> None:
     old = desk.find(OLD)
     new = desk.curator.edit(old.id, rule=CLOSE)
     desk.path.write_text(FILE.replace(OLD, CLOSE), encoding="utf-8")
-    from workbench.rules.curation.steps import marks, put
+    from workbench.curation.records import new_marks
+    from workbench.rules.curation.ruletype import RULES
 
     read = replace(new, authority=Authority.DEFAULT, condition_text="Rules", priority=33)
-    record(desk.store, [put(read, marks("import AGENTS.md", "read differently in AGENTS.md"))], by=AUTOMATIC)
+    record(
+        desk.store,
+        [RULES.put_draft(read, new_marks("import AGENTS.md", "read differently in AGENTS.md"))],
+        by=AUTOMATIC,
+    )
     desk.curator.undo()
     assert desk.text() == FILE
     assert desk.find(OLD) == replace(

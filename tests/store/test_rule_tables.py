@@ -18,14 +18,14 @@ from store.memory import ManualClock
 from store.migrations import migrate
 from store.projecting import project
 from store.tables import Tables
+from workbench.curation.conflicts import Decision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Check, Rule
-from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.ledger import Ledger, read_uses, used
-from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.ledger import RuleLedger, read_uses, used
 from workbench.rules.curation.rulestore import RuleStore, record_usage
+from workbench.rules.curation.ruletype import to_body
 
 COLUMNS = """
 SELECT id, origin, rule, version, priority, enabled, usage_count, last_used, replaces, "check", project_id
@@ -56,7 +56,7 @@ class Desk:
         )
         self.curator = Curator(self.store, "test")
 
-    def ledger(self) -> Ledger:
+    def ledger(self) -> RuleLedger:
         """Return what the engine makes of the journals."""
         return self.store.ledger()
 

@@ -29,9 +29,10 @@ def learning(place: MemoryPlace) -> Callable[[IterationRecord, Digested], Accumu
 
     @cache
     def known_rules() -> tuple[str, ...]:
-        from workbench.rules.curation.ledger import read_ledger
+        from workbench.curation.ledger import read_ledger
+        from workbench.rules.curation.ledger import RuleLedger
 
-        ledger = read_ledger(((store.journal, False), (store.home_journal, True)))
+        ledger = read_ledger(RuleLedger, ((store.journal, False), (store.home_journal, True)))
         return tuple(rule.rule for rule in ledger.live.values())
 
     def rules() -> Iterator[str]:

@@ -90,6 +90,7 @@ class Workspace:
         self.limits = limits
         self._indexed = IndexKeeper(_index_store(adapters))
         self._past = PastKeeper(_past_store(adapters, limits), limits.workers)
+        self._rule_store: RuleStore | None = None
         self._rulebook: Rulebook | None = None
         self._learnings: Kept | None = None
         self._view: ProjectView | None = None
@@ -331,21 +332,23 @@ class Workspace:
         return known_duplicates(directory, rules, self.rulebook.settled)
 
     def rule_store(self) -> RuleStore:
-        """Return where the project's rules come from and go to."""
-        adapters = self.adapters
-        return RuleStore(
-            root=adapters.root,
-            project_id=adapters.project_id,
-            home=adapters.home,
-            journal=adapters.journal,
-            home_journal=adapters.home_journal,
-            latest=partial(_usable, adapters),
-            publish=adapters.publish,
-            lock=adapters.lock,
-            now=adapters.now,
-            count_tokens=adapters.count_tokens,
-            replace_file=adapters.replace_file,
-        )
+        """Return where the project's rules come from and go to; what it folded once is not folded again."""
+        if self._rule_store is None:
+            adapters = self.adapters
+            self._rule_store = RuleStore(
+                root=adapters.root,
+                project_id=adapters.project_id,
+                home=adapters.home,
+                journal=adapters.journal,
+                home_journal=adapters.home_journal,
+                latest=partial(_usable, adapters),
+                publish=adapters.publish,
+                lock=adapters.lock,
+                now=adapters.now,
+                count_tokens=adapters.count_tokens,
+                replace_file=adapters.replace_file,
+            )
+        return self._rule_store
 
 
 def _index_store(adapters: Adapters) -> IndexStore:

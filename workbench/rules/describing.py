@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import to_body
+from workbench.rules.curation.ruletype import to_body
 
 
 def origin(rule: Rule) -> str:

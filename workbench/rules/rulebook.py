@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from workbench.curation.store import record
 from workbench.errors import ParseError, StoreError
 from workbench.records.conversion import convert, decode_json
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import to_body
-from workbench.rules.curation.ledger import AUTOMATIC, STREAM, USAGE_STREAM, Ledger, read_usage, used
-from workbench.rules.curation.rulestore import LOCK, RuleStore, record
+from workbench.rules.curation.ledger import AUTOMATIC, USAGE_STREAM, RuleLedger, read_usage, used
+from workbench.rules.curation.rulestore import LOCK, RuleStore
+from workbench.rules.curation.ruletype import STREAM, to_body
 from workbench.rules.formats.families import family_of
 from workbench.rules.reading.discover import RuleSource, discover, read_source
 
@@ -159,7 +160,7 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
     return replace(book, notes=tuple(notes), renewed=True)
 
 
-def _book(store: RuleStore, ledger: Ledger, found: InStep, signature: str) -> Rulebook:
+def _book(store: RuleStore, ledger: RuleLedger, found: InStep, signature: str) -> Rulebook:
     from workbench.rules.matching.lexical import index_words
 
     until = _usage_sizes(store)
@@ -180,7 +181,7 @@ def _book(store: RuleStore, ledger: Ledger, found: InStep, signature: str) -> Ru
     )
 
 
-def _settled(ledger: Ledger) -> tuple[str, ...]:
+def _settled(ledger: RuleLedger) -> tuple[str, ...]:
     live = ledger.live
     return tuple(sorted(one.id for one in ledger.settled.values() if one.left in live and one.right in live))
 

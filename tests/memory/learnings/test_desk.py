@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from store.memory import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
+from workbench.curation.conflicts import ConflictSettled, Decision
 from workbench.errors import UsageError
 from workbench.memory.learnings.bodies import essence
 from workbench.memory.learnings.desk import LearningDesk
@@ -20,8 +21,6 @@ from workbench.memory.learnings.ledger import Ledger, read_ledger
 from workbench.memory.learnings.reviewing import Why, conflicts_of, queue_of
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningSource, LearningState
-from workbench.rules.curation.guarding import ConflictSettled
-from workbench.rules.curation.resolving import Decision
 
 NEEDS = "`pnpm test` needs `pnpm build` first"
 PORT = "Port 8080 is taken by `nginx`"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Check, Decision, Level, Rule
-from workbench.rules.curation.bodies import problems as rule_problems
+from workbench.rules.curation.ruletype import problems as rule_problems
 from workbench.rules.enforcement.calls import MAX_TEXT, ToolCall, parse_call
 from workbench.rules.enforcement.checking import Verdict, check_call, parse_check, problems
 from workbench.rules.matching.context import RuleContext, make_context

@@ -23,8 +23,9 @@ from screens.conflicts.source import redone_since, reopened_since, walkable_at
 from screens.conflicts.wording import empty_desk, pair_evidence, pair_headline
 from screens.filtering import parse
 from tests.screens.conflicts.making import HOSTILE, pair, side
+from workbench.curation.records import CurationStep, SettledConflict
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
-from workbench.rules.curation.ledger import Settled, Step
+from workbench.records.rules import Rule
 
 
 def desk_with(*pairs: Pair) -> Desk:
@@ -210,12 +211,12 @@ def test_a_suggestion_that_needs_a_scope_is_no_choice_yet() -> None:
 
 def test_steps_of_the_app_are_told_from_those_of_others() -> None:
     """Only what undo and redo in an app did since the last look moves the desk to a pair."""
-    one = Settled("c1", "a", "b", "keep_left", "t", "tui")
-    steps = {
-        "s1": Step("s1", "1", "tui", "keep left", resolved=[one]),
-        "s2": Step("s2", "2", "cli", "undo", undoes="s0", reopened=[replace(one, id="c0")]),
-        "s3": Step("s3", "3", "tui", "undo", undoes="s1", reopened=[one]),
-        "s4": Step("s4", "4", "tui", "redo", redoes="s1", resolved=[one]),
+    one = SettledConflict("c1", "a", "b", "keep_left", "t", "tui")
+    steps: dict[str, CurationStep[Rule]] = {
+        "s1": CurationStep("s1", "1", "tui", "keep left", resolved=[one]),
+        "s2": CurationStep("s2", "2", "cli", "undo", undoes="s0", reopened=[replace(one, id="c0")]),
+        "s3": CurationStep("s3", "3", "tui", "undo", undoes="s1", reopened=[one]),
+        "s4": CurationStep("s4", "4", "tui", "redo", redoes="s1", resolved=[one]),
     }
     assert [item.id for item in reopened_since(steps, "s1")] == ["c1"]
     assert reopened_since(steps, "s3") == reopened_since(steps, "gone") == []

@@ -12,12 +12,12 @@ from screens.conflicts.rules_source import SMALL
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conftest import press, settle
 from workbench.config import Config
+from workbench.curation.conflicts import Decision
 from workbench.entry.project import open_workspace
 from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.resolving import Decision
+from workbench.rules.curation.ruletype import to_body
 
 
 def fill(root: Path, count: int, texts: int) -> None:

@@ -24,6 +24,7 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from tests.screens.conftest import press, settle
 from workbench.config import Config
+from workbench.curation.conflicts import Decision
 from workbench.entry.project import OpenedWorkspace, open_workspace
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import store_of
@@ -31,7 +32,6 @@ from workbench.records.conflicts import Action
 from workbench.records.learnings import LearningSource
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.resolving import Decision
 
 NEEDS = "`pnpm test` needs `pnpm build` first"
 NEEDS_NOT = "`pnpm test` does not need `pnpm build` first"
@@ -191,7 +191,7 @@ async def test_one_supersedes_the_other(roastery: Path) -> None:
         await press(pilot, "s")
         assert isinstance(app.screen, Choose)
         await press(pilot, "down", "enter")
-        assert curator(roastery).store.ledger().standing(pair.right.id) is not None
+        assert curator(roastery).store.ledger().current(pair.right.id) is not None
         assert pair.right.id not in curator(roastery).store.ledger().live
         assert logged(app).endswith("--action supersede --keep left")
 

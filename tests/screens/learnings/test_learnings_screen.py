@@ -149,7 +149,7 @@ async def test_a_learning_becomes_a_rule_and_back(opened: Open, made: Made) -> N
         promoted = made.desk.find(made.plain.id)
         assert promoted.state is LearningState.PROMOTED
         rules = made.store.rules().ledger()
-        rule = rules.standing(promoted.successor)
+        rule = rules.current(promoted.successor)
         assert rule is not None
         assert rule.rule == "Run `pytest` in `beans` with `PYTHONPATH=src`."
         assert rule.id[:13] in desk.told
@@ -158,7 +158,7 @@ async def test_a_learning_becomes_a_rule_and_back(opened: Open, made: Made) -> N
         assert desk.commands[-1].startswith(words)
         await desk.press("u")
         assert made.desk.find(made.plain.id).live
-        assert made.store.rules().ledger().standing(promoted.successor) is None
+        assert made.store.rules().ledger().current(promoted.successor) is None
 
 
 async def test_a_repetition_is_merged_in_three_panes(opened: Open, made: Made) -> None:

@@ -27,6 +27,7 @@ from store.journal import FileJournal
 from store.location import locate
 from workbench import __version__
 from workbench.config import Config
+from workbench.curation.ledger import read_ledger
 from workbench.entry.places import foreign_state, project_id, repository_at
 from workbench.entry.project import cached_embedder, match_params, trust
 from workbench.errors import ProjectError, UsageError, WorkbenchError
@@ -49,8 +50,8 @@ from workbench.replay.scores import system_scores
 from workbench.replay.seen import SeenPaths
 from workbench.replay.tasks import PastSession, Source, Task, commit_tasks, recorded, session_tasks
 from workbench.replay.timeline import MAX_BYTES, Line, PastReader, Timeline, known_commit
-from workbench.rules.curation.ledger import STREAM as RULES
-from workbench.rules.curation.ledger import read_ledger
+from workbench.rules.curation.ledger import RuleLedger
+from workbench.rules.curation.ruletype import STREAM as RULES
 from workbench.sessions.remember import STREAM
 from workbench.text.tokens import token_counter
 
@@ -64,6 +65,7 @@ _LINE = 40_000
 _BRANCHES: Final = ("HEAD", "main", "master")
 _PACKAGES: Final = (
     "comparison",
+    "curation",
     "models",
     "plan",
     "project",
@@ -362,7 +364,7 @@ def _rules(project: PastProject, config: Config, tasks: Sequence[Task]) -> Rules
     identifier = project_id(project.root)
 
     def in_force(until: str) -> list[Rule]:
-        live = read_ledger(((journal, False), (home_journal, True)), until).live.values()
+        live = read_ledger(RuleLedger, ((journal, False), (home_journal, True)), until).live.values()
         return [
             rule
             for rule in live

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from workbench.entry.project import Opened
 from workbench.entry.services.doctor import Finding, State
-from workbench.rules.curation.ledger import Ledger
+from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.replacing import replacement_cycles
 from workbench.rules.files.drift import Outcome, look
 
@@ -28,7 +28,7 @@ def rule_findings(opened: Opened) -> Iterator[Finding]:
     yield Finding("rules", State.OK, kept)
 
 
-def _entries(ledger: Ledger) -> Iterator[Finding]:
+def _entries(ledger: RuleLedger) -> Iterator[Finding]:
     for reason in ledger.skipped[:_SHOWN]:
         step = (
             "It is in no list. Put the rule right with `workbench rules add`, or delete the journal's line."
@@ -44,7 +44,7 @@ def _entries(ledger: Ledger) -> Iterator[Finding]:
         yield Finding("rules", State.NOTE, text, step)
 
 
-def _secrets(ledger: Ledger) -> Iterator[Finding]:
+def _secrets(ledger: RuleLedger) -> Iterator[Finding]:
     """Yield the rules that hold secrets. The files are the user's own: they are told of, never rewritten."""
     from workbench.text.redact import redact
 

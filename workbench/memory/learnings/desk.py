@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.curation.conflicts import Decision
+from workbench.curation.records import new_marks
 from workbench.errors import UsageError
 from workbench.memory.learnings.auditing import Audit, audit, prunable
 from workbench.memory.learnings.framing import is_echo
@@ -52,8 +54,6 @@ from workbench.records.learnings import (
     LearningSource,
     LearningState,
 )
-from workbench.rules.curation.resolving import Decision
-from workbench.rules.curation.steps import marks
 from workbench.suggest import did_you_mean
 from workbench.text.counts import counted
 
@@ -235,7 +235,7 @@ class LearningDesk:
         done: list[Decision] = []
         skipped: list[str] = []
         entries: list[Draft] = []
-        now, step = self.store.moment(), marks(f"settle {counted(len(decisions), 'conflict')}")
+        now, step = self.store.moment(), new_marks(f"settle {counted(len(decisions), 'conflict')}")
         known = seen or {}
         with self.store.lock(LOCK):
             ledger = self.store.ledger()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workbench.curation.conflicts import ConflictSettled, Decision
 from workbench.errors import UsageError
 from workbench.memory.learnings.ledger import Ledger
 from workbench.memory.learnings.steps import SHORT
 from workbench.records.learnings import FeatureLearning
-from workbench.rules.curation.guarding import ConflictSettled
-from workbench.rules.curation.resolving import Decision
 
 
 class LearningChanged(UsageError):

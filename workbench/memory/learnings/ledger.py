@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from heapq import merge
 from typing import Any, Final
 
+from workbench.curation import CURATION
 from workbench.errors import ParseError
 from workbench.memory.journal import PREFIX
 from workbench.memory.learnings.bodies import from_body
@@ -21,7 +22,6 @@ from workbench.memory.learnings.kinds import CONTRADICTED, HIT, KINDS, PUT, REMO
 from workbench.memory.learnings.said import Said, said_of
 from workbench.ports import Entry, Journal
 from workbench.records.learnings import FeatureLearning
-from workbench.rules.curation import CURATION
 
 AUTOMATIC: Final = "auto:"
 """How the name of a face begins that takes learnings in by itself: nobody's step, so nobody's to undo."""

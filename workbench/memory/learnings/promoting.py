@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.curation.records import new_marks
+from workbench.curation.store import record as record_rules
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import Ledger
@@ -15,9 +17,7 @@ from workbench.records.learnings import FeatureLearning, LearningState
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import LOCK as RULES_LOCK
-from workbench.rules.curation.rulestore import record as record_rules
-from workbench.rules.curation.steps import marks
-from workbench.rules.curation.steps import put as put_rule
+from workbench.rules.curation.ruletype import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def promoted(
     """
     why = reason or f"promoted from {learning.id[:SHORT]}: {learning.reason}"
     rule = Curator(store.rules(), by).add(as_rule(learning, fields), reason=why)
-    told = marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
+    told = new_marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
     after = _gone(learning, rule.id, store.moment())
     return Promotion(after, rule), Drafts(told.title, (put(after, told),), (after,))
 
@@ -59,7 +59,7 @@ def with_rules(store: LearningStore, ledger: Ledger, drafts: Drafts, *, by: str,
 def _withdraw(store: LearningStore, rule_id: str, by: str) -> None:
     rules = store.rules()
     ledger = rules.ledger()
-    standing = ledger.standing(rule_id)
+    standing = ledger.current(rule_id)
     if standing is None:
         return  # somebody removed it already
     if standing.id != rule_id:
@@ -75,9 +75,9 @@ def _reinstate(store: LearningStore, rule_id: str, by: str) -> None:
     with rules.lock(RULES_LOCK):
         ledger = rules.ledger()
         rule = ledger.versions.get(rule_id)
-        if rule is not None and ledger.standing(rule_id) is None:
-            told = marks(f"promote again {rule_id[:13]}")
-            record_rules(rules, [put_rule(rule, told)], by=by)
+        if rule is not None and ledger.current(rule_id) is None:
+            told = new_marks(f"promote again {rule_id[:13]}")
+            record_rules(rules, [RULES.put_draft(rule, told)], by=by)
 
 
 def _gone(learning: FeatureLearning, rule_id: str, now: str) -> FeatureLearning:

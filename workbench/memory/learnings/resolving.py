@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.curation.conflicts import Decision
+from workbench.curation.records import StepMarks, new_marks
 from workbench.errors import UsageError
 from workbench.memory.learnings.bodies import sound
 from workbench.memory.learnings.ledger import Ledger
 from workbench.memory.learnings.steps import SHORT, Drafts, in_use, put, settled
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningSource, LearningState
-from workbench.rules.curation.resolving import Decision
-from workbench.rules.curation.steps import Marks, marks
 
 
-def resolved(ledger: Ledger, decision: Decision, *, now: str, by: str, step: Marks | None = None) -> Drafts:
+def resolved(
+    ledger: Ledger, decision: Decision, *, now: str, by: str, step: StepMarks | None = None
+) -> Drafts:
     """Draft the settlement of a conflict or of a repetition, as a step of its own or part of the given one.
 
     A narrowing limits the learning that is not kept to `scope`: `task:42` to a task, others to files.
@@ -25,7 +27,7 @@ def resolved(ledger: Ledger, decision: Decision, *, now: str, by: str, step: Mar
     left, right = in_use(ledger, decision.left), in_use(ledger, decision.right)
     title = f"{decision.action.value.replace('_', ' ')}: {left.id[:SHORT]}, {right.id[:SHORT]}"
     reason = decision.reason or f"conflict {decision.conflict[:SHORT]}"
-    told = marks(title, reason) if step is None else replace(step, reason=reason)
+    told = new_marks(title, reason) if step is None else replace(step, reason=reason)
     work = _Work(decision, left, right, told, now, by)
     outcome = [sound(one) for one in _ACTIONS[decision.action](work)]
     entries = [put(one, told) for one in outcome]
@@ -38,7 +40,7 @@ class _Work:
     decision: Decision
     left: FeatureLearning
     right: FeatureLearning
-    told: Marks
+    told: StepMarks
     now: str
     by: str
 

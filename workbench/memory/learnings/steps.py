@@ -12,14 +12,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from workbench.curation import CURATION
+from workbench.curation.records import StepMarks, new_marks
 from workbench.errors import UsageError
 from workbench.memory.learnings.bodies import essence, sound, to_body
 from workbench.memory.learnings.kinds import CONTRADICTED, HIT, PUT, REMOVED, REOPENED, SETTLED
 from workbench.memory.learnings.learningstore import Draft
 from workbench.memory.learnings.ledger import Change, Ledger, Settled, Step
 from workbench.records.learnings import FeatureLearning, LearningSource
-from workbench.rules.curation import CURATION
-from workbench.rules.curation.steps import Marks, marks
 
 SHORT: Final = 17
 """Characters of an id that are shown: `learning-` and eight digits tell those of a project apart."""
@@ -47,7 +47,7 @@ def learning_id(owner: str, feature: str, text: str, taken: Container[str]) -> s
         number += 1
 
 
-def put(learning: FeatureLearning, told: Marks | None) -> Draft:
+def put(learning: FeatureLearning, told: StepMarks | None) -> Draft:
     """Draft that a learning is, from now on, as it is given."""
     body = to_body(learning) if told is None else {**to_body(learning), CURATION: told.body()}
     return Draft(PUT, body, learning.feature, is_home(learning))
@@ -64,7 +64,7 @@ def added(ledger: Ledger, learning: FeatureLearning, *, reason: str, now: str) -
     taken = {*ledger.put, *(change.learning_id for change in ledger.changes)}
     identifier = learning_id(owner, learning.feature, learning.text, taken)
     made = sound(replace(learning, id=identifier, timestamp=learning.timestamp or now, updated_at=now))
-    told = marks(f"add {identifier[:SHORT]}", reason)
+    told = new_marks(f"add {identifier[:SHORT]}", reason)
     return Drafts(told.title, (put(made, told),), (made,))
 
 
@@ -89,7 +89,7 @@ def edited(
     if by_person and "text" in changes:
         source = max(before.source, LearningSource.HUMAN, key=lambda one: one.rank)
         after = replace(after, source=source, reviewed=True, reviewed_at=now)
-    told = marks(f"edit {identifier[:SHORT]}", reason)
+    told = new_marks(f"edit {identifier[:SHORT]}", reason)
     return Drafts(told.title, (put(sound(after), told),), (after,))
 
 
@@ -109,7 +109,7 @@ def marked(
         if essence(one) == essence(after):
             raise UsageError(f"{one.id} is that way already", hint=f"workbench memory show {one.id[:SHORT]}")
     names = ", ".join(one.id[:SHORT] for one in before[:3])
-    told = marks(f"{verb} {names}{f' and {len(before) - 3:,} more' if len(before) > 3 else ''}", reason)
+    told = new_marks(f"{verb} {names}{f' and {len(before) - 3:,} more' if len(before) > 3 else ''}", reason)
     afters = [replace(after, updated_at=now) for after in afters]
     return Drafts(told.title, tuple(put(sound(after), told) for after in afters), tuple(afters))
 
@@ -124,7 +124,9 @@ def contradicted(learning: FeatureLearning, *, session_id: str, iteration: int |
     return _note(CONTRADICTED, learning, session_id, iteration, why)
 
 
-def settled(left: FeatureLearning, right: FeatureLearning, conflict: str, action: str, told: Marks) -> Draft:
+def settled(
+    left: FeatureLearning, right: FeatureLearning, conflict: str, action: str, told: StepMarks
+) -> Draft:
     """Draft that a conflict is settled, in the project's journal unless both are the person's."""
     body = {"id": conflict, "left": left.id, "right": right.id, "action": action, CURATION: told.body()}
     return Draft(SETTLED, body, left.feature, is_home(left) and is_home(right))
@@ -138,7 +140,7 @@ def undone(ledger: Ledger) -> Drafts:
     net = _net(_latest(ledger, step))
     for identifier, (_, after) in net.items():
         _unchanged(ledger, identifier, after, step)
-    told = marks(f"undo: {step.title}", undoes=step.id)
+    told = new_marks(f"undo: {step.title}", undoes=step.id)
     entries = [_restored(before, after, told) for before, after in net.values()]
     entries += [_as_draft(ledger, REOPENED, item, told) for item in step.resolved]
     entries += [_as_draft(ledger, SETTLED, item, told) for item in step.reopened]
@@ -153,7 +155,7 @@ def redone(ledger: Ledger) -> Drafts:
     net = _net(step.changes)
     for identifier, (before, _) in net.items():
         _unchanged(ledger, identifier, before, step)
-    told = marks(f"redo: {step.title}", redoes=step.id)
+    told = new_marks(f"redo: {step.title}", redoes=step.id)
     entries = [_restored(after, before, told) for before, after in net.values()]
     entries += [_as_draft(ledger, SETTLED, item, told) for item in step.resolved]
     entries += [_as_draft(ledger, REOPENED, item, told) for item in step.reopened]
@@ -187,7 +189,7 @@ def _note(kind: str, learning: FeatureLearning, session_id: str, iteration: int 
     return Draft(kind, body, learning.feature, is_home(learning))
 
 
-def _restored(wanted: FeatureLearning | None, present: FeatureLearning | None, told: Marks) -> Draft:
+def _restored(wanted: FeatureLearning | None, present: FeatureLearning | None, told: StepMarks) -> Draft:
     """Draft that a learning is as before, or after, a step. One of the two is there."""
     if wanted is not None:
         return put(wanted, told)
@@ -223,7 +225,7 @@ def _unchanged(ledger: Ledger, identifier: str, expected: FeatureLearning | None
     )
 
 
-def _as_draft(ledger: Ledger, kind: str, item: Settled, told: Marks) -> Draft:
+def _as_draft(ledger: Ledger, kind: str, item: Settled, told: StepMarks) -> Draft:
     left, right = ledger.put.get(item.left), ledger.put.get(item.right)
     both = [one for one in (left, right) if one is not None]
     body = {"id": item.id, "left": item.left, "right": item.right, "action": item.action}

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from workbench.curation.records import SettledConflict
 from workbench.errors import StoreError, UsageError
 from workbench.records.conflicts import Conflict
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.duplicates import Stamp, stamp_of
 from workbench.rules.conflicts.find import find_conflicts
 from workbench.rules.conflicts.findings import Findings, read_findings, write_findings
-from workbench.rules.curation.ledger import Ledger, Settled
+from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.suggest import did_you_mean
 
@@ -42,14 +43,14 @@ class Queue:
     """Conflicts that wait, surest first, and those that were settled. `notes` say what was missing."""
 
     open: tuple[Conflict, ...]
-    settled: tuple[Settled, ...]
+    settled: tuple[SettledConflict, ...]
     notes: tuple[str, ...] = ()
 
 
 def conflict_queue(
     store: RuleStore,
     rules: Sequence[Rule],
-    ledger: Ledger,
+    ledger: RuleLedger,
     meaning: Meaning | None = None,
     *,
     progress: Progress | None = None,

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from workbench.curation.records import RecordChange
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import UNTOLD, to_body
 from workbench.rules.curation.curator import lineage
-from workbench.rules.curation.ledger import Change, Ledger
+from workbench.rules.curation.ledger import RuleLedger
+from workbench.rules.curation.ruletype import UNTOLD, to_body
 from workbench.rules.curation.versions import past_ids
 from workbench.text.word_diff import Piece, word_pieces
 
@@ -38,7 +39,7 @@ class Told:
     """
 
     what: str
-    change: Change
+    change: RecordChange[Rule]
     title: str
     before: Rule | None
     after: Rule | None
@@ -60,24 +61,24 @@ def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
     return tuple(one for one in found if one.name not in derived)
 
 
-def story(ledger: Ledger, identifier: str) -> tuple[Told, ...]:
+def story(ledger: RuleLedger, identifier: str) -> tuple[Told, ...]:
     """Return every change of a rule and its earlier versions, oldest first; files moving its lines are not.
 
     Raises: UsageError for an unknown id.
     """
     versions = {*lineage(ledger, identifier), *_later(ledger, identifier)}
-    mine = [change for change in ledger.changes if change.rule_id in versions]
+    mine = [change for change in ledger.changes if change.record_id in versions]
     return tuple(told for told in told_changes(ledger, mine) if told.what != "moved")
 
 
-def _later(ledger: Ledger, identifier: str) -> list[str]:
+def _later(ledger: RuleLedger, identifier: str) -> list[str]:
     """Return every version that came of a rule, those that were undone or removed since as well."""
     return [other.id for other in ledger.versions.values() if identifier in past_ids(other)]
 
 
-def told_changes(ledger: Ledger, changes: Sequence[Change]) -> list[Told]:
+def told_changes(ledger: RuleLedger, changes: Sequence[RecordChange[Rule]]) -> list[Told]:
     """Return changes as they are told: a rule that gave way to another version goes with that one."""
-    came = {(change.step, change.rule_id) for change in changes if change.after is not None}
+    came = {(change.step, change.record_id) for change in changes if change.after is not None}
     replaced = {
         (change.step, old) for change in changes if change.after is not None for old in change.after.replaces
     }
@@ -85,11 +86,11 @@ def told_changes(ledger: Ledger, changes: Sequence[Change]) -> list[Told]:
         tell(ledger, change)
         for change in changes
         if change.after is not None
-        or ((change.step, change.rule_id) not in replaced and (change.step, change.successor) not in came)
+        or ((change.step, change.record_id) not in replaced and (change.step, change.successor) not in came)
     ]
 
 
-def tell(ledger: Ledger, change: Change) -> Told:
+def tell(ledger: RuleLedger, change: RecordChange[Rule]) -> Told:
     """Return a change with what came before it and what differs."""
     before, after = change.before, change.after
     if before is None and after is not None:

@@ -1,38 +1,32 @@
-"""The journals of rules read from the beginning: what is in force, what was, and who changed what and why.
+"""The ledger of rules: besides the rules in force and their changes, how rule files were last read.
 
 A change of a rule's content is a new rule that names the old one in `replaces`; everything else changes in
-place. Nothing is deleted: a rule that is no longer in force stays here for replays and histories. Undoing a
-step appends its reverse, so that the journals alone say what holds.
+place. How often rules are used is in a stream of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import merge
 from typing import Any, Final
 
-from workbench.errors import ParseError
+from workbench.curation import CURATION
+from workbench.curation.ledger import Ledger
+from workbench.curation.records import CurationStep, EntryDraft, StepMarks
 from workbench.ports import Entry, Journal
 from workbench.records.rules import Rule
-from workbench.rules.curation import CURATION
-from workbench.rules.curation.bodies import from_body
+from workbench.rules.curation.ruletype import FORGOTTEN, RULES, STREAM, SYNCED, RuleType
 from workbench.rules.curation.versions import past_ids
+from workbench.text.redact import redact_values
 
-STREAM: Final = "rules"
-PUT: Final = "rule.put"
-REMOVED: Final = "rule.removed"
-SYNCED: Final = "file.synced"
-FORGOTTEN: Final = "file.forgotten"
-RESOLVED: Final = "conflict.resolved"
-REOPENED: Final = "conflict.reopened"
 AUTOMATIC: Final = "import:rule-files"
 EXPORT: Final = "export:rule-files"
-UNSTACKED: Final = frozenset({AUTOMATIC, EXPORT})
-"""What follows from files and is no curation step: it is not undone, but followed again."""
 
 USAGE_STREAM: Final = "rule-usage"
 USED: Final = "rule.used"
+
+MOST_PASSAGE: Final = 4_000
+"""Characters of a file that are kept with what was written over them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,95 +64,35 @@ class Undo:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change of one rule: `before` and `after` are None where it was not, or no longer, in force.
-
-    `successor` is the rule that was told to take the place of one that was removed.
-    """
-
-    at: str
-    by: str
-    rule_id: str
-    before: Rule | None
-    after: Rule | None
-    reason: str
-    step: str
-    successor: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A conflict somebody settled, and how."""
-
-    id: str
-    left: str
-    right: str
-    action: str
-    at: str
-    by: str
-    reason: str = ""
-    home: bool = False
+FileChange = tuple[str, FileState | None, FileState | None]
+"""A step, and a file before and after it."""
 
 
 @dataclass(slots=True)
-class Step:
-    """What one curation step changed: rules, what is known of files, conflicts settled or opened again.
-
-    `writes` are rule files that its words were written into at once.
-    """
-
-    id: str
-    at: str
-    by: str
-    title: str
-    undoes: str = ""
-    redoes: str = ""
-    writes: tuple[str, ...] = ()
-    changes: list[Change] = field(default_factory=list)
-    resolved: list[Settled] = field(default_factory=list)
-    reopened: list[Settled] = field(default_factory=list)
-    files: list[tuple[FileState | None, FileState | None]] = field(default_factory=list)  # before, after
-
-
-@dataclass(slots=True)
-class Ledger:
+class RuleLedger(Ledger[Rule]):
     """The fold of the rule journals.
 
-    `live` are the rules in force by id and `versions` every rule that ever was, as it last was. `successors`
-    maps a rule that gave way to the one in its place. `undos` take files back to what they were before the
-    workbench wrote them, while they are as it left them. `done` and `undone` are stacks of curation steps.
-    `skipped` are sentences about entries that are no rules.
+    `files` are rule files as they were last read, and `file_changes` what changed of them, as (step, before,
+    after). `undos` take files back to what they were before the workbench wrote them, while they are as it
+    left them.
     """
 
-    live: dict[str, Rule] = field(default_factory=dict)
-    versions: dict[str, Rule] = field(default_factory=dict)
-    successors: dict[str, str] = field(default_factory=dict)
+    type: RuleType = RULES
     files: dict[str, FileState] = field(default_factory=dict)
     undos: dict[str, Undo] = field(default_factory=dict)
-    settled: dict[str, Settled] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
-    steps: dict[str, Step] = field(default_factory=dict)
-    done: list[str] = field(default_factory=list)
-    undone: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    file_changes: list[FileChange] = field(default_factory=list)
 
-    def standing(self, identifier: str) -> Rule | None:
-        """Return the rule in force that an id leads to now: itself, its successor's, or None."""
-        seen: set[str] = set()
-        while identifier not in self.live:
-            seen.add(identifier)
-            identifier = self.successors.get(identifier, "")
-            if not identifier or identifier in seen:  # `replaces` of damaged journals may go round
-                return None
-        return self.live[identifier]
+    @property
+    def live(self) -> dict[str, Rule]:
+        """The rules in force, by id."""
+        return self.records
 
     def placed(self) -> dict[str, Rule]:
         """Return the rules in force with the lines where their own files have them now."""
         rules = dict(self.live)
         for state in self.files.values():
             for anchor in state.anchors:
-                rule = self.standing(anchor.rule_id)
+                rule = self.current(anchor.rule_id)
                 where = None if rule is None else rule.provenance
                 if rule is None or where is None or where.file != state.file:
                     continue
@@ -167,16 +101,146 @@ class Ledger:
                     rules[rule.id] = replace(rule, provenance=moved)
         return rules
 
+    def take_fact(self, entry: Entry, home: bool) -> None:
+        """Bring in how a file was read, or that nothing is known of it any more."""
+        body = entry.body
+        if entry.kind == FORGOTTEN:
+            gone = self.files.pop(str(body.get("file", "")), None)
+            self._file_changed(entry, gone, None)
+            return
+        state = _file_state(body, home)
+        if state is not None:
+            self._file_changed(entry, self.files.get(state.file), state)
+            self.files[state.file] = state
+            self._keep_undo(state, body.get("undo"))
 
-def read_ledger(journals: Iterable[tuple[Journal, bool]], until: str = "") -> Ledger:
-    """Fold journals, given with whether they are the home's, up to and with the moment `until` (ISO 8601)."""
-    ledger = Ledger()
-    streams = [_marked(journal, home) for journal, home in journals]
-    for _, entry, home in merge(*streams, key=lambda item: item[0]):
-        if until and entry.at > until:
-            continue
-        take(ledger, entry, home)
-    return ledger
+    def _file_changed(self, entry: Entry, before: FileState | None, after: FileState | None) -> None:
+        self.file_changes.append((self.step_of(entry).id, before, after))
+
+    def _keep_undo(self, state: FileState, undo: object) -> None:
+        """Keep what takes a file back to what was written over; another digest has none."""
+        if isinstance(undo, Mapping):
+            offset, length, passage = undo.get("offset"), undo.get("length"), undo.get("passage")
+            if isinstance(offset, int) and isinstance(length, int) and isinstance(passage, str):
+                data = passage.encode("utf-8", "surrogatepass")
+                self.undos[state.file] = Undo(state.digest, offset, length, data)
+        elif state.file in self.undos and self.undos[state.file].digest != state.digest:
+            del self.undos[state.file]
+
+    def undo_facts(
+        self, step: CurationStep[Rule], restored: Collection[str], marks: StepMarks
+    ) -> list[EntryDraft]:
+        """Draft that files are known as before a step, and whose their lines are."""
+        changes = reversed(self._changes_of(step))
+        return [
+            *self._give_back(step, restored, marks),
+            *(_file_draft(before, after, marks) for _, before, after in changes),
+        ]
+
+    def redo_facts(self, step: CurationStep[Rule], marks: StepMarks) -> list[EntryDraft]:
+        """Draft that files are known as after a step."""
+        return [_file_draft(after, before, marks) for _, before, after in self._changes_of(step)]
+
+    def _changes_of(self, step: CurationStep[Rule]) -> list[FileChange]:
+        return [change for change in self.file_changes if change[0] == step.id]
+
+    def _give_back(
+        self, step: CurationStep[Rule], restored: Collection[str], marks: StepMarks
+    ) -> list[EntryDraft]:
+        """Draft that lines of files are a restored rule's again, not those of the rule that took its place.
+
+        What they say by now stays known, so that the old words wait to be written.
+        """
+        heirs: dict[str, list[str]] = {}
+        for change in step.changes:
+            if change.after is not None:
+                heirs.setdefault(change.record_id, []).extend(change.after.replaces)
+            elif change.successor:
+                heirs.setdefault(change.successor, []).append(change.record_id)
+        drafts = []
+        for state in self.files.values():
+            anchors = list(state.anchors)
+            for heir, olds in heirs.items():
+                mine = frozenset(old for old in olds if old in restored)
+                there = [at for at, anchor in enumerate(anchors) if anchor.rule_id == heir and anchor.line]
+                for at, old in zip(there, self._owners(state.file, mine, heir, len(there)), strict=False):
+                    anchors[at] = replace(anchors[at], rule_id=old)
+            if tuple(anchors) != state.anchors:
+                drafts.append(synced_draft(replace(state, anchors=tuple(anchors)), marks))
+        return drafts
+
+    def _owners(self, file: str, olds: Collection[str], heir: str, count: int) -> list[str]:
+        """Return whose the lines of a rule in a file were before it took the place of others, in order."""
+        for state in self.past_states(file) if olds and count else ():
+            owners = [one.rule_id for one in state.anchors if one.rule_id in olds or one.rule_id == heir]
+            if any(one in olds for one in owners):
+                lines_of_heir = owners.count(heir)
+                return owners if len(owners) == count or not lines_of_heir else []
+        return []
+
+    def past_states(self, file: str) -> Iterator[FileState]:
+        """Yield how a file was read before, newest first."""
+        for _, before, after in reversed(self.file_changes):
+            yield from (state for state in (after, before) if state is not None and state.file == file)
+
+
+def synced_draft(state: FileState, marks: StepMarks) -> EntryDraft:
+    """Draft how a file was read."""
+    anchors = [
+        {"rule_id": at.rule_id, "line": at.line, "end_line": at.end_line, "digest": at.digest}
+        for at in state.anchors
+    ]
+    body = {
+        "file": state.file,
+        "format": state.format,
+        "digest": state.digest,
+        "named": state.named,
+        "anchors": anchors,
+        CURATION: marks.body(),
+    }
+    return EntryDraft(SYNCED, body, state.home, STREAM)
+
+
+def with_undo(draft: EntryDraft, undo: Undo | None) -> EntryDraft:
+    """Return the draft of how a file was read with what puts back the bytes that were written over.
+
+    Only short passages without secrets are kept; otherwise lines are put back by their words.
+    """
+    if undo is None or draft.kind != SYNCED or draft.body["digest"] != undo.digest:
+        return draft
+    try:
+        passage = undo.data.decode("utf-8")
+    except UnicodeDecodeError:
+        return draft
+    if len(passage) > MOST_PASSAGE or redact_values(passage) != passage:
+        return draft
+    kept = {"offset": undo.offset, "length": undo.length, "passage": passage}
+    return replace(draft, body={**draft.body, "undo": kept})
+
+
+def forgotten_draft(state: FileState, marks: StepMarks) -> EntryDraft:
+    """Draft that nothing more is known of a file."""
+    return EntryDraft(FORGOTTEN, {"file": state.file, CURATION: marks.body()}, state.home, STREAM)
+
+
+def _file_draft(wanted: FileState | None, present: FileState | None, marks: StepMarks) -> EntryDraft:
+    """Draft that a file is known as before, or after, a step. One of the two states is there."""
+    if wanted is not None:
+        return synced_draft(wanted, marks)
+    assert present is not None
+    return forgotten_draft(present, marks)
+
+
+def _file_state(body: Mapping[str, Any], home: bool) -> FileState | None:
+    import msgspec
+
+    from workbench.records.conversion import convert
+
+    try:
+        state = convert(dict(body), FileState)
+    except msgspec.ValidationError:
+        return None  # what a file said is read from the file again
+    return replace(state, home=home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,142 +292,3 @@ def used(rule: Rule, counts: Mapping[str, tuple[int, str]]) -> Rule:
         return rule
     times = rule.usage_count + sum(count for count, _ in found)
     return replace(rule, usage_count=times, last_used=max(rule.last_used or "", *(at for _, at in found)))
-
-
-def _marked(journal: Journal, home: bool) -> Iterator[tuple[str, Entry, bool]]:
-    for _, entry in journal.read(STREAM):
-        yield entry.id, entry, home
-
-
-def take(ledger: Ledger, entry: Entry, home: bool) -> None:
-    """Bring one more entry into the ledger."""
-    body = entry.body
-    if entry.kind == PUT:
-        try:
-            rule = from_body(body)
-        except ParseError as error:
-            ledger.skipped.append(error.message)
-            return
-        _put(ledger, entry, rule)
-    elif entry.kind == REMOVED:
-        _remove(ledger, entry, str(body.get("id", "")), str(body.get("successor") or ""))
-    elif entry.kind == SYNCED:
-        state = _file_state(body, home)
-        if state is not None:
-            _step(ledger, entry).files.append((ledger.files.get(state.file), state))
-            ledger.files[state.file] = state
-            _keep_undo(ledger, state, body.get("undo"))
-    elif entry.kind == FORGOTTEN:
-        gone = ledger.files.pop(str(body.get("file", "")), None)
-        _step(ledger, entry).files.append((gone, None))
-    elif entry.kind in (RESOLVED, REOPENED):
-        _settle(ledger, entry, home)
-
-
-def _keep_undo(ledger: Ledger, state: FileState, told: object) -> None:
-    """Keep what takes a file back to what was written over; another digest has none."""
-    if isinstance(told, Mapping):
-        offset, length, passage = told.get("offset"), told.get("length"), told.get("passage")
-        if isinstance(offset, int) and isinstance(length, int) and isinstance(passage, str):
-            ledger.undos[state.file] = Undo(
-                state.digest, offset, length, passage.encode("utf-8", "surrogatepass")
-            )
-    elif state.file in ledger.undos and ledger.undos[state.file].digest != state.digest:
-        del ledger.undos[state.file]
-
-
-def _put(ledger: Ledger, entry: Entry, rule: Rule) -> None:
-    before = ledger.live.get(rule.id)
-    step = _step(ledger, entry)
-    for old in rule.replaces:
-        gone = ledger.live.pop(old, None)
-        ledger.successors[old] = rule.id
-        if gone is not None:
-            _record(ledger, step, Change(entry.at, entry.by, old, gone, None, _reason(entry), step.id))
-    ledger.successors.pop(rule.id, None)
-    ledger.live[rule.id] = rule
-    ledger.versions[rule.id] = rule
-    _record(ledger, step, Change(entry.at, entry.by, rule.id, before, rule, _reason(entry), step.id))
-
-
-def _remove(ledger: Ledger, entry: Entry, identifier: str, successor: str) -> None:
-    gone = ledger.live.pop(identifier, None)
-    if gone is None:
-        return
-    if successor:
-        ledger.successors[identifier] = successor
-    step = _step(ledger, entry)
-    change = Change(entry.at, entry.by, identifier, gone, None, _reason(entry), step.id, successor)
-    _record(ledger, step, change)
-
-
-def _settle(ledger: Ledger, entry: Entry, home: bool) -> None:
-    body, step = entry.body, _step(ledger, entry)
-    identifier = str(body.get("id", ""))
-    if entry.kind == REOPENED:
-        gone = ledger.settled.pop(identifier, None)
-        if gone is not None:
-            step.reopened.append(gone)
-        return
-    settled = Settled(
-        identifier,
-        str(body.get("left", "")),
-        str(body.get("right", "")),
-        str(body.get("action", "")),
-        entry.at,
-        entry.by,
-        _reason(entry),
-        home,
-    )
-    ledger.settled[identifier] = settled
-    step.resolved.append(settled)
-
-
-def _record(ledger: Ledger, step: Step, change: Change) -> None:
-    ledger.changes.append(change)
-    step.changes.append(change)
-
-
-def _step(ledger: Ledger, entry: Entry) -> Step:
-    """Return the step an entry belongs to, new or under way; a new one takes its place on the stacks."""
-    told = _curation(entry)
-    identifier = str(told.get("step") or entry.id)
-    known = ledger.steps.get(identifier)
-    if known is not None:
-        return known
-    undoes, redoes = str(told.get("undoes", "")), str(told.get("redoes", ""))
-    writes = told.get("writes")
-    files = tuple(map(str, writes)) if isinstance(writes, list) else ()
-    step = Step(identifier, entry.at, entry.by, str(told.get("title", "")), undoes, redoes, files)
-    ledger.steps[identifier] = step
-    if undoes and undoes in ledger.done:
-        ledger.done.remove(undoes)
-        ledger.undone.append(undoes)
-    elif redoes and redoes in ledger.undone:
-        ledger.undone.remove(redoes)
-        ledger.done.append(redoes)
-    elif not undoes and not redoes and entry.by not in UNSTACKED:
-        ledger.done.append(identifier)
-        ledger.undone.clear()
-    return step
-
-
-def _curation(entry: Entry) -> Mapping[str, Any]:
-    told = entry.body.get(CURATION)
-    return told if isinstance(told, Mapping) else {}
-
-
-def _reason(entry: Entry) -> str:
-    return str(_curation(entry).get("reason") or entry.body.get("reason") or "")
-
-
-def _file_state(body: Mapping[str, Any], home: bool) -> FileState | None:
-    import msgspec
-
-    from workbench.records.conversion import convert
-
-    try:
-        state = convert(dict(body), FileState)
-    except msgspec.ValidationError:
-        return None  # what a file said is read from the file again
-    return replace(state, home=home)

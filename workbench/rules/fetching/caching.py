@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from workbench.ports import Cache, Journal
 from workbench.records.rules import Authority, Category, Rule
-from workbench.rules.curation.ledger import STREAM
+from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.fetching.entries import cache_key, decode_page, encode_page
 from workbench.rules.fetching.facets import RuleColumns, RuleFilter, column_rules
 from workbench.rules.fetching.queries import (

@@ -12,12 +12,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from workbench.curation.records import EntryDraft, StepDraft, StepMarks, new_marks
+from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, EXPORT, Anchor, FileState, Ledger, Undo
+from workbench.rules.curation.ledger import (
+    AUTOMATIC,
+    EXPORT,
+    Anchor,
+    FileState,
+    RuleLedger,
+    Undo,
+    synced_draft,
+    with_undo,
+)
 from workbench.rules.curation.lineage import text_digest
-from workbench.rules.curation.rulestore import LOCK, RuleStore, record
-from workbench.rules.curation.steps import Draft, Drafts, Marks, marks, put, removed, synced, with_undo
+from workbench.rules.curation.rulestore import LOCK, RuleStore
+from workbench.rules.curation.ruletype import RULES
 from workbench.rules.curation.versions import free_id, next_version
 from workbench.rules.files.editing import try_edits, undo_between
 from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace
@@ -237,10 +248,10 @@ def _conflict(merges: Sequence[FileMerge], identifier: str) -> tuple[FileMerge, 
     )
 
 
-def _ours(ledger: Ledger, state: FileState, conflict: FileConflict, now: str) -> Drafts:
+def _ours(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
     """The file's words become what both sides agreed on last, so that the store's are a change of them."""
     del ledger, now
-    told = marks(f"drift {conflict.base.id[:13]}: ours", f"our words hold, not those of {state.file}")
+    told = new_marks(f"drift {conflict.base.id[:13]}: ours", f"our words hold, not those of {state.file}")
     if conflict.theirs is None:
         anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
     else:
@@ -248,27 +259,27 @@ def _ours(ledger: Ledger, state: FileState, conflict: FileConflict, now: str) ->
         anchors = [
             replace(anchor, digest=digest) if _is_of(anchor, conflict) else anchor for anchor in state.anchors
         ]
-    return Drafts(told.title, (synced(replace(state, anchors=tuple(anchors)), told),))
+    return StepDraft(told.title, (synced_draft(replace(state, anchors=tuple(anchors)), told),))
 
 
-def _theirs(ledger: Ledger, state: FileState, conflict: FileConflict, now: str) -> Drafts:
+def _theirs(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
     """The file's words become the rule's next version, or the rule goes as it went from the file."""
-    told = marks(f"drift {conflict.base.id[:13]}: theirs", f"the words of {state.file} hold")
-    entries: list[Draft] = []
+    told = new_marks(f"drift {conflict.base.id[:13]}: theirs", f"the words of {state.file} hold")
+    entries: list[EntryDraft] = []
     rule = _taken(ledger, conflict, told, now)
     if rule is None:
         if conflict.ours is not None:
-            entries.append(removed(conflict.ours, told))
+            entries.append(RULES.removed_draft(conflict.ours, told))
         anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
     else:
-        entries.append(put(rule, told))
+        entries.append(RULES.put_draft(rule, told))
         place = Anchor(rule.id, conflict.line, conflict.end_line, text_digest(rule.rule))
         anchors = [place if _is_of(anchor, conflict) else anchor for anchor in state.anchors]
-    entries.append(synced(replace(state, anchors=tuple(anchors)), told))
-    return Drafts(told.title, tuple(entries), () if rule is None else (rule,))
+    entries.append(synced_draft(replace(state, anchors=tuple(anchors)), told))
+    return StepDraft(told.title, tuple(entries), () if rule is None else (rule,))
 
 
-def _taken(ledger: Ledger, conflict: FileConflict, told: Marks, now: str) -> Rule | None:
+def _taken(ledger: RuleLedger, conflict: FileConflict, told: StepMarks, now: str) -> Rule | None:
     theirs, ours = conflict.theirs, conflict.ours
     if theirs is None:
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from workbench.records.rules import Rule, rule_id
-from workbench.rules.curation.ledger import Anchor, FileState, Ledger
+from workbench.rules.curation.ledger import Anchor, FileState, RuleLedger
 from workbench.rules.curation.lineage import align, text_digest
 from workbench.rules.curation.versions import (
     HISTORY,
@@ -90,7 +90,7 @@ class FileMerge:
 
 
 def merge_file(
-    ledger: Ledger,
+    ledger: RuleLedger,
     state: FileState,
     rules: Sequence[Rule],
     *,
@@ -109,7 +109,7 @@ def merge_file(
     bases = [ledger.versions.get(anchor.rule_id) for anchor in state.anchors]
     texts = ["" if base is None else base.rule for base in bases]
     digests = [anchor.digest for anchor in state.anchors]
-    ours = [ledger.standing(anchor.rule_id) for anchor in state.anchors]
+    ours = [ledger.current(anchor.rule_id) for anchor in state.anchors]
     current = ["" if rule is None else text_digest(rule.rule) for rule in ours]
     later: list[Rule] = []
     for old, new in align(texts, [rule.rule for rule in rules], digests, current):
@@ -131,7 +131,7 @@ class _Merge:
     """A merge under way."""
 
     def __init__(
-        self, ledger: Ledger, state: FileState, now: str, moved: Mapping[str, Rule], complete: bool
+        self, ledger: RuleLedger, state: FileState, now: str, moved: Mapping[str, Rule], complete: bool
     ) -> None:
         self.ledger, self.file, self.now = ledger, state.file, now
         self.moved, self.complete = moved, complete
@@ -141,7 +141,7 @@ class _Merge:
         self.fresh: set[str] = set()
         self.own = {anchor.rule_id for anchor in state.anchors if anchor.line}
         self.originals: dict[str, Rule] | None = None
-        known = (ledger.standing(anchor.rule_id) for anchor in state.anchors)
+        known = (ledger.current(anchor.rule_id) for anchor in state.anchors)
         claimed = {rule.id for rule in known if rule is not None}
         self.unplaced = [
             rule for rule in ledger.live.values() if _file_of(rule) == self.file and rule.id not in claimed
@@ -149,7 +149,7 @@ class _Merge:
 
     def both(self, anchor: Anchor, base: Rule | None, theirs: Rule) -> None:
         """Take a rule that the file had and has."""
-        ours = self.ledger.standing(anchor.rule_id)
+        ours = self.ledger.current(anchor.rule_id)
         said = text_digest(theirs.rule)
         changed_here = self._changed_here(anchor, ours)
         if base is None:
@@ -170,7 +170,7 @@ class _Merge:
 
     def gone(self, anchor: Anchor, base: Rule | None) -> None:
         """Take a rule that the file had and no longer has."""
-        ours = self.ledger.standing(anchor.rule_id)
+        ours = self.ledger.current(anchor.rule_id)
         if ours is None or base is None or _file_of(ours) != self.file:
             return  # gone on both sides, or a copy of a rule that lives elsewhere
         if ours.id != anchor.rule_id and ours.id in self.standing:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from workbench.curation.store import record
 from workbench.errors import ParseError, UsageError
-from workbench.rules.curation.rulestore import LOCK, RuleStore, record
+from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.files.stepping import InStep, bring_in_step
 from workbench.rules.formats.detect import detect_format
 from workbench.rules.formats.families import family_of

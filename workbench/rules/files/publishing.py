@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from workbench.curation.store import record
 from workbench.errors import ParseError
-from workbench.rules.curation.ledger import AUTOMATIC, Ledger
-from workbench.rules.curation.rulestore import LOCK, RuleStore, record
+from workbench.rules.curation.ledger import AUTOMATIC, RuleLedger
+from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.files.drift import write_pending
 from workbench.rules.files.exporting import ExportedFile, export_files
 from workbench.rules.files.placement import TARGETS
@@ -60,7 +61,7 @@ def publish(
 
 def _exported(
     store: RuleStore,
-    ledger: Ledger,
+    ledger: RuleLedger,
     found: InStep,
     sources: Sequence[RuleSource],
     target: str,
@@ -90,7 +91,7 @@ def _exported(
     anchors: dict[str, list[tuple[str, int, int]]] = {}
     for path in existing:
         for anchor in ledger.files[path].anchors if path in ledger.files else ():
-            rule = ledger.standing(anchor.rule_id)
+            rule = ledger.current(anchor.rule_id)
             if rule is None:
                 removed.add(anchor.rule_id)
             if anchor.line:

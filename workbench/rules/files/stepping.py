@@ -7,11 +7,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from workbench.curation.records import EntryDraft, StepMarks, new_marks
+from workbench.curation.store import preview
 from workbench.records.rules import Rule
-from workbench.rules.curation.ledger import AUTOMATIC, FileState, Ledger
+from workbench.rules.curation.ledger import AUTOMATIC, FileState, RuleLedger, forgotten_draft, synced_draft
 from workbench.rules.curation.lineage import text_digest
-from workbench.rules.curation.rulestore import RuleStore, imagine
-from workbench.rules.curation.steps import Draft, Marks, forgotten, marks, put, removed, synced
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.rules.curation.ruletype import RULES
 from workbench.rules.files.merging import FileMerge, Incoming, merge_file
 from workbench.rules.reading.discover import RuleSource, read_source
 from workbench.rules.reading.importing import RuleImport, import_rules
@@ -29,7 +31,7 @@ _REASONS = {
 class InStep:
     """What bringing files in step comes to. `changed` counts rules, `merges` are by file, in order."""
 
-    drafts: list[Draft] = field(default_factory=list)
+    drafts: list[EntryDraft] = field(default_factory=list)
     merges: list[FileMerge] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -47,7 +49,12 @@ class InStep:
 
 
 def bring_in_step(
-    store: RuleStore, ledger: Ledger, sources: Sequence[RuleSource], *, named: bool = False, title: str = ""
+    store: RuleStore,
+    ledger: RuleLedger,
+    sources: Sequence[RuleSource],
+    *,
+    named: bool = False,
+    title: str = "",
 ) -> InStep:
     """Import rule files and merge each with the store.
 
@@ -70,7 +77,7 @@ def bring_in_step(
         warnings=tuple(f"{told.file}:{told.line}: {told.message}" for told in imported.warnings),
         files=imported.files,
     )
-    told = marks(title or f"import {_several(imported.files)}")
+    told = new_marks(title or f"import {_several(imported.files)}")
     merging = _Merging(store, ledger, imported, _by_file(imported), told, named)
     rounds = [_merge_all(found, merging, complete=False)]
     if any(merge.unknown for merge in rounds[0]):
@@ -88,10 +95,10 @@ def bring_in_step(
 @dataclass(frozen=True, slots=True)
 class _Merging:
     store: RuleStore
-    ledger: Ledger
+    ledger: RuleLedger
     imported: RuleImport
     rules: dict[str, list[Rule]]
-    told: Marks
+    told: StepMarks
     named: bool
 
 
@@ -114,12 +121,14 @@ def _merge_all(found: InStep, work: _Merging, *, complete: bool) -> list[FileMer
         merge = merge_file(ledger, replace(state, digest=""), (), now=now, moved=moved)
         _take_in(found, store, ledger, state, merge, work.told)
         if not merge.state.anchors:
-            _draft(found, store, ledger, [forgotten(state, work.told)])
+            _draft(found, store, ledger, [forgotten_draft(state, work.told)])
         merges.append(merge)
     return merges
 
 
-def _moved(ledger: Ledger, rules: Mapping[str, Sequence[Rule]], gone: Sequence[FileState]) -> dict[str, Rule]:
+def _moved(
+    ledger: RuleLedger, rules: Mapping[str, Sequence[Rule]], gone: Sequence[FileState]
+) -> dict[str, Rule]:
     """Return the rules, by the digest of their text, that leave one file while another one gets them."""
     leaving: dict[str, Rule] = {}
     arriving: set[str] = set()
@@ -139,7 +148,7 @@ def _moved(ledger: Ledger, rules: Mapping[str, Sequence[Rule]], gone: Sequence[F
     return {digest: rule for digest, rule in leaving.items() if digest in arriving}
 
 
-def _reaches_other_files(rounds: Sequence[Sequence[FileMerge]], ledger: Ledger) -> bool:
+def _reaches_other_files(rounds: Sequence[Sequence[FileMerge]], ledger: RuleLedger) -> bool:
     """Whether a file changed rules that stand in another one, too: that one is now behind."""
     files = defaultdict(set)
     for state in ledger.files.values():
@@ -154,7 +163,7 @@ def _reaches_other_files(rounds: Sequence[Sequence[FileMerge]], ledger: Ledger) 
     )
 
 
-def named_sources(store: RuleStore, ledger: Ledger, known: set[str]) -> list[RuleSource]:
+def named_sources(store: RuleStore, ledger: RuleLedger, known: set[str]) -> list[RuleSource]:
     """Return the files imported by name that are still there, besides those already known."""
     found = []
     for state in ledger.files.values():
@@ -170,33 +179,33 @@ def named_sources(store: RuleStore, ledger: Ledger, known: set[str]) -> list[Rul
 def _take_in(
     found: InStep,
     store: RuleStore,
-    ledger: Ledger,
+    ledger: RuleLedger,
     before: FileState | None,
     merge: FileMerge,
-    told: Marks,
+    told: StepMarks,
 ) -> None:
     """Draft what a merge brings into the store."""
-    drafts: list[Draft] = []
+    drafts: list[EntryDraft] = []
     for change in merge.incoming:
         mine = replace(told, reason=_REASONS[change.what].format(file=merge.state.file))
         if change.after is not None:
-            drafts.append(put(change.after, mine))
+            drafts.append(RULES.put_draft(change.after, mine))
         elif change.before is not None:
-            drafts.append(removed(change.before, mine))
+            drafts.append(RULES.removed_draft(change.before, mine))
         found.changed += change.what is not Incoming.REFRESHED
     for gone, earlier in merge.revived:
         rule = ledger.live.get(gone)
         if rule is not None:
             mine = replace(told, reason=f"changed back in {merge.state.file}")
-            drafts.append(removed(rule, mine, earlier))
+            drafts.append(RULES.removed_draft(rule, mine, earlier))
     if merge.state != before:
-        drafts.append(synced(merge.state, told))
+        drafts.append(synced_draft(merge.state, told))
     _draft(found, store, ledger, drafts)
 
 
-def _draft(found: InStep, store: RuleStore, ledger: Ledger, drafts: Sequence[Draft]) -> None:
+def _draft(found: InStep, store: RuleStore, ledger: RuleLedger, drafts: Sequence[EntryDraft]) -> None:
     found.drafts += drafts
-    imagine(store, drafts, by=AUTOMATIC, ledger=ledger)
+    preview(store, drafts, by=AUTOMATIC, ledger=ledger)
 
 
 def _several(files: Sequence[str]) -> str:
@@ -212,7 +221,7 @@ def _by_file(imported: RuleImport) -> dict[str, list[Rule]]:
     return rules
 
 
-def _gone(store: RuleStore, ledger: Ledger, imported: RuleImport) -> list[FileState]:
+def _gone(store: RuleStore, ledger: RuleLedger, imported: RuleImport) -> list[FileState]:
     """Return the files that were there before and are not, of those that were looked for."""
     looked_for = [
         state

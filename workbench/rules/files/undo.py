@@ -10,12 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from workbench.curation import CURATION
+from workbench.curation.records import EntryDraft, StepDraft, WalkedStep
+from workbench.curation.store import preview, record
 from workbench.errors import ParseError
-from workbench.rules.curation import CURATION
-from workbench.rules.curation.ledger import AUTOMATIC, PUT, REMOVED, Anchor, FileState, Ledger, Undo
+from workbench.records.rules import Rule
+from workbench.rules.curation.ledger import AUTOMATIC, Anchor, FileState, RuleLedger, Undo
 from workbench.rules.curation.lineage import text_digest
-from workbench.rules.curation.rulestore import LOCK, RuleStore, imagine, record
-from workbench.rules.curation.steps import Draft, Drafts, redone, undone
+from workbench.rules.curation.rulestore import LOCK, RuleStore
+from workbench.rules.curation.ruletype import PUT, REMOVED
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.files.drift import Written, edit_for, record_written, rule_sources, write_edits
 from workbench.rules.files.editing import try_edits, undo_edits
@@ -27,10 +30,9 @@ from workbench.rules.reading.discover import RuleSource, read_source
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class Walked(WalkedStep):
     """A step that was undone or done again: what it was called, and the rule files it was written into."""
 
-    title: str
     written: tuple[Written, ...] = ()
 
     @property
@@ -41,46 +43,29 @@ class Walked:
         return f"{self.title}{f', also in {files}' if files else ''}{f' ({refused})' if refused else ''}"
 
 
-def undo_step(store: RuleStore, candidates: Sequence[str], *, by: str, step: str = "") -> Walked:
-    """Take back the last step, or the one with this id, also in the files it was written into.
-
-    Raises: UsageError if there is none or it was built upon; StoreError.
-    """
-    return _walk(store, candidates, by, lambda ledger: undone(ledger, step), lambda ledger: None)
-
-
-def redo_step(store: RuleStore, candidates: Sequence[str], *, by: str) -> Walked:
-    """Do the last undone step again, also in the files that its undo was written into.
-
-    Raises: as `undo_step`.
-    """
-    return _walk(store, candidates, by, redone, _undo_wrote)
-
-
-def _undo_wrote(ledger: Ledger) -> tuple[str, ...]:
-    """Return the files that the undo of the step to be done again was written into."""
-    undos = [step for step in ledger.steps.values() if ledger.undone and step.undoes == ledger.undone[-1]]
-    return undos[-1].writes if undos else ()
-
-
-def _walk(
+def walk_step(
     store: RuleStore,
     candidates: Sequence[str],
+    make: Callable[[RuleLedger], StepDraft[Rule]],
+    *,
     by: str,
-    make: Callable[[Ledger], Drafts],
-    files: Callable[[Ledger], tuple[str, ...] | None],
+    back: bool,
 ) -> Walked:
+    """Undo a step (`back`) or do it again as `make` drafts it, also in the files it was written into.
+
+    What is done again is written where its undo was. Raises: UsageError as `make`; StoreError.
+    """
     with store.lock(LOCK):
         sources = rule_sources(store, candidates)
         ledger = store.ledger()
         before = bring_in_step(store, ledger, list(sources.values()))
         record(store, before.drafts, by=AUTOMATIC)
-        only, undos = files(ledger), dict(ledger.undos)
+        only, undos = None if back else _undo_wrote(ledger), dict(ledger.undos)
         drafts = make(ledger)
         if not _changes_words(ledger, drafts):
             record(store, drafts.entries, by=by)
             return Walked(drafts.title)
-        imagine(store, drafts.entries, by=by, ledger=ledger)
+        preview(store, drafts.entries, by=by, ledger=ledger)
         edits = {
             file: pending
             for file, pending in _to_write(ledger, before.merges, _merged(store, ledger, sources), sources)
@@ -95,6 +80,12 @@ def _walk(
         if written:
             record_written(store, sources, written)
     return Walked(drafts.title, tuple(written))
+
+
+def _undo_wrote(ledger: RuleLedger) -> tuple[str, ...]:
+    """Return the files that the undo of the step to be done again was written into."""
+    undos = [step for step in ledger.steps.values() if ledger.undone and step.undoes == ledger.undone[-1]]
+    return undos[-1].writes if undos else ()
 
 
 def _restorer(undo: Undo | None) -> Callable[[bytes, bytes], bytes]:
@@ -116,11 +107,11 @@ def _said(data: bytes) -> Counter[str]:
     return Counter(text_digest(worded(unit)) for unit in parse(data).units)
 
 
-def _merged(store: RuleStore, ledger: Ledger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
+def _merged(store: RuleStore, ledger: RuleLedger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
     return bring_in_step(store, ledger, list(sources.values())).merges
 
 
-def _changes_words(ledger: Ledger, drafts: Drafts) -> bool:
+def _changes_words(ledger: RuleLedger, drafts: StepDraft[Rule]) -> bool:
     """Whether rules come or go, as all do whose words change; what changes in place is in no file."""
     return any(
         draft.kind == REMOVED
@@ -130,7 +121,7 @@ def _changes_words(ledger: Ledger, drafts: Drafts) -> bool:
     )
 
 
-def _marked(entries: Sequence[Draft], files: Sequence[str]) -> list[Draft]:
+def _marked(entries: Sequence[EntryDraft], files: Sequence[str]) -> list[EntryDraft]:
     """Return the entries of a step that say which files it is written into."""
     if not files:
         return list(entries)
@@ -141,7 +132,7 @@ def _marked(entries: Sequence[Draft], files: Sequence[str]) -> list[Draft]:
 
 
 def _to_write(
-    ledger: Ledger,
+    ledger: RuleLedger,
     before: Sequence[FileMerge],
     after: Sequence[FileMerge],
     sources: Mapping[str, RuleSource],
@@ -168,7 +159,9 @@ def _key(pending: Pending) -> tuple[str, int, str]:
     return pending.file, 0, (*past_ids(rule), rule.id)[0]
 
 
-def _placed(ledger: Ledger, state: FileState, pending: Pending, source: RuleSource | None) -> Pending | None:
+def _placed(
+    ledger: RuleLedger, state: FileState, pending: Pending, source: RuleSource | None
+) -> Pending | None:
     """Return a change with the line where its rule was before; None for a rule that never was in the file."""
     if pending.base is not None or pending.rule is None or source is None:
         return pending
@@ -180,30 +173,26 @@ def _placed(ledger: Ledger, state: FileState, pending: Pending, source: RuleSour
     return pending if refused else placed
 
 
-def _former(ledger: Ledger, file: str, ids: set[str]) -> tuple[FileState, int] | None:
+def _former(ledger: RuleLedger, file: str, ids: set[str]) -> tuple[FileState, int] | None:
     """Return a file as it was when it last had a rule, and which of its anchors that was."""
-    for step in reversed(ledger.steps.values()):
-        for change in reversed(step.files):
-            for state in reversed(change):
-                if state is None or state.file != file:
-                    continue
-                for at, anchor in enumerate(state.anchors):
-                    if anchor.rule_id in ids and anchor.line:
-                        return state, at
+    for state in ledger.past_states(file):
+        for at, anchor in enumerate(state.anchors):
+            if anchor.rule_id in ids and anchor.line:
+                return state, at
     return None
 
 
-def _line_before(ledger: Ledger, now: FileState, then: FileState, at: int) -> int:
+def _line_before(ledger: RuleLedger, now: FileState, then: FileState, at: int) -> int:
     """Return the line of today's file that was above a rule: as far below the rule before it as it was."""
     here: dict[str, Anchor] = {}
     for anchor in now.anchors:
-        rule = ledger.standing(anchor.rule_id)
+        rule = ledger.current(anchor.rule_id)
         if rule is not None and anchor.line:
             here[rule.id] = anchor
     line = then.anchors[at].line - 1
     gone = 0
     for anchor in reversed(then.anchors[:at]):
-        rule = ledger.standing(anchor.rule_id)
+        rule = ledger.current(anchor.rule_id)
         if rule is not None and rule.id in here:
             return here[rule.id].end_line + line - anchor.end_line - gone
         gone += anchor.end_line - anchor.line + 1

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
+from workbench.curation.records import StepDraft
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import from_body
-from workbench.rules.curation.ledger import PUT, FileState, Ledger
+from workbench.rules.curation.ledger import FileState, RuleLedger
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.curation.steps import Drafts
+from workbench.rules.curation.ruletype import PUT, from_body
 from workbench.rules.files.drift import rule_sources
 from workbench.rules.files.editing import try_edits
 from workbench.rules.files.editing_units import Edit, Insert, Replace
@@ -35,8 +35,8 @@ class _Place:
 def refuse_unwritable(
     store: RuleStore,
     candidates: Callable[[], Sequence[str]],
-    ledger: Ledger,
-    drafts: Drafts,
+    ledger: RuleLedger,
+    drafts: StepDraft[Rule],
     known: Container[str],
 ) -> None:
     """Raise UsageError if a file would not be read back with the words of a step that it is to say.
@@ -62,7 +62,7 @@ def refuse_unwritable(
             raise UsageError(f"{where} cannot say this: it {refused.reason}", hint=refused.hint)
 
 
-def _places(ledger: Ledger, rule: Rule) -> Iterator[_Place]:
+def _places(ledger: RuleLedger, rule: Rule) -> Iterator[_Place]:
     said = text_digest(rule.rule)
     found = False
     for name in sorted(ledger.files):
@@ -78,6 +78,6 @@ def _places(ledger: Ledger, rule: Rule) -> Iterator[_Place]:
         yield _Place(where.file, ledger.files.get(where.file), Insert(rule.rule, section=where.section))
 
 
-def _is_version_of(ledger: Ledger, identifier: str, rule: Rule) -> bool:
-    current = ledger.standing(identifier)
+def _is_version_of(ledger: RuleLedger, identifier: str, rule: Rule) -> bool:
+    current = ledger.current(identifier)
     return current is not None and (current.id == rule.id or current.id in rule.replaces)

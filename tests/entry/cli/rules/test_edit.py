@@ -234,7 +234,7 @@ def test_unknown_and_ambiguous_ids(empty: Any, run: Run) -> None:
         assert (done.code, done.out, "\x1b" in done.err) == (exits.USAGE, "", False)
     run("rules", "edit", first["id"], "--text", "Use two tabs.")
     done = run("rules", "edit", first["id"], "--priority", "1")
-    assert (done.code, "gave way to" in done.err) == (exits.USAGE, True)
+    assert (done.code, "superseded by" in done.err) == (exits.USAGE, True)
     assert run("rules", "edit", first["id"], "--clear", "scop").err.count("Did you mean scope?") == 0
     now = run("rules", "show", first["id"], "--json").json()
     assert (now["in_force"], now["successor"] is not None) == (False, True)

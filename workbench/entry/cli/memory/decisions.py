@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from workbench.curation.conflicts import Decision
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
 from workbench.errors import UsageError
@@ -15,7 +16,6 @@ from workbench.memory.learnings.steps import SHORT
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
-from workbench.rules.curation.resolving import Decision
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 

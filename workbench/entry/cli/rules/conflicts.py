@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 import click
 
+from workbench.curation.conflicts import Decision
 from workbench.entry.cli.frame import Group, command
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.session import Session, session
@@ -15,7 +16,6 @@ from workbench.records.conflicts import Action, Conflict, ConflictKind
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.resolving import Decision
 from workbench.rules.describing import origin
 from workbench.text.counts import counted
 

@@ -41,7 +41,7 @@ def told_line(out: Output, told: Told) -> str:
     instead = f" in favour of {change.successor[:13]}" if change.successor else ""
     return (
         f"{at_text(change.at)}  {visible_line(change.by):<8}  {out.style(f'{told.what:<9}', '1')} "
-        f"{out.style(change.rule_id[:13], '2')}{version}{instead}{why}"
+        f"{out.style(change.record_id[:13], '2')}{version}{instead}{why}"
     )
 
 
@@ -52,7 +52,7 @@ def change_document(told: Told) -> dict[str, Any]:
         "at": told.change.at,
         "by": told.change.by,
         "what": told.what,
-        "rule_id": told.change.rule_id,
+        "rule_id": told.change.record_id,
         "version": None if rule is None else rule.version,
         "reason": told.change.reason,
         "step": told.change.step,

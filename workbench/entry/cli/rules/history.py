@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from workbench.curation.records import CurationStep
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules.diff import (
@@ -19,9 +20,10 @@ from workbench.entry.cli.rules.diff import (
 from workbench.entry.cli.rules.session import PREFIX, RuleSession, find_any, rule_session, short, tell_files
 from workbench.entry.cli.rules.written import tell_written, written_document
 from workbench.errors import UsageError
+from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator, lineage
 from workbench.rules.curation.differences import story, told_changes
-from workbench.rules.curation.ledger import Ledger, Step, Use, read_uses
+from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
 from workbench.rules.files.undo import Walked
 from workbench.text.counts import counted
@@ -56,12 +58,12 @@ def history(identifier: str | None, limit: int | None) -> None:
         _story(work, ledger, find_any(ledger, identifier), limit)
 
 
-def _story(work: RuleSession, ledger: Ledger, identifier: str, limit: int | None) -> None:
+def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | None) -> None:
     found = story(ledger, identifier)
     out = work.here.out
     shown = found if limit is None else found[-limit:]
     if work.here.flags.json:
-        standing = ledger.standing(identifier)
+        standing = ledger.current(identifier)
         out.json(
             {
                 "id": identifier,
@@ -85,7 +87,7 @@ def _story(work: RuleSession, ledger: Ledger, identifier: str, limit: int | None
         out.say(f"the newest {len(shown):,} of {counted(len(found), 'change')}")
 
 
-def _steps(work: RuleSession, ledger: Ledger, limit: int) -> None:
+def _steps(work: RuleSession, ledger: RuleLedger, limit: int) -> None:
     steps = list(reversed(ledger.steps.values()))
     out, taken_back = work.here.out, set(ledger.undone)
     if work.here.flags.json:
@@ -108,7 +110,7 @@ def _steps(work: RuleSession, ledger: Ledger, limit: int) -> None:
             rule = one.after or one.before
             text = "" if rule is None else short(rule.rule)
             out.painted(
-                f"    {one.what:<9} {out.style(one.change.rule_id[:PREFIX], '2')}  {out.style(text, '0')}"
+                f"    {one.what:<9} {out.style(one.change.record_id[:PREFIX], '2')}  {out.style(text, '0')}"
             )
         if len(told) > _SHOWN_CHANGES:
             out.data(f"    and {len(told) - _SHOWN_CHANGES:,} more")
@@ -118,14 +120,14 @@ def _steps(work: RuleSession, ledger: Ledger, limit: int) -> None:
         out.say(f"the newest {limit:,} of {counted(len(steps), 'step')}")
 
 
-def _summary(outcomes: Counter[str], step: Step) -> str:
+def _summary(outcomes: Counter[str], step: CurationStep[Rule]) -> str:
     parts = [f"{outcomes[name]:,} {name}" for name in _OUTCOMES if outcomes[name]]
     parts += [f"{len(step.resolved)} settled"] if step.resolved else []
     parts += [f"{len(step.reopened)} open again"] if step.reopened else []
     return ", ".join(parts)
 
 
-def _step_document(ledger: Ledger, step: Step, undone: bool) -> dict[str, Any]:
+def _step_document(ledger: RuleLedger, step: CurationStep[Rule], undone: bool) -> dict[str, Any]:
     return {
         **_named(step),
         "undone": undone,
@@ -137,7 +139,7 @@ def _step_document(ledger: Ledger, step: Step, undone: bool) -> dict[str, Any]:
     }
 
 
-def _named(step: Step) -> dict[str, str]:
+def _named(step: CurationStep[Rule]) -> dict[str, str]:
     return {"id": step.id, "at": step.at, "by": step.by, "title": step.title}
 
 
@@ -191,7 +193,7 @@ def _walk(listed: bool, walk: Callable[[Curator], Walked]) -> None:
     tell_files(work, (rule for one in told if one.what != "changed" and (rule := one.after or one.before)))
 
 
-def _stacks(out: Output, ledger: Ledger, *, as_json: bool) -> None:
+def _stacks(out: Output, ledger: RuleLedger, *, as_json: bool) -> None:
     done = [ledger.steps[identifier] for identifier in reversed(ledger.done)]
     undone = [ledger.steps[identifier] for identifier in reversed(ledger.undone)]
     if as_json:
@@ -254,7 +256,7 @@ def _record(work: RuleSession, ids: Sequence[str], session_id: str | None, tool:
     return record_usage(work.store, ids, session_id, tool, by="cli")
 
 
-def _wanted(ledger: Ledger, ids: Sequence[str]) -> dict[str, str]:
+def _wanted(ledger: RuleLedger, ids: Sequence[str]) -> dict[str, str]:
     """Return {id of any version: id of the rule it counts for}, of some rules or of all."""
     found: dict[str, str] = {}
     for identifier in ids or (*ledger.live, *ledger.versions):
@@ -265,7 +267,7 @@ def _wanted(ledger: Ledger, ids: Sequence[str]) -> dict[str, str]:
 
 
 def _show_usage(
-    work: RuleSession, ledger: Ledger, wanted: dict[str, str], uses: Iterable[Use], limit: int
+    work: RuleSession, ledger: RuleLedger, wanted: dict[str, str], uses: Iterable[Use], limit: int
 ) -> None:
     found: dict[str, list[Use]] = {}
     for use in uses:
@@ -296,7 +298,7 @@ def _show_usage(
         )
 
 
-def _use_document(ledger: Ledger, rule_id: str, uses: Sequence[Use]) -> dict[str, Any]:
+def _use_document(ledger: RuleLedger, rule_id: str, uses: Sequence[Use]) -> dict[str, Any]:
     return {
         "id": rule_id,
         "rule": ledger.versions[rule_id].rule,

@@ -17,9 +17,8 @@ from workbench.entry.storage import journal_recorder
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.ledger import Ledger, used
+from workbench.rules.curation.ledger import RuleLedger, used
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.curation.steps import in_force
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.rulebook import Rulebook, visible
 from workbench.suggest import did_you_mean
@@ -100,7 +99,7 @@ def find_live(work: RuleSession, identifier: str) -> Rule:
     if exact:
         return exact[0]
     ledger = work.store.ledger()
-    return in_force(ledger, find_any(ledger, identifier))
+    return ledger.require(find_any(ledger, identifier))
 
 
 def find_among(rules: Sequence[Rule], identifier: str) -> Rule:
@@ -109,7 +108,7 @@ def find_among(rules: Sequence[Rule], identifier: str) -> Rule:
     return next(rule for rule in rules if rule.id == found)
 
 
-def find_any(ledger: Ledger, identifier: str) -> str:
+def find_any(ledger: RuleLedger, identifier: str) -> str:
     """Return the id of a rule that is or was in force, by its beginning; one in force comes first.
 
     Raises: UsageError for none or several.

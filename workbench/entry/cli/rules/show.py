@@ -23,8 +23,8 @@ from workbench.entry.cli.rules.session import (
 from workbench.entry.cli.session import Session, session
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
-from workbench.rules.curation.bodies import to_body
 from workbench.rules.curation.ledger import used
+from workbench.rules.curation.ruletype import to_body
 from workbench.rules.describing import details, origin, place
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
@@ -215,7 +215,9 @@ def show(identifier: str) -> None:
         out.json({**to_body(rule), "in_force": live, "successor": successor})
         return
     if not live:
-        out.warn(f"{rule.id} gave way to {successor}" if successor else f"{rule.id} is no longer in force")
+        out.warn(
+            f"{rule.id} was superseded by {successor}" if successor else f"{rule.id} is no longer in force"
+        )
     for name, text in details(rule):
         out.data(f"{name:<11} {visible_line(text)}")
     out.data(f"\n{visible(rule.rule)}")
@@ -228,7 +230,7 @@ def _lookup(work: RuleSession, identifier: str) -> tuple[Rule, str | None, bool]
         return known[0], None, True
     ledger = work.store.ledger()
     rule = ledger.versions[find_any(ledger, identifier)]
-    standing = ledger.standing(rule.id)
+    standing = ledger.current(rule.id)
     successor = None if standing is None or standing.id == rule.id else standing.id
     return used(rule, work.store.usage()), successor, rule.id in ledger.live
 

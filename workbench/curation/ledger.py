@@ -1,0 +1,334 @@
+"""The journals of a record type folded: what is there, what was, and who changed what and why.
+
+Nothing is deleted: a record that is no longer there stays here for replays and histories, and undoing a step
+appends its reverse, so that the journals alone say what holds. Within a stream the order of lines is the
+order of events, also where a writer's clock went back; streams of several journals are merged by their
+entries' ids. A `LedgerReader` folds what was appended since the last time, and nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import merge
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from workbench.curation import CURATION
+from workbench.curation.records import (
+    AUTOMATIC,
+    CurationStep,
+    EntryDraft,
+    R,
+    RecordChange,
+    RecordType,
+    SettledConflict,
+    StepMarks,
+)
+from workbench.errors import JournalError, ParseError, UsageError
+from workbench.ports import Entry, Journal
+
+
+@dataclass(slots=True)
+class Ledger(Generic[R]):
+    """The fold of the journals of a record type.
+
+    `records` are those that are there, by id, and `versions` every one that ever was, as it last was.
+    `successors` maps a record to the one that took its place. `done` and `undone` are stacks of curation
+    steps. `skipped` are sentences about entries that cannot be read.
+    """
+
+    type: RecordType[R]
+    records: dict[str, R] = field(default_factory=dict)
+    versions: dict[str, R] = field(default_factory=dict)
+    successors: dict[str, str] = field(default_factory=dict)
+    settled: dict[str, SettledConflict] = field(default_factory=dict)
+    changes: list[RecordChange[R]] = field(default_factory=list)
+    steps: dict[str, CurationStep[R]] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    _own: set[str] = field(default_factory=set)  # steps that no other ledger shares
+
+    def find(self, identifier: str) -> R | None:
+        """Return the record of an id as it is shown, with what is counted of it, or None."""
+        return self.records.get(identifier)
+
+    def current(self, identifier: str) -> R | None:
+        """Return the record that an id leads to now: itself, its successor, or None."""
+        seen: set[str] = set()
+        while identifier not in self.records:
+            seen.add(identifier)
+            identifier = self.successors.get(identifier, "")
+            if not identifier or identifier in seen:  # damaged journals may go round
+                return None
+        return self.records[identifier]
+
+    def require(self, identifier: str) -> R:
+        """Return the record of an id. Raises: UsageError, naming the record in its place if there is one."""
+        record = self.records.get(identifier)
+        if record is not None:
+            return record
+        kind, now = self.type, self.current(identifier)
+        if now is not None:
+            raise UsageError(
+                f"{identifier} was superseded by {now.id}",
+                hint=f"workbench {kind.group} history {kind.short(now.id)}",
+            )
+        known = "is no longer in force" if identifier in self.versions else "is not known"
+        raise UsageError(f"{identifier} {known}", hint=f"`workbench {kind.group} list` shows all there are.")
+
+    def take(self, entry: Entry, home: bool = False) -> None:
+        """Bring one more entry into the ledger; `home` says whether it is of the home's journal."""
+        kind, body = self.type, entry.body
+        if entry.kind == kind.put:
+            try:
+                record = kind.from_body(body)
+            except ParseError as error:
+                self.skipped.append(error.message)
+                return
+            self._put(entry, record)
+        elif entry.kind == kind.removed:
+            self._remove(entry, str(body.get("id", "")), str(body.get("successor") or ""))
+        elif entry.kind == kind.settled:
+            self._settle(entry, home)
+        elif entry.kind == kind.reopened:
+            step = self.step_of(entry)
+            reopened = self.settled.pop(str(body.get("id", "")), None)
+            if reopened is not None:
+                step.reopened.append(reopened)
+        elif entry.kind in kind.facts:
+            self.take_fact(entry, home)
+
+    def take_fact(self, entry: Entry, home: bool) -> None:
+        """Bring in an entry of one of the kinds that the type alone knows."""
+
+    def undo_facts(
+        self, step: CurationStep[R], restored: Collection[str], marks: StepMarks
+    ) -> list[EntryDraft]:
+        """Draft what undoing a step takes back besides records; `restored` are ids that come back by it."""
+        return []
+
+    def redo_facts(self, step: CurationStep[R], marks: StepMarks) -> list[EntryDraft]:
+        """Draft what doing a step again brings besides records."""
+        return []
+
+    def fork(self: L) -> L:
+        """Return a ledger that says the same; what is brought into either changes nothing in the other."""
+        self._own = set()
+        copied = {
+            name: getattr(self, name).copy()
+            for name in self.__dataclass_fields__
+            if isinstance(getattr(self, name), (dict, list, set))
+        }
+        return replace(self, **copied)
+
+    def step_of(self, entry: Entry) -> CurationStep[R]:
+        """Return the step an entry belongs to, new or under way; a new one takes its place on the stacks."""
+        marks = _marks(entry)
+        identifier = str(marks.get("step") or entry.id)
+        known = self.steps.get(identifier)
+        if known is not None:
+            return self._owned(known)
+        undoes, redoes = str(marks.get("undoes", "")), str(marks.get("redoes", ""))
+        writes = marks.get("writes")
+        files = tuple(map(str, writes)) if isinstance(writes, list) else ()
+        title = str(marks.get("title", ""))
+        step: CurationStep[R] = CurationStep(identifier, entry.at, entry.by, title, undoes, redoes, files)
+        self.steps[identifier] = step
+        self._own.add(identifier)
+        if undoes and undoes in self.done:
+            self.done.remove(undoes)
+            self.undone.append(undoes)
+        elif redoes and redoes in self.undone:
+            self.undone.remove(redoes)
+            self.done.append(redoes)
+        elif not undoes and not redoes and not entry.by.startswith(AUTOMATIC):
+            self.done.append(identifier)
+            self.undone.clear()
+        return step
+
+    def _owned(self, step: CurationStep[R]) -> CurationStep[R]:
+        if step.id not in self._own:
+            step = replace(
+                step, changes=[*step.changes], resolved=[*step.resolved], reopened=[*step.reopened]
+            )
+            self.steps[step.id] = step
+            self._own.add(step.id)
+        return step
+
+    def _put(self, entry: Entry, record: R) -> None:
+        before = self.records.get(record.id)
+        step = self.step_of(entry)
+        for old in self.type.replaced(record):
+            gone = self.records.pop(old, None)
+            self.successors[old] = record.id
+            if gone is not None:
+                self._record(entry, step, old, gone, None)
+        self.successors.pop(record.id, None)
+        self.records[record.id] = record
+        self.versions[record.id] = record
+        self._record(entry, step, record.id, before, record)
+
+    def _remove(self, entry: Entry, identifier: str, successor: str) -> None:
+        gone = self.records.pop(identifier, None)
+        if gone is None:
+            return
+        if successor:
+            self.successors[identifier] = successor
+        self._record(entry, self.step_of(entry), identifier, gone, None, successor)
+
+    def _settle(self, entry: Entry, home: bool) -> None:
+        identifier, left, right, action = (
+            str(entry.body.get(name, "")) for name in ("id", "left", "right", "action")
+        )
+        settled = SettledConflict(identifier, left, right, action, entry.at, entry.by, reason_of(entry), home)
+        self.settled[identifier] = settled
+        self.step_of(entry).resolved.append(settled)
+
+    def _record(
+        self,
+        entry: Entry,
+        step: CurationStep[R],
+        identifier: str,
+        before: R | None,
+        after: R | None,
+        successor: str = "",
+    ) -> None:
+        change = RecordChange(
+            entry.at, entry.by, identifier, before, after, reason_of(entry), step.id, successor
+        )
+        self.changes.append(change)
+        step.changes.append(change)
+
+
+L = TypeVar("L", bound=Ledger[Any])
+
+
+def reason_of(entry: Entry) -> str:
+    """Return why an entry was written, as its step or its own body has it."""
+    return str(_marks(entry).get("reason") or entry.body.get("reason") or "")
+
+
+def _marks(entry: Entry) -> Mapping[str, Any]:
+    marks = entry.body.get(CURATION)
+    return marks if isinstance(marks, Mapping) else {}
+
+
+Place = tuple[str, int, str]
+"""Where an entry is in the order of all: by its id, its journal and its stream."""
+
+
+class _Replaced(Exception):
+    """A stream was replaced since it was read: all is to be read again."""
+
+
+@dataclass(slots=True)
+class StreamReader:
+    """Where the reading of a stream has come to: its last entry, where that begins, and its sort key."""
+
+    journal: Journal
+    number: int
+    name: str
+    home: bool
+    start: int = 0
+    last: str = ""
+    key: str = ""
+
+    def read(self, kinds: frozenset[str]) -> Iterator[tuple[Place, Entry, bool]]:
+        """Yield (place, entry, home) of what was appended since the last time, of some kinds.
+
+        Raises: _Replaced if the stream is not the one that was read before; StoreError.
+        """
+        entries = self.journal.read(self.name, self.start)
+        after = self.start
+        if self.last:
+            try:
+                known = next(entries, None)
+            except JournalError as error:
+                raise _Replaced from error
+            if known is None or known[1].id != self.last:
+                raise _Replaced
+            after = known[0]
+        for following, entry in entries:
+            self.start, after, self.last = after, following, entry.id
+            # The clock of a writer may have gone back: what comes later in a stream happened later.
+            self.key = max(self.key, entry.id)
+            if entry.kind in kinds:
+                yield (self.key, self.number, self.name), entry, self.home
+
+
+class LedgerReader(Generic[L]):
+    """Folds the journals of a project and of its user (given with `home`), again and again, each line once.
+
+    `empty` makes a ledger without entries. Any number of threads may use it. `folded` counts the entries that
+    were brought into ledgers so far.
+    """
+
+    def __init__(self, empty: Callable[[], L], journals: Sequence[tuple[Journal, bool]]) -> None:
+        self._empty = empty
+        self._journals = tuple(journals)
+        self._lock = Lock()
+        self._streams: dict[tuple[int, str], StreamReader] = {}
+        self._ledger: L | None = None
+        self._latest = ("", 0, "")
+        self.folded = 0
+
+    def ledger(self) -> L:
+        """Return the fold of the journals as they are now, for the caller alone. Raises: StoreError."""
+        with self._lock:
+            ledger, self._ledger = self._ledger, None  # what fails half-way is folded again
+            try:
+                whole = ledger is not None and self._fold(ledger)
+            except _Replaced:
+                whole = False
+            if ledger is None or not whole:
+                ledger = self._empty()
+                self._streams, self._latest = {}, ("", 0, "")
+                self._fold(ledger)
+            self._ledger = ledger
+            return ledger.fork()
+
+    def _fold(self, ledger: L) -> bool:
+        """Fold what was appended; False if some of it comes before what is folded already."""
+        found = merge_streams(self._open(ledger), ledger.type.kinds)
+        for key, entry, home in found:
+            if key < self._latest:
+                return False
+            self._latest = key
+            self.folded += 1
+            ledger.take(entry, home)
+        return True
+
+    def _open(self, ledger: L) -> list[StreamReader]:
+        for stream in open_streams(ledger.type, self._journals):
+            self._streams.setdefault((stream.number, stream.name), stream)
+        return list(self._streams.values())
+
+
+def read_ledger(empty: Callable[[], L], journals: Sequence[tuple[Journal, bool]], until: str = "") -> L:
+    """Fold journals, given with whether they are the home's, up to and with the moment `until` (ISO 8601).
+
+    Raises: StoreError.
+    """
+    ledger = empty()
+    for _, entry, home in merge_streams(open_streams(ledger.type, journals), ledger.type.kinds):
+        if not until or entry.at <= until:
+            ledger.take(entry, home)
+    return ledger
+
+
+def open_streams(kind: RecordType[Any], journals: Sequence[tuple[Journal, bool]]) -> list[StreamReader]:
+    """Return readers of all streams that hold records of a type."""
+    return [
+        StreamReader(journal, number, name, home)
+        for number, (journal, home) in enumerate(journals)
+        for name in kind.streams(journal)
+    ]
+
+
+def merge_streams(
+    streams: Sequence[StreamReader], kinds: frozenset[str]
+) -> Iterator[tuple[Place, Entry, bool]]:
+    """Yield (place, entry, home) of what is new in streams, in order, of some kinds of entries."""
+    return merge(*(stream.read(kinds) for stream in streams), key=lambda item: item[0])

@@ -1,0 +1,299 @@
+"""What curation keeps of records of any type: changes, steps, settled conflicts, drafts of journal entries.
+
+A type of records is a `RecordType`: how its records are written into journals and read back, which of their
+values somebody decides, and what settling a conflict does to them. Nothing else of curation knows a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
+from workbench.curation import CURATION
+from workbench.errors import UsageError
+from workbench.records.conflicts import Action
+from workbench.records.ids import new_id
+
+if TYPE_CHECKING:
+    from workbench.ports import Journal
+
+FOLLOWED: Final = ("import:", "export:")
+"""How the names of faces begin that follow files: what they change is read from the files again."""
+
+AUTOMATIC: Final = ("auto:", *FOLLOWED)
+"""How the names of faces begin that act by themselves: no person's step, so none that undo takes back."""
+
+
+class Record(Protocol):
+    """A curated record; a frozen dataclass."""
+
+    @property
+    def id(self) -> str:
+        """What tells it from every other record of its type that ever was."""
+        ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange(Generic[R]):
+    """One change of one record: `before` and `after` are None where it was not, or no longer, there.
+
+    `successor` is the record that took the place of one that was removed.
+    """
+
+    at: str
+    by: str
+    record_id: str
+    before: R | None
+    after: R | None
+    reason: str
+    step: str
+    successor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledConflict:
+    """A conflict that somebody settled, and how; `home` says in whose journal."""
+
+    id: str
+    left: str
+    right: str
+    action: str
+    at: str
+    by: str
+    reason: str = ""
+    home: bool = False
+
+
+@dataclass(slots=True)
+class CurationStep(Generic[R]):
+    """What one step changed: records, conflicts settled or opened again.
+
+    `writes` are files that its words were written into at once.
+    """
+
+    id: str
+    at: str
+    by: str
+    title: str
+    undoes: str = ""
+    redoes: str = ""
+    writes: tuple[str, ...] = ()
+    changes: list[RecordChange[R]] = field(default_factory=list)
+    resolved: list[SettledConflict] = field(default_factory=list)
+    reopened: list[SettledConflict] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDraft:
+    """A journal entry to be written: into whose journal and which stream; `verbatim` with its secrets."""
+
+    kind: str
+    body: Mapping[str, Any]
+    home: bool
+    stream: str
+    verbatim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepDraft(Generic[R]):
+    """The entries of one step. `records` are those that are there afterwards because of it."""
+
+    title: str
+    entries: tuple[EntryDraft, ...]
+    records: tuple[R, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedStep:
+    """A step that was undone or done again, and what it was called."""
+
+    title: str
+
+    @property
+    def summary(self) -> str:
+        """What was done, on one line."""
+        return self.title
+
+
+@dataclass(frozen=True, slots=True)
+class StepMarks:
+    """What every entry of a step carries: which step, what it is called, why, and what it takes back."""
+
+    title: str
+    reason: str = ""
+    undoes: str = ""
+    redoes: str = ""
+    step: str = ""
+
+    def body(self) -> dict[str, str]:
+        """Return them as a journal entry holds them."""
+        values = {"step": self.step, "title": self.title, "reason": self.reason}
+        values |= {"undoes": self.undoes, "redoes": self.redoes}
+        return {name: value for name, value in values.items() if value}
+
+
+def new_marks(title: str, reason: str = "", *, undoes: str = "", redoes: str = "") -> StepMarks:
+    """Return the marks of a new step."""
+    return StepMarks(title, reason, undoes, redoes, new_id())
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What settling a conflict goes by: when, by whom and why, ids that are taken, how tokens are counted."""
+
+    now: str
+    by: str
+    reason: str
+    taken: Mapping[str, object]
+    count: Callable[[str], int]
+
+
+class RecordType(Generic[R]):
+    """A type of curated records. What raises NotImplementedError is each type's own; the rest has defaults.
+
+    `noun` and `group` name it in messages and in `workbench GROUP …`; `shown` characters of an id are shown.
+    `put`, `removed`, `settled` and `reopened` are its kinds of journal entries, `facts` those of other
+    entries that its ledger folds. `editable` are the fields that people decide; `derived`
+    ones follow from them and may be given as well; `stamps` say when they were decided.
+    """
+
+    noun: str
+    group: str
+    shown: int
+    put: str
+    removed: str
+    settled: str
+    reopened: str
+    facts: frozenset[str] = frozenset()
+    editable: frozenset[str]
+    derived: frozenset[str] = frozenset()
+    stamps: frozenset[str] = frozenset()
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of journal entries that its ledger folds."""
+        return self.facts | {self.put, self.removed, self.settled, self.reopened}
+
+    def streams(self, journal: Journal) -> Sequence[str]:
+        """Return the streams of a journal that hold its entries. Raises: StoreError."""
+        raise NotImplementedError
+
+    def stream(self, record: R | None) -> str:
+        """Return the stream that a record belongs into; None where only its conflict is known."""
+        raise NotImplementedError
+
+    def to_body(self, record: R) -> dict[str, Any]:
+        """Return a record as a journal body: plain values only."""
+        raise NotImplementedError
+
+    def from_body(self, body: Mapping[str, Any]) -> R:
+        """Return the record of a journal body. Raises: ParseError for an invalid one."""
+        raise NotImplementedError
+
+    def problems(self, record: R) -> tuple[str, ...]:
+        """Return what is wrong with a record's values, one sentence each; empty for a good one."""
+        raise NotImplementedError
+
+    def is_home(self, record: R) -> bool:
+        """Whether a record is the person's own, in all projects."""
+        raise NotImplementedError
+
+    def is_verbatim(self, record: R) -> bool:
+        """Whether a record says what a file of the user's says, and is written as it is."""
+        return False
+
+    def in_use(self, record: R) -> bool:
+        """Whether a record that is there holds; the others are kept and can be brought back."""
+        return True
+
+    def usable(self, record: R) -> R:
+        """Return the record. Raises: UsageError for one that is out of use, with what became of it."""
+        return record
+
+    def replaced(self, record: R) -> Sequence[str]:
+        """Return the ids of records that this one takes the place of when it is put."""
+        return ()
+
+    def essence(self, record: R) -> R:
+        """Return a record without what is no change of it: times, and what is counted or read elsewhere."""
+        raise NotImplementedError
+
+    def decided(self, record: R) -> object:
+        """Return what people decide of a record, to be compared with how they saw it."""
+        return self.essence(record)
+
+    def created(self, record: R, *, now: str, taken: Mapping[str, object]) -> R:
+        """Return a new record with an id that none of `taken` has, and its times."""
+        raise NotImplementedError
+
+    def revised(self, before: R, after: R, *, reason: str, now: str, taken: Mapping[str, object]) -> R:
+        """Return a record with new values as it is kept; `taken` are the ids of all records."""
+        raise NotImplementedError
+
+    def kept(self, record: R, settling: Settling) -> R:
+        """Return a record that a settled conflict leaves."""
+        return record
+
+    def dropped(self, record: R, action: Action, successor: str, settling: Settling) -> R | None:
+        """Return a record that a settled conflict takes out of use, None to remove it."""
+        return None
+
+    def merged(self, left: R, right: R, text: str, settling: Settling) -> R:
+        """Return the record that says both, under the words of `text`, the left one's if that is empty.
+
+        It has the left one's id, or names both as replaced.
+        """
+        raise NotImplementedError
+
+    def narrowed(self, record: R, scope: Sequence[str], settling: Settling) -> R:
+        """Return a record limited to a scope. Raises: UsageError without one."""
+        raise NotImplementedError
+
+    def superseding(self, old: R, new: R, settling: Settling) -> R:
+        """Return `new` as it takes the place of `old`."""
+        return self.kept(new, settling)
+
+    def checked(self, record: R) -> R:
+        """Return the record. Raises: UsageError if its values are invalid."""
+        found = self.problems(record)
+        if found:
+            raise UsageError(f"the {self.noun} is not sound: {'; '.join(found)}", hint="Correct the values.")
+        return record
+
+    def short(self, identifier: str) -> str:
+        """Return as much of an id as is shown."""
+        return identifier[: self.shown]
+
+    def put_draft(self, record: R, marks: StepMarks | None) -> EntryDraft:
+        """Draft that a record is, from now on, as it is given."""
+        body = self.to_body(record)
+        if marks is not None:
+            body[CURATION] = marks.body()
+        return EntryDraft(
+            self.put, body, self.is_home(record), self.stream(record), verbatim=self.is_verbatim(record)
+        )
+
+    def removed_draft(self, record: R, marks: StepMarks, successor: str = "") -> EntryDraft:
+        """Draft that a record is there no longer; `successor` is the one in its place."""
+        body: dict[str, Any] = {"id": record.id, CURATION: marks.body()}
+        if successor:
+            body["successor"] = successor
+        return EntryDraft(self.removed, body, self.is_home(record), self.stream(record))
+
+    def settled_draft(self, left: R, right: R, conflict: str, action: str, marks: StepMarks) -> EntryDraft:
+        """Draft that a conflict is settled, in the project's journal unless both records are the person's."""
+        body = {"id": conflict, "left": left.id, "right": right.id, "action": action, CURATION: marks.body()}
+        return EntryDraft(self.settled, body, self.is_home(left) and self.is_home(right), self.stream(left))
+
+
+def combine(parts: Sequence[StepDraft[R]], *, title: str, reason: str = "") -> StepDraft[R]:
+    """Return several steps as one, which is undone as one."""
+    body = new_marks(title, reason).body()
+    entries = (
+        replace(draft, body={**draft.body, CURATION: body}) for part in parts for draft in part.entries
+    )
+    return StepDraft(title, tuple(entries), tuple(record for part in parts for record in part.records))

@@ -1,0 +1,225 @@
+"""Steps of curation as drafts of journal entries, given the ledger; nothing is written.
+
+A step is undone by appending its reverse, and only while the records it touched are still as it left them:
+of a record that was there before and after, while the fields that the step decided are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import takewhile
+from typing import Any
+
+from workbench.curation import CURATION
+from workbench.curation.ledger import Ledger
+from workbench.curation.records import (
+    FOLLOWED,
+    CurationStep,
+    EntryDraft,
+    R,
+    RecordChange,
+    RecordType,
+    SettledConflict,
+    StepDraft,
+    StepMarks,
+    new_marks,
+)
+from workbench.errors import UsageError
+
+
+class BuiltUpon(UsageError):
+    """A step whose records were changed since; `older` is the step before it, None if there is none."""
+
+    def __init__(self, message: str, hint: str, older: CurationStep[Any] | None) -> None:
+        super().__init__(message, hint=hint)
+        self.older = "" if older is None else older.id
+        self.older_title = "" if older is None else older.title
+
+
+def draft_addition(ledger: Ledger[R], record: R, *, reason: str, now: str, title: str = "") -> StepDraft[R]:
+    """Draft a new record, whose id is made here. Raises: UsageError if it is invalid."""
+    kind = ledger.type
+    made = kind.checked(kind.created(record, now=now, taken=ledger.versions))
+    marks = new_marks(title or f"add {kind.short(made.id)}", reason)
+    return StepDraft(marks.title, (kind.put_draft(made, marks),), (made,))
+
+
+def draft_edit(
+    ledger: Ledger[R],
+    identifier: str,
+    changes: Mapping[str, Any],
+    *,
+    reason: str,
+    now: str,
+    title: str = "",
+) -> StepDraft[R]:
+    """Draft new values of a record's fields.
+
+    Raises: UsageError for an unknown record or field, an invalid value, or if nothing would change.
+    """
+    kind, before = ledger.type, ledger.require(identifier)
+    unknown = sorted(set(changes) - kind.editable - kind.derived)
+    if unknown:
+        raise UsageError(
+            f"{', '.join(unknown)} cannot be edited", hint=f"Fields: {', '.join(sorted(kind.editable))}."
+        )
+    after: R = replace(before, **changes)  # type: ignore[type-var]
+    if after == before:
+        raise nothing_to_change(kind, identifier)
+    marks = new_marks(title or f"edit {kind.short(before.id)}", reason)
+    after = kind.checked(kind.revised(before, after, reason=reason, now=now, taken=ledger.versions))
+    return StepDraft(marks.title, (kind.put_draft(after, marks),), (after,))
+
+
+def draft_removal(ledger: Ledger[R], identifiers: Sequence[str], *, reason: str) -> StepDraft[R]:
+    """Draft that records are there no longer. Raises: UsageError for an unknown one."""
+    kind, found = ledger.type, [ledger.require(identifier) for identifier in identifiers]
+    marks = new_marks(f"remove {', '.join(kind.short(record.id) for record in found)}", reason)
+    return StepDraft(marks.title, tuple(kind.removed_draft(record, marks) for record in found))
+
+
+def nothing_to_change(kind: RecordType[Any], identifier: str) -> UsageError:
+    """Return the error of a change that changes nothing."""
+    short = kind.short(identifier)
+    return UsageError(
+        f"nothing to change: {identifier} is like that already", hint=f"workbench {kind.group} show {short}"
+    )
+
+
+def draft_undo(ledger: Ledger[R], identifier: str = "") -> StepDraft[R]:
+    """Draft the reverse of the last step, or of the one whose id begins so.
+
+    Raises: UsageError if there is none; BuiltUpon if its records were changed since.
+    """
+    kind, step = ledger.type, _step_to_undo(ledger, identifier)
+    net = _net_changes(_latest_changes(ledger, step))
+    for record_id, (before, after) in net.items():
+        _check_untouched(ledger, record_id, before, after, step)
+    marks = new_marks(f"undo: {step.title}", undoes=step.id)
+    restored = {
+        record_id: _put_back(kind, before, after, ledger.records.get(record_id))
+        for record_id, (before, after) in net.items()
+        if before is not None
+    }
+    entries = [kind.put_draft(record, marks) for record in restored.values()]
+    for before, after in net.values():
+        if before is None and after is not None:
+            back = next((old for old in kind.replaced(after) if old in restored), "")
+            entries.append(kind.removed_draft(after, marks, back))
+    entries += ledger.undo_facts(step, set(restored) - set(ledger.records), marks)
+    entries += [_conflict_draft(ledger, kind.reopened, item, marks) for item in step.resolved]
+    entries += [_conflict_draft(ledger, kind.settled, item, marks) for item in step.reopened]
+    return StepDraft(marks.title, tuple(entries), tuple(restored.values()))
+
+
+def draft_redo(ledger: Ledger[R]) -> StepDraft[R]:
+    """Draft the last undone step again. Raises: UsageError if there is none; BuiltUpon as `draft_undo`."""
+    if not ledger.undone:
+        raise UsageError("there is nothing to redo", hint="Redo follows an undo.")
+    kind, step = ledger.type, ledger.steps[ledger.undone[-1]]
+    net = _net_changes(step.changes)
+    for identifier, (before, after) in net.items():
+        _check_untouched(ledger, identifier, after, before, step)
+    marks = new_marks(f"redo: {step.title}", redoes=step.id)
+    records = tuple(after for _, after in net.values() if after is not None)
+    entries = [kind.put_draft(record, marks) for record in records]
+    replaced = {old for record in records for old in kind.replaced(record)}
+    successors = {change.record_id: change.successor for change in step.changes}
+    for identifier, (before, after) in net.items():
+        if after is None and before is not None and identifier not in replaced:
+            entries.append(kind.removed_draft(before, marks, successors[identifier]))
+    entries += [_conflict_draft(ledger, kind.settled, item, marks) for item in step.resolved]
+    entries += [_conflict_draft(ledger, kind.reopened, item, marks) for item in step.reopened]
+    entries += ledger.redo_facts(step, marks)
+    return StepDraft(marks.title, tuple(entries), records)
+
+
+def _net_changes(changes: Iterable[RecordChange[R]]) -> dict[str, tuple[R | None, R | None]]:
+    """Return {record id: (before, after)} of a step as a whole."""
+    net: dict[str, tuple[R | None, R | None]] = {}
+    for change in changes:
+        first = net[change.record_id][0] if change.record_id in net else change.before
+        net[change.record_id] = (first, change.after)
+    return net
+
+
+def _latest_changes(ledger: Ledger[R], step: CurationStep[R]) -> list[RecordChange[R]]:
+    """Return the changes that brought a step about most recently: a redo may have made them again."""
+    again = [other for other in ledger.steps.values() if other.redoes == step.id]
+    return again[-1].changes if again else step.changes
+
+
+def _step_to_undo(ledger: Ledger[R], identifier: str) -> CurationStep[R]:
+    group = ledger.type.group
+    if not ledger.done:
+        raise UsageError("there is nothing to undo", hint=f"`workbench {group} history` lists what was done.")
+    found = next((one for one in reversed(ledger.done) if one.startswith(identifier)), None)
+    if found is None:
+        raise UsageError(
+            f"there is no step {identifier} to undo", hint=f"`workbench {group} undo --list` has their ids."
+        )
+    return ledger.steps[found]
+
+
+def _check_untouched(
+    ledger: Ledger[R], identifier: str, other: R | None, expected: R | None, step: CurationStep[R]
+) -> None:
+    """Raise BuiltUpon if a record is not as a step left it; `other` is how it is on the step's other side.
+
+    Of a record that was there before and after only the fields count that the step decided. What files say
+    of it is read from them again and is no reason.
+    """
+    kind = ledger.type
+    since = _differing(kind, expected, ledger.records.get(identifier))
+    if since == frozenset():
+        return
+    if since is not None:
+        decided = _differing(kind, other, expected)
+        if not since & decided if decided is not None else _only_followed(ledger, identifier, step):
+            return
+    last = next(change for change in reversed(ledger.changes) if change.record_id == identifier)
+    below = ledger.done.index(step.id) if step.id in ledger.done else 0
+    older = ledger.steps[ledger.done[below - 1]] if below else None
+    hint = f"`workbench {kind.group} history {kind.short(identifier)}` shows how; edit it instead."
+    if older is not None:
+        hint += f" `workbench {kind.group} undo {older.id}` undoes the step before it: {older.title}"
+    raise BuiltUpon(
+        f"{identifier} was changed since {step.title!r}: {last.reason or 'changed'} "
+        f"({last.by}, {last.at[:16]})",
+        hint,
+        older,
+    )
+
+
+def _only_followed(ledger: Ledger[R], identifier: str, step: CurationStep[R]) -> bool:
+    """Whether all that changed a record since a step came with its files."""
+    own = {step.id, *(other.id for other in ledger.steps.values() if step.id in (other.redoes, other.undoes))}
+    changes = (change for change in reversed(ledger.changes) if change.record_id == identifier)
+    return all(
+        change.by.startswith(FOLLOWED) for change in takewhile(lambda change: change.step not in own, changes)
+    )
+
+
+def _differing(kind: RecordType[R], first: R | None, second: R | None) -> frozenset[str] | None:
+    """Return the fields that differ; None where one of the two is not there."""
+    if first is None or second is None:
+        return frozenset() if first is second else None
+    one, two = kind.essence(first), kind.essence(second)
+    names = [item.name for item in fields(one)]  # type: ignore[arg-type]
+    return frozenset(name for name in names if getattr(one, name) != getattr(two, name))
+
+
+def _put_back(kind: RecordType[R], before: R, after: R | None, now: R | None) -> R:
+    """Return a record as it was before a step, with what was read or decided of other fields since."""
+    if after is None or now is None or not _differing(kind, after, now):
+        return before
+    changed = _differing(kind, before, after) or frozenset()
+    return replace(now, **{name: getattr(before, name) for name in {*changed, *kind.stamps}})  # type: ignore[type-var]
+
+
+def _conflict_draft(ledger: Ledger[R], kind: str, item: SettledConflict, marks: StepMarks) -> EntryDraft:
+    found = (ledger.versions.get(identifier) for identifier in (item.left, item.right))
+    record = next((record for record in found if record is not None), None)
+    body = {"id": item.id, "left": item.left, "right": item.right, "action": item.action}
+    return EntryDraft(kind, {**body, CURATION: marks.body()}, item.home, ledger.type.stream(record))

@@ -1,0 +1,73 @@
+"""Where curated records come from and go to, and how drafts of entries get there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Generic
+
+from workbench.curation.ledger import L, Ledger, LedgerReader, read_ledger
+from workbench.curation.records import EntryDraft
+from workbench.ports import Entry, Journal, Verbatim
+from workbench.records.ids import new_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurationStore(Generic[L]):
+    """The journals of a project and of its user. `lock` is held while they are read and written.
+
+    What was folded once is not folded again as long as the store lives.
+    """
+
+    project_id: str
+    journal: Journal
+    home_journal: Journal
+    lock: Callable[[str], AbstractContextManager[None]]
+    now: Callable[[], float]
+    count_tokens: Callable[[str], int]
+    _reader: list[LedgerReader[L]] = field(init=False, default_factory=list, repr=False, compare=False)
+
+    def empty_ledger(self) -> L:
+        """Return a ledger without entries."""
+        raise NotImplementedError
+
+    @property
+    def journals(self) -> tuple[tuple[Journal, bool], ...]:
+        """The journals, with whether they are the home's."""
+        return (self.journal, False), (self.home_journal, True)
+
+    @property
+    def reader(self) -> LedgerReader[L]:
+        """What folds the journals, each entry once."""
+        if not self._reader:
+            self._reader.append(LedgerReader(self.empty_ledger, self.journals))
+        return self._reader[0]
+
+    def ledger(self, until: str = "") -> L:
+        """Return the fold of the journals, up to and with a moment (ISO 8601). Raises: StoreError."""
+        return read_ledger(self.empty_ledger, self.journals, until) if until else self.reader.ledger()
+
+    def moment(self) -> str:
+        """Return the time as records carry it."""
+        return datetime.fromtimestamp(self.now(), UTC).isoformat(timespec="seconds")
+
+
+def record(store: CurationStore[Any], drafts: Sequence[EntryDraft], *, by: str, sync: bool = True) -> None:
+    """Write drafts, those of a journal in one piece, into the stream of its first one.
+
+    The caller holds the lock. Raises: StoreError, and then nothing is written of the journal that refused.
+    """
+    for journal, home in store.journals:
+        mine = [draft for draft in drafts if draft.home is home]
+        if mine:
+            entries = [(one.kind, Verbatim(one.body) if one.verbatim else one.body) for one in mine]
+            journal.append_all(mine[0].stream, entries, by=by, sync=sync)
+
+
+def preview(store: CurationStore[Any], drafts: Iterable[EntryDraft], *, by: str, ledger: Ledger[Any]) -> None:
+    """Bring drafts into a ledger without writing them."""
+    at = datetime.fromtimestamp(store.now(), UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    for draft in drafts:
+        ledger.take(Entry(new_id(), at, draft.kind, by, draft.body), draft.home)
