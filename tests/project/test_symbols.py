@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.project.grammars.tree import MAX_SIGNATURE, MAX_SYMBOLS
+from workbench.project.grammars.definitions import MAX_SIGNATURE, MAX_SYMBOLS
 from workbench.project.patterns import RULES
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Symbol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.project.grammars.tree import MAX_NAME, MAX_SYMBOLS, one_line
+from workbench.project.grammars.definitions import MAX_NAME, MAX_SYMBOLS, one_line
 from workbench.records.project import Symbol
 
 _MAX_LINE = 400

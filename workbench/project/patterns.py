@@ -11,7 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from workbench.project.grammars.tree import MAX_NAME, MAX_SYMBOLS, one_line
+from workbench.project.grammars.definitions import MAX_NAME, MAX_SYMBOLS, one_line
 from workbench.records.project import Symbol
 
 _MODS = (

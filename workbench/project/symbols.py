@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
@@ -18,7 +17,8 @@ from threading import Lock, local
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
-from workbench.project.grammars.tree import MAX_SYMBOLS, Collector
+from workbench.project.grammars import c, javascript, ruby
+from workbench.project.grammars.definitions import MAX_SYMBOLS, Collector, collect
 from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, keys, sections
 from workbench.project.patterns import pattern_symbols
 from workbench.project.specifiers import IsCode, import_specifiers
@@ -30,26 +30,35 @@ if TYPE_CHECKING:
 MAX_PARSE_BYTES = 1_500_000  # larger sources are generated; patterns look at their head
 MAX_PATTERN_BYTES = 400_000
 LARGE_BYTES = 100_000
-PARSE_MICROS = (
-    500_000  # error recovery is quadratic: content of another language could take minutes. Ten times
-)
-PARSE_MICROS_LARGE = 3_000_000  # and more what sound code needs, so that only such content meets the limit
+# Error recovery is quadratic: content of another language could take minutes. Sound code needs less than a
+# tenth of these, so that only such content meets the limit.
+PARSE_MICROS = 500_000
+PARSE_MICROS_LARGE = 3_000_000
 _LONG_LINES = 3_000  # bytes a line on average, beyond which a file is minified
 
 Extracted = tuple[tuple[Symbol, ...], tuple[str, ...]]
 
-# language: (module of the wheel, its function, module of the walk)
+# language: (module of the wheel, its function)
 _GRAMMARS = {
-    "python": ("tree_sitter_python", "language", "python"),
-    "javascript": ("tree_sitter_javascript", "language", "javascript"),
-    "typescript": ("tree_sitter_typescript", "language_typescript", "javascript"),
-    "tsx": ("tree_sitter_typescript", "language_tsx", "javascript"),
-    "rust": ("tree_sitter_rust", "language", "rust"),
-    "go": ("tree_sitter_go", "language", "go"),
-    "java": ("tree_sitter_java", "language", "java"),
-    "c": ("tree_sitter_c", "language", "c"),
-    "cpp": ("tree_sitter_cpp", "language", "c"),
-    "ruby": ("tree_sitter_ruby", "language", "ruby"),
+    "python": ("tree_sitter_python", "language"),
+    "javascript": ("tree_sitter_javascript", "language"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "rust": ("tree_sitter_rust", "language"),
+    "go": ("tree_sitter_go", "language"),
+    "java": ("tree_sitter_java", "language"),
+    "c": ("tree_sitter_c", "language"),
+    "cpp": ("tree_sitter_cpp", "language"),
+    "ruby": ("tree_sitter_ruby", "language"),
+}
+# The languages whose definitions no query finds; the others have one.
+_WALKS = {
+    "javascript": javascript.collect,
+    "typescript": javascript.collect,
+    "tsx": javascript.collect,
+    "c": c.collect,
+    "cpp": c.collect,
+    "ruby": ruby.collect,
 }
 _SCRIPT = re.compile(rb"<script\b([^>]{0,300})>", re.IGNORECASE)
 _FRONT_SCRIPT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---", re.DOTALL | re.MULTILINE)
@@ -107,7 +116,10 @@ def _by_grammar(language: str, data: bytes) -> Extracted:
     if root is None:
         return _by_pattern(language, data)
     found = Collector(data)
-    _walk_of(language)(root, found)
+    if language in _WALKS:
+        _WALKS[language](root, found)
+    else:
+        collect(language, _language(language), root, found)
     symbols = tuple(sorted(found.symbols, key=lambda symbol: (symbol.line, -symbol.end_line)))[:MAX_SYMBOLS]
     if root.has_error:
         by_pattern = pattern_symbols(language, data[:MAX_PATTERN_BYTES])
@@ -170,16 +182,8 @@ def _code_test(root: Node) -> IsCode:
 def _language(name: str) -> Language:
     from tree_sitter import Language
 
-    module, function, _ = _GRAMMARS[name]
+    module, function = _GRAMMARS[name]
     return Language(getattr(import_module(module), function)())
-
-
-@lru_cache(maxsize=16)
-def _walk_of(language: str) -> Callable[[Node, Collector], None]:
-    walk: Callable[[Node, Collector], None] = import_module(
-        f"workbench.project.grammars.{_GRAMMARS[language][2]}"
-    ).collect
-    return walk
 
 
 def _parse(language: str, data: bytes) -> Node | None:

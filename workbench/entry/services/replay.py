@@ -504,5 +504,5 @@ def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
     for entry in sorted(folder.iterdir(), key=lambda found: found.name):
         if entry.is_dir():
             yield from _sources(entry, f"{name}/{entry.name}")
-        elif entry.name.endswith((".json", ".py", ".toml", ".txt")):
+        elif entry.name.endswith((".json", ".py", ".scm", ".toml", ".txt")):
             yield f"{name}/{entry.name}", entry.read_bytes()

@@ -1,1 +1,1 @@
-"""Definitions by grammar: one module a language family, each a walk over the syntax tree."""
+"""Definitions by grammar: a query a language (`*.scm`), and walks where no query finds them."""

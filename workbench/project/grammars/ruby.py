@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.project.grammars.tree import MAX_DEPTH, Collector, first_named
+from workbench.project.grammars.definitions import MAX_DEPTH, Collector, first_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
