@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from store import minilm
-from store.embedders import FastembedEmbedder
+from store.embedding import FastembedEmbedder
 from store.onnx_embedder import OnnxEmbedder
 from workbench.config import user_cache
 

@@ -12,7 +12,8 @@ import numpy as np
 from bench.collect import Row
 from bench.tasks import age_of
 from bench.timeline import Timeline
-from store.git import BlobReader, diff_hunks, log_patches, read_tree
+from store.git_diff import diff_hunks, log_patches
+from store.git_objects import BlobReader, read_tree
 from workbench.errors import GitError
 from workbench.plan.chances import raised
 from workbench.plan.features import Candidates, feature_matrix, feature_names

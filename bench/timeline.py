@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from store.git import find_repository
+from store.git_repository import find_repository
 from workbench.entry.services.replay import past_reader
 from workbench.errors import GitError
 from workbench.replay.facts_cache import SegmentedFacts

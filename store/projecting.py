@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from store.duck import storable
+from store.duck import ForeignSchema, storable
 from store.journal import FileJournal, Quarantined
-from store.migrations import ForeignSchema
 from store.projections import episodes, learnings, measures, models, rules, usage
 from workbench.ports import Entry
 

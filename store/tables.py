@@ -8,6 +8,7 @@ old state or the new one. A file that cannot be read is set aside and made again
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import threading
 from collections import Counter
@@ -18,11 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store import locks, projecting
-from store.digests import digests
-from store.duck import ATTACH_READING, Damaged, Kept
+from store.duck import ATTACH_READING, Damaged, ForeignSchema, Kept, migrate
 from store.files import private_dir, translated
 from store.journal import FileJournal
-from store.migrations import ForeignSchema, migrate
 from store.projecting import Rejected, Replaced, Round
 from store.projections import artifacts
 from workbench.errors import StoreError
@@ -30,6 +29,7 @@ from workbench.ports import Clock
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
 
 FILE: Final = "tables.duckdb"
 ROUND: Final = 20_000
@@ -271,3 +271,42 @@ def _report(rounds: Iterable[Round]) -> CatchUp:
         rejections=len(rejected),
         quarantined=sum(tally.quarantined for tally in tallies),
     )
+
+
+# Tables that no journal feeds (artifacts, edges, symbols) are not projections of journals.
+PROJECTED: Final = {
+    "applied": "SELECT origin, stream, position, head FROM applied ORDER BY ALL",
+    "causal_links": "SELECT * FROM causal_links ORDER BY id",
+    "episode_events": "SELECT * FROM episode_events ORDER BY id",
+    "episode_sources": "SELECT * FROM episode_sources ORDER BY session_id",
+    "episodes": "SELECT * FROM episodes ORDER BY session_id",
+    "learning_events": "SELECT * FROM learning_events ORDER BY origin, stream, position",
+    "metrics": "SELECT * FROM metrics ORDER BY id",
+    "model_registry": "SELECT * FROM model_registry ORDER BY model_id",
+    "rejected": "SELECT * FROM rejected ORDER BY ALL",
+    "rule_clocks": "SELECT * FROM rule_clocks ORDER BY origin",
+    "rule_conflicts": "SELECT * FROM rule_conflicts ORDER BY id",
+    "rule_files": "SELECT * FROM rule_files ORDER BY file",
+    "rule_moments": "SELECT * FROM rule_moments ORDER BY kind, id",
+    "rule_usage": "SELECT * FROM rule_usage ORDER BY origin, position, number",
+    "rule_versions": "SELECT * FROM rule_versions ORDER BY origin, position",
+    "rules": "SELECT * FROM rules ORDER BY origin, id",
+    "stream_counts": "SELECT * FROM stream_counts ORDER BY ALL",
+    "task_file_affinity": "SELECT * FROM task_file_affinity ORDER BY task_fingerprint, file_path",
+}
+
+_ROWS = 5_000
+
+
+def digests(connection: DuckDBPyConnection) -> dict[str, str]:
+    """Return a hash of each projected table's rows, in the order of their keys."""
+    return {table: _digest(connection, statement) for table, statement in PROJECTED.items()}
+
+
+def _digest(connection: DuckDBPyConnection, statement: str) -> str:
+    digest = hashlib.sha256()
+    cursor = connection.execute(statement)
+    while rows := cursor.fetchmany(_ROWS):
+        for row in rows:
+            digest.update(repr(row).encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()

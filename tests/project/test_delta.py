@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from store.git import changes_since, diff_hunks, find_repository
+from store.git_diff import changes_since, diff_hunks
+from store.git_repository import find_repository
 from workbench.project.delta import DeltaFile, digest
 from workbench.records.episodes import ChangeKind, Commit, FileChange
 from workbench.records.worktree import Hunk, WorkChanges

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.git import find_repository, head_state, lister, listing_inputs
+from store.git_repository import find_repository, head_state, lister, listing_inputs
 from workbench.errors import ParseError, ProjectError
 from workbench.project.freshness import FreshnessLimits, FreshnessReport, check
 from workbench.project.scan import Lister, ScanLimits, read_bytes, scan, stat_file

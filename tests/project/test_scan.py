@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.git import find_repository, lister
+from store.git_repository import find_repository, lister
 from workbench.errors import ProjectError
 from workbench.project.admission import content_refusal, preference, refusal
 from workbench.project.scan import ScanLimits, decode, read_text, scan, stat_file

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from store.git import find_repository, lister
+from store.git_repository import find_repository, lister
 from workbench.errors import ProjectError
 from workbench.project.watch import Batch, watch_project
 

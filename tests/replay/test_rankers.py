@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from store.git import find_repository
+from store.git_repository import find_repository
 from workbench.config import Config
 from workbench.entry.project import open_project
 from workbench.entry.services.replay import past_reader

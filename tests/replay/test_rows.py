@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from store.replay_rows import write_rows
+from store.runs import write_rows
 from tests.replay.made import made_run
 from workbench.errors import StoreError
 from workbench.records.replay import MEASURES

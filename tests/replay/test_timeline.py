@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from store.git import find_repository
+from store.git_repository import find_repository
 from workbench.entry.services.replay import past_reader
 from workbench.plan.intent import parse_intent
 from workbench.records.episodes import ChangeKind, FileChange

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from store.duck import migrate
 from store.episode_queries import (
     SELECT_COMPLETENESS,
     SELECT_SESSIONS,
@@ -22,7 +23,6 @@ from store.episode_queries import (
 )
 from store.journal import FileJournal
 from store.memory import ManualClock
-from store.migrations import migrate
 from store.projecting import project
 from store.tables import Tables
 from workbench.records.episodes import Completeness

@@ -10,16 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.git import (
+from store.git_log import (
     commits_ancestor,
     count_commits,
-    find_repository,
+    decode_message,
     log_commits,
     lost_commits,
+    parse_differences,
+    parse_log,
     shallow_edge,
+    split_message,
 )
-from store.git_log import decode_message, parse_differences, parse_log, split_message
 from store.git_process import name
+from store.git_repository import find_repository
 from workbench.errors import GitError
 from workbench.records.episodes import ChangeKind, FileChange
 

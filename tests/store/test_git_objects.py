@@ -9,18 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.git import (
-    BlobReader,
-    Repository,
-    changes_since,
-    diff_files,
-    diff_hunks,
-    find_repository,
-    read_tree,
-    recent_base,
-    touched_files,
-)
-from store.git_diff import parse_hunks
+from store.git_diff import changes_since, diff_files, diff_hunks, parse_hunks, recent_base, touched_files
+from store.git_objects import BlobReader, read_tree
+from store.git_repository import Repository, find_repository
 from workbench.errors import GitError
 from workbench.records.episodes import ChangeKind, FileChange
 from workbench.records.worktree import Hunk

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from store.git import find_repository, log_patches
-from store.git_patches import parse_patches
+from store.git_diff import log_patches, parse_patches
+from store.git_repository import find_repository
 from workbench.errors import GitError
 from workbench.records.patches import CommitPatch, FilePatch
 from workbench.records.worktree import Hunk

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from store import git_process
-from store.git import (
+from store.git_log import log_commits
+from store.git_repository import (
     Repository,
     find_repository,
     head_state,
@@ -17,7 +18,6 @@ from store.git import (
     list_untracked,
     lister,
     listing_inputs,
-    log_commits,
     resolve,
 )
 from workbench.errors import GitError
@@ -189,7 +189,7 @@ def test_without_git_the_repository_is_known_but_cannot_be_asked(
 
 def test_programs_named_by_the_repository_are_not_run(work: Any, tmp_path: Path) -> None:
     """Monitors, filters, diff drivers and text converters of a hostile configuration never start."""
-    from store.git import changes_since, diff_hunks
+    from store.git_diff import changes_since, diff_hunks
 
     proof = tmp_path / "ran"
     work.write("f.x", "1\n")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from store.migrations import ForeignSchema, known, migrate, migration
+from store.duck import ForeignSchema, known, migrate, migration
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from store import location
 from store import location as places
-from store import overlay
 from store.clock import SystemClock
 from store.journal import FileJournal
 from store.location import Location, locate
-from store.run_files import list_runs, put_run
+from store.runs import list_runs, put_run
 from workbench.errors import StoreError
 
 Opened = Callable[[], Location]
@@ -112,7 +112,7 @@ def test_an_interruption_brings_nothing_twice(project: Project, monkeypatch: pyt
         raise StoreError("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(overlay, "_save", die)
+        patch.setattr(location, "_write_sizes", die)
         with pytest.raises(StoreError):
             project.opened()
     assert project.names() == ["one", "two"]

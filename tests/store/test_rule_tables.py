@@ -12,12 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.digests import digests
+from store.duck import migrate
 from store.journal import FileJournal
 from store.memory import ManualClock
-from store.migrations import migrate
 from store.projecting import project
-from store.tables import Tables
+from store.tables import Tables, digests
 from workbench.curation.conflicts import Decision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action

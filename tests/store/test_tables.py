@@ -13,14 +13,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import store.tables
-from store.digests import digests
-from store.duck import Kept
+from store.duck import Kept, migrate
 from store.journal import FileJournal, stream_path
 from store.memory import ManualClock
-from store.migrations import migrate
 from store.projecting import project
 from store.projections.artifacts import Artifacts
-from store.tables import Tables
+from store.tables import Tables, digests
 from workbench.errors import StoreError
 
 Start = Callable[..., subprocess.Popen[str]]

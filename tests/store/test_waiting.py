@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from store.waiting import Caller, TookTooLong
+from store.redis_cache import Caller, TookTooLong
 
 
 @pytest.fixture

@@ -21,18 +21,9 @@ from store.embedding import (
     survey,
 )
 from store.embedding_cache import CachedEmbedder, cached
-from store.git import (
-    Repository,
-    count_commits,
-    head_state,
-    lister,
-    listing_inputs,
-    log_commits,
-    lost_commits,
-    resolve,
-    shallow_edge,
-    touched_files,
-)
+from store.git_diff import touched_files
+from store.git_log import count_commits, log_commits, lost_commits, shallow_edge
+from store.git_repository import Repository, head_state, lister, listing_inputs, resolve
 from store.journal import FileJournal
 from store.location import Location, locate, user_home
 from workbench.config import Config, RulesConfig, SessionsConfig, user_cache

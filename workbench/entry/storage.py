@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from store import generations, journal, locks
 from store.embedding import EmbedderReport, ModelOption, resolve_embedder, survey
-from store.git import Repository, changes_since, diff_hunks, recent_base
+from store.git_diff import changes_since, diff_hunks, recent_base
 from store.git_process import run as run_git
+from store.git_repository import Repository
 from workbench.config import Config
 from workbench.entry.project import Opened, OpenedWorkspace, embedding_settings
 from workbench.entry.services.metrics import Measured, Record

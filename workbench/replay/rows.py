@@ -1,6 +1,6 @@
 """The rows of a replay for one's own analysis: one for each task and system, as JSON a database reads.
 
-The columns are those of `store/replay_rows.py`. A task that could not be replayed has a row without a system.
+The columns are those of `store/runs.py`. A task that could not be replayed has a row without a system.
 """
 
 from __future__ import annotations

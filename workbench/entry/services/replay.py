@@ -21,8 +21,11 @@ from typing import Any, Final
 import numpy as np
 
 from store.clock import SystemClock
-from store.git import BlobReader, Repository, diff_hunks, log_commits, read_tree, resolve, shallow_edge
+from store.git_diff import diff_hunks
+from store.git_log import log_commits, shallow_edge
+from store.git_objects import BlobReader, read_tree
 from store.git_process import run as run_git
+from store.git_repository import Repository, resolve
 from store.journal import FileJournal
 from store.location import locate
 from workbench import __version__

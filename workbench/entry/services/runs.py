@@ -13,7 +13,7 @@ from pathlib import Path
 
 from store.files import private_dir, write_atomic
 from store.location import locate
-from store.run_files import list_runs, open_run, put_run
+from store.runs import list_runs, open_run, put_run
 from workbench.entry.places import foreign_state, repository_at
 from workbench.errors import StoreError, UsageError
 from workbench.records.replay import ReplayRun
@@ -105,6 +105,6 @@ def keep_elsewhere(root: Path, document: bytes) -> Path:
 
 def write_parquet(path: Path, run: ReplayRun) -> None:
     """Write the rows of a run as a Parquet file. Raises: StoreError."""
-    from store.replay_rows import write_rows
+    from store.runs import write_rows
 
     write_rows(path, row_batches(run))

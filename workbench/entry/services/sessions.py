@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import IO
 
 from store.archive import Archive, Source
-from store.git import head_state
 from store.git_process import run as run_git
-from store.git_repository import Repository
+from store.git_repository import Repository, head_state
 from workbench.config import Config, SessionsConfig, load
 from workbench.entry.places import repository_at
 from workbench.entry.project import Opened, OpenedWorkspace, open_workspace

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from store import run_files
-from store.run_files import list_runs, open_run, put_run
+from store import runs
+from store.runs import list_runs, open_run, put_run
 from workbench.errors import StoreError
 
 
@@ -35,13 +35,13 @@ def test_a_run_comes_back(tmp_path: Path) -> None:
 
 def test_the_oldest_are_dropped_beyond_the_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither more runs nor more bytes than the bounds stay; what is spared and what is new do."""
-    monkeypatch.setattr(run_files, "KEPT", 3)
+    monkeypatch.setattr(runs, "KEPT", 3)
     for number in range(1, 6):
         put(tmp_path, number)
     assert [one.id for one in list_runs(tmp_path)] == [name(5), name(4), name(3)]
     put(tmp_path, 6, spare=[name(3)])
     assert [one.id for one in list_runs(tmp_path)] == [name(6), name(5), name(4), name(3)]
-    monkeypatch.setattr(run_files, "MAX_BYTES", 10)
+    monkeypatch.setattr(runs, "MAX_BYTES", 10)
     put(tmp_path, 7, b"x" * 20)
     assert [one.id for one in list_runs(tmp_path)] == [name(7)]
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         open_run(tmp_path, "../x")
     with pytest.raises(StoreError, match="No such file"):
         open_run(tmp_path, name(9))
-    monkeypatch.setattr(run_files, "MAX_RUN", 3)
+    monkeypatch.setattr(runs, "MAX_RUN", 3)
     with pytest.raises(StoreError, match="too large"):
         put_run(tmp_path, name(1), b"four")
     assert list_runs(tmp_path) == []
