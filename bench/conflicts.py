@@ -37,8 +37,7 @@ from workbench.records.rules import Rule
 from workbench.replay.statistics import paired_permutation
 from workbench.rules.conflicts.compare import compare
 from workbench.rules.conflicts.find import find_conflicts, judge_pair
-from workbench.rules.conflicts.reading import read_rule
-from workbench.rules.conflicts.scopes import reaches_overlap
+from workbench.rules.conflicts.reading import reaches_overlap, read_rule
 from workbench.rules.formats.families import family_of
 from workbench.rules.reading.discover import RuleSource
 from workbench.rules.reading.importing import import_rules

@@ -23,8 +23,8 @@ from workbench.records.rules import Rule
 from workbench.rules.files.editing import EditResult, edit_file, try_edits, undo_edits
 from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace
 from workbench.rules.files.exporting import export_files
+from workbench.rules.files.named import detect_format
 from workbench.rules.files.placement import TARGETS, reach_of
-from workbench.rules.formats.detect import detect_format
 from workbench.rules.formats.families import family_of
 from workbench.rules.formats.managed import written
 from workbench.rules.reading.discover import RuleSource

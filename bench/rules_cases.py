@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from workbench.records.rules import Rule
 from workbench.replay.datasets import Split, read_rules
+from workbench.rules.matching.relevance import rule_texts, rule_vectors
 from workbench.rules.matching.searching import RuleIndex, index_rules
-from workbench.rules.matching.vectors import rule_texts, rule_vectors
 
 Float32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]

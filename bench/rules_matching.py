@@ -36,8 +36,7 @@ from workbench.replay.datasets import Split
 from workbench.replay.metrics import auroc
 from workbench.replay.statistics import bootstrap, micro_f1_difference, micro_f1_interval, paired_permutation
 from workbench.rules.matching.calibration import MatchModel, load_match_model
-from workbench.rules.matching.relevance import Mode, relevance_of
-from workbench.rules.matching.vectors import similarities
+from workbench.rules.matching.relevance import Mode, relevance_of, similarities
 
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]

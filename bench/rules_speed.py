@@ -22,8 +22,8 @@ from workbench.rules.fetching.facets import column_rules
 from workbench.rules.matching.context import make_context
 from workbench.rules.matching.lexical import index_words, words_arrays, words_from
 from workbench.rules.matching.match import MatchParams, RuleQuery
+from workbench.rules.matching.relevance import RuleTexts, rule_texts, rule_vectors
 from workbench.rules.matching.searching import RuleIndex, index_rules, match_message, search_rules
-from workbench.rules.matching.vectors import RuleTexts, rule_texts, rule_vectors
 
 Float32 = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Float32]

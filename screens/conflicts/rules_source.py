@@ -221,8 +221,7 @@ def _standing(rule: Rule | None, now: Mapping[str, Rule]) -> Rule | None:
 def _judged(left: Rule | None, right: Rule | None) -> Iterator[Pair]:
     """Yield the pair of two rules if they are in conflict now."""
     from workbench.rules.conflicts.find import judge_pair
-    from workbench.rules.conflicts.reading import read_rule
-    from workbench.rules.conflicts.scopes import overlap
+    from workbench.rules.conflicts.reading import overlap, read_rule
 
     if left is None or right is None or left.id == right.id or not overlap(left, right):
         return

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Authority, Level, Provenance, Rule
-from workbench.rules.conflicts.duplicates import Duplicate
+from workbench.rules.conflicts.findings import Duplicate
 from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
 from workbench.rules.matching.context import make_context
 from workbench.rules.matching.match import RuleQuery, match_report

@@ -19,8 +19,7 @@ from tests.rules.strategies import rules as rules_with
 from workbench.errors import StoreError, UsageError
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.ruletype import from_body, to_body
-from workbench.rules.fetching.caching import Level, RuleFetcher, rules_generation
-from workbench.rules.fetching.entries import rules_held, shared_prefix
+from workbench.rules.fetching.caching import Level, RuleFetcher, rules_generation, rules_held, shared_prefix
 from workbench.rules.fetching.facets import RuleFilter, column_rules
 from workbench.rules.fetching.queries import RulePage, get_rules, rule_filter
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import ParseError
-from workbench.rules.formats.detect import detect_format
+from workbench.rules.files.named import detect_format
 from workbench.rules.formats.families import BY_NAME, family_of, reader_of
 
 TABS = b"- Use tabs."

@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation
-from workbench.rules.formats import claude, cline, copilot, cursor, kiro, plain, windsurf
-from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
-from workbench.rules.formats.reach import globs_of
+from workbench.rules.formats.families import BY_NAME
+from workbench.rules.formats.frontmatter import FrontMatter, globs_of, read_front_matter
+
+claude, copilot = BY_NAME["claude-rules"], BY_NAME["copilot-instructions"]
+cursor, windsurf, cline = BY_NAME["cursor"], BY_NAME["windsurf"], BY_NAME["cline"]
+kiro, plain = BY_NAME["kiro"], BY_NAME["agents"]
 
 
 def head(text: str) -> FrontMatter:
@@ -97,5 +100,5 @@ def test_any_head_is_safe(lines: list[str]) -> None:
     """No head makes reading fail, and the body starts inside the file."""
     front = read_front_matter(["---", *lines])
     assert 0 <= front.body_start <= len(lines) + 1
-    for read in (claude.read, cline.read, copilot.read, cursor.read, kiro.read, plain.read, windsurf.read):
-        read(front)
+    for family in BY_NAME.values():
+        family.read(front)

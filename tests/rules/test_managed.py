@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from workbench.records.rules import Activation, Authority
 from workbench.rules.files.editing import edit_file
 from workbench.rules.files.editing_units import Delete, Insert, Replace
+from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.managed import (
     BEGIN,
     END,
@@ -25,7 +26,6 @@ from workbench.rules.formats.managed import (
     words_for,
     written,
 )
-from workbench.rules.formats.reach import Reach
 from workbench.rules.reading.discover import RuleSource
 from workbench.rules.reading.importing import import_rules
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tests.rules.strategies import PROJECTS, TOOLS, books
 from workbench.records.rules import Activation, Level, Provenance, Rule
-from workbench.rules.matching.columns import match_columns_of, passing
 from workbench.rules.matching.context import RuleContext
-from workbench.rules.matching.filters import RuleQuery, reject
+from workbench.rules.matching.filters import RuleQuery, match_columns_of, passing, reject
 
 WHERE = st.sampled_from(
     (

@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from workbench.records.rules import Rule
 from workbench.rules.matching.calibration import load_match_model
 from workbench.rules.matching.lexical import index_words
-from workbench.rules.matching.relevance import SOME_WITHOUT, WITHOUT_VECTORS, Mode, relevance_of
-from workbench.rules.matching.vectors import rule_texts, rule_vectors
+from workbench.rules.matching.relevance import (
+    SOME_WITHOUT,
+    WITHOUT_VECTORS,
+    Mode,
+    relevance_of,
+    rule_texts,
+    rule_vectors,
+)
 
 Make = Callable[..., Rule]
 Float32 = NDArray[np.float32]

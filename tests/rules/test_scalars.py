@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.rules.formats.frontmatter import read_front_matter
-from workbench.rules.formats.scalars import quoted, scalar
+from workbench.rules.formats.frontmatter import quoted, read_front_matter, scalar
 
 TEXTS = st.text("abc :#'\"\\-[]{},&*!|>%@`?yes01.", max_size=12).map(lambda text: " ".join(text.split()))
 

@@ -20,7 +20,7 @@ from workbench.rules.fetching.facets import column_rules
 from workbench.rules.fetching.queries import get_rules, rule_filter
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.relevance import WITHOUT_VECTORS
+from workbench.rules.matching.relevance import WITHOUT_VECTORS, rule_texts, rule_vectors
 from workbench.rules.matching.searching import (
     RuleIndex,
     index_rules,
@@ -30,7 +30,6 @@ from workbench.rules.matching.searching import (
     search_selected,
     with_vectors,
 )
-from workbench.rules.matching.vectors import rule_texts, rule_vectors
 
 Make = Callable[..., Rule]
 Float32 = NDArray[np.float32]

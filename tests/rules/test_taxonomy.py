@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from workbench.errors import UsageError
 from workbench.records.rules import Activation, Authority, Category, Level, Rule
-from workbench.rules.reading.tags import VOCABULARY, tags_of
 from workbench.rules.taxonomy import (
     PREDEFINED,
+    VOCABULARY,
     TagUse,
     choose,
     extra_problem,
     tag_uses,
+    tags_of,
     taxonomy,
     validate_tags,
 )

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from workbench.records.rules import Rule
-from workbench.rules.matching import vectors as module
+from workbench.rules.matching import relevance as module
 from workbench.rules.matching.calibration import load_match_model
-from workbench.rules.matching.vectors import (
+from workbench.rules.matching.relevance import (
     background_of,
     closest_part,
     meaning,

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from workbench.errors import WorkbenchError
 from workbench.plan.semantics import CachingEmbedder
 from workbench.records.rules import Rule
-from workbench.rules.matching.columns import MatchColumns
+from workbench.rules.matching.filters import MatchColumns
 from workbench.rules.matching.lexical import RuleWords
+from workbench.rules.matching.relevance import RuleTexts, RuleVectors, rule_texts, rule_vectors
 from workbench.rules.matching.searching import RuleIndex, index_rules, with_vectors
-from workbench.rules.matching.vectors import RuleTexts, RuleVectors, rule_texts, rule_vectors
 
 UNPREPARED = "rules were not compared by meaning: run `workbench model prepare` to embed them"
 FEW = 32

@@ -35,7 +35,7 @@ from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
     from workbench.records.rules import Rule
-    from workbench.rules.conflicts.duplicates import Duplicate
+    from workbench.rules.conflicts.findings import Duplicate
 
 __all__ = ["Adapters", "Limits", "Progress", "Stored", "Synced", "VersionControl", "Workspace"]
 
@@ -327,7 +327,7 @@ class Workspace:
         directory = _usable(self.adapters, CONFLICTS)
         if directory is None:
             return ()
-        from workbench.rules.conflicts.duplicates import known_duplicates
+        from workbench.rules.conflicts.findings import known_duplicates
 
         return known_duplicates(directory, rules, self.rulebook.settled)
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 from workbench.records.rules import Rule
 from workbench.replay.answers import Ranked
 from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.relevance import Mode
+from workbench.rules.matching.relevance import Mode, rule_texts, rule_vectors
 from workbench.rules.matching.searching import RuleIndex, index_rules, match_message
-from workbench.rules.matching.vectors import rule_texts, rule_vectors
 
 if TYPE_CHECKING:
     from workbench.ports import Float32

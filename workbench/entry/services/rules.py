@@ -16,8 +16,7 @@ from workbench.config import Config
 from workbench.plan.workspace import Workspace
 from workbench.ports import Clock
 from workbench.records.rules import Rule
-from workbench.rules.fetching.caching import RuleFetcher, rules_generation
-from workbench.rules.fetching.entries import rules_held, shared_prefix
+from workbench.rules.fetching.caching import RuleFetcher, rules_generation, rules_held, shared_prefix
 
 LACKING = "cache.redis_url is set and Redis is not used: install context-workbench[redis]"
 

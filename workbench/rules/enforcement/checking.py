@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from workbench.errors import UsageError, WorkbenchError
@@ -17,7 +18,6 @@ from workbench.records.rules import Authority, Check, Decision, Rule, context_na
 from workbench.rules.enforcement.calls import Facts, ToolCall
 from workbench.rules.enforcement.commands import find_commands, like, parse_commands
 from workbench.rules.enforcement.files import Use, files_of, find_use
-from workbench.rules.enforcement.patterns import compile_pattern, search
 from workbench.rules.matching.context import (
     RuleContext,
     agent_name,
@@ -30,6 +30,37 @@ from workbench.rules.matching.context import (
 from workbench.shell.words import Simple
 from workbench.shell.wrappers import program_name
 from workbench.suggest import did_you_mean
+
+MAX_PATTERN = 2_000  # characters
+_MEMORY = 8 << 20  # bytes a compiled expression may take
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(pattern: str) -> Any:
+    """Return a compiled expression that searches UTF-8 bytes. Raises: UsageError if it is not valid."""
+    import re2
+
+    if len(pattern) > MAX_PATTERN:
+        raise UsageError(f"the pattern is longer than {MAX_PATTERN:,} characters", hint="Shorten it.")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    try:
+        return re2.compile(pattern.encode("utf-8", "surrogatepass"), options=options)
+    except re2.error as error:
+        detail = error.args[0] if error.args else "invalid"
+        told = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+        raise UsageError(
+            f"the pattern is not a regular expression this can run: {told}",
+            hint="RE2 syntax: no look-ahead, no backreferences; escape ( [ { . * + ? with a backslash.",
+        ) from error
+
+
+def search(pattern: str, text: str) -> str | None:
+    """Return the first text that the expression finds, None if there is none."""
+    found = compile_pattern(pattern).search(text.encode("utf-8", "surrogatepass"))
+    return None if found is None else found.group(0).decode("utf-8", "replace")
+
 
 MAX_ITEMS = 200  # tools or globs of one check
 _EXCERPT = 160

@@ -1,4 +1,4 @@
-"""Changes one value of a rule file's front matter: the globs or the description of all its rules."""
+"""Changes the globs of a rule file: one value of the front matter that speaks for all its rules."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ import re
 from collections.abc import Sequence
 
 from workbench.errors import ParseError
+from workbench.records.rules import Activation, Rule, path_globs
 from workbench.rules.files.editing import apply_patches
 from workbench.rules.files.editing_units import Patch
 from workbench.rules.files.layout import Laid
-from workbench.rules.formats.frontmatter import FrontMatter, Value, read_front_matter
-from workbench.rules.formats.reach import globs_of
-from workbench.rules.formats.scalars import quoted, scalar
+from workbench.rules.files.placement import portable, reach_of
+from workbench.rules.formats.families import family_of
+from workbench.rules.formats.frontmatter import (
+    FrontMatter,
+    Reach,
+    Value,
+    globs_of,
+    quoted,
+    read_front_matter,
+    scalar,
+)
 from workbench.rules.formats.textfile import parse_file
+from workbench.rules.reading.building import globs_for
+from workbench.rules.reading.discover import RuleSource
 from workbench.text.sanitize import visible_line
 
 _LINE = re.compile(r"""^(\s*(?:"[^"]+"|'[^']+'|[\w.-]+)\s*:)(\s*)(.*?)(\s+#\s.*)?$""")
@@ -106,9 +117,7 @@ def _items(old: Sequence[str], items: Sequence[re.Match[str]], value: Sequence[s
 
 
 def _quoted(text: str, quote: str) -> str:
-    if quote == "'":
-        return "'" + text.replace("'", "''") + "'"
-    return quoted(text) if quote else text
+    return quoted(text, quote) if quote else text
 
 
 def _check(
@@ -133,3 +142,44 @@ def _check(
             line=front.lines.get(key, 1),
             hint="Change it in the file itself.",
         )
+
+
+def rescoped(path: str, data: bytes, rules: Sequence[Rule]) -> tuple[bytes, int, tuple[str, ...]]:
+    """Return a file whose front matter has the globs its rules have now: bytes, lines it grew by, notes.
+
+    Only where all rules that live in the file agree, and its format has globs; otherwise the file stays and a
+    note says for which rules it doesn't hold what the store says.
+    """
+    living = [rule for rule in rules if rule.provenance is not None and rule.provenance.file == path]
+    found = family_of(path)
+    if not living or found is None:
+        return data, 0, ()
+    family, directory = found
+    lines = parse_file(data).shown
+    reach = family.read(read_front_matter(list(lines)))
+    there = _globs(reach, directory)
+    differing = [rule for rule in living if reach_of(rule).globs != there]
+    if not differing:
+        return data, 0, ()
+    wanted = {path_globs(rule.scope) for rule in living}
+    key = next(iter(family.keys), "")
+    if key and not directory and reach.activation is Activation.PATHS and len(wanted) == 1 and all(wanted):
+        try:
+            after = edit_front_matter(data, key, wanted.pop(), path=path)
+        except ParseError as error:
+            return data, 0, (f"{path}:{error.line}: {error.message}",)
+        return after, len(parse_file(after).shown) - len(lines), ()
+    return (
+        data,
+        0,
+        tuple(
+            f"{path}: rule {rule.id} is for {', '.join(reach_of(rule).globs) or 'all paths'},"
+            " which this file doesn't say"
+            for rule in differing
+        ),
+    )
+
+
+def _globs(reach: Reach, directory: str) -> tuple[str, ...]:
+    source = RuleSource("", "", "", directory)
+    return tuple(portable(glob) for glob in globs_for(source, reach))

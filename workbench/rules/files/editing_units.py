@@ -10,8 +10,7 @@ from workbench.errors import ParseError
 from workbench.rules.files.layout import Laid, Place, following_mark, fresh, lay_out, places_of
 from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
 from workbench.rules.formats.managed import bullet_lines, written
-from workbench.rules.formats.markdown import FENCE, Kind
-from workbench.rules.formats.tables import new_row
+from workbench.rules.formats.markdown import FENCE, Kind, new_row
 from workbench.rules.formats.textfile import TextFile, parse_file
 from workbench.rules.reading.building import lead_in, worded
 from workbench.rules.reading.units import Unit, split_units

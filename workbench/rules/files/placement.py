@@ -10,10 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.records.rules import Activation, Authority, Rule, context_names, path_globs
-from workbench.rules.formats.frontmatter import Value
-from workbench.rules.formats.heads import head_for, same_reach, without
+from workbench.rules.formats.families import drop_keys, head_for, same_reach
+from workbench.rules.formats.frontmatter import Reach, Value
 from workbench.rules.formats.managed import Entry, Stated, managed_lines, section_of, words_for, written
-from workbench.rules.formats.reach import Reach
 from workbench.rules.formats.textfile import parse_file
 from workbench.rules.globs import narrow, split_globs
 from workbench.text.sanitize import visible_line
@@ -186,7 +185,7 @@ def _group(
         return _Group(f"{nested}/{single}") if nested else _Group(single, words=spoken)
     head = head_for(target.family, reach)
     if head is not None:
-        told = without(reach, head.lost)
+        told = drop_keys(reach, head.lost)
         if single and always and not told.kept:
             return _Group(single)
         path = _free_path(target, told, files)

@@ -7,7 +7,11 @@ decides what they mean. Nothing here fails: what can't be read gives a warning w
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from workbench.records.rules import Activation
+from workbench.rules.globs import narrow, split_globs
 
 Value = str | tuple[str, ...]
 
@@ -144,8 +148,6 @@ def _open_brackets(text: str) -> bool:
 
 
 def _inline_list(text: str) -> tuple[str, ...]:
-    from workbench.rules.globs import split_globs
-
     return split_globs(text.strip()[1:].removesuffix("]"))
 
 
@@ -158,3 +160,48 @@ def _scalar(text: str) -> str:
             return _BACKSLASH.sub(r"\1", quoted[1][1:-1])
     comment = _COMMENT.search(text)
     return text[: comment.start()].strip() if comment else text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """When rules apply. `globs` are as written, none for any path; `kept` are fields of unknown meaning."""
+
+    activation: Activation
+    globs: tuple[str, ...] = ()
+    description: str = ""
+    kept: dict[str, Value] = field(default_factory=dict)
+
+
+def globs_of(front: FrontMatter, *keys: str) -> tuple[str, ...]:
+    """Return the globs of the first key that is present: a list, or a text with commas."""
+    value = next((front.fields[key] for key in keys if key in front.fields), ())
+    items: Iterable[str] = (value,) if isinstance(value, str) else value
+    return tuple(dict.fromkeys(glob for item in items for glob in split_globs(item)))
+
+
+def reach(front: FrontMatter, activation: Activation, globs: tuple[str, ...], known: Iterable[str]) -> Reach:
+    """Return the reach, globs that match everything dropped: rules for any path are always on."""
+    limited = narrow(globs)
+    if activation is Activation.PATHS and not limited:
+        activation = Activation.ALWAYS
+    defined = {*known, "description"}
+    kept = {key: value for key, value in front.fields.items() if key not in defined}
+    return Reach(activation, limited, " ".join(front.text("description").split()), kept)
+
+
+_PLAIN = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`]")
+_AMBIGUOUS = re.compile(r":(?:\s|$)|\s#|^(?:true|false|yes|no|on|off|null|[\d.+-]+)$", re.IGNORECASE)
+
+
+def scalar(text: str) -> str:
+    """Return a text as a value after `key: `, quoted only where it would be read as something else."""
+    text = " ".join(text.split())
+    plain = _PLAIN.match(text) and not _AMBIGUOUS.search(text)
+    return text if plain or not text else quoted(text)
+
+
+def quoted(text: str, mark: str = '"') -> str:
+    """Return a text in quotes, double ones or those of the mark."""
+    if mark == "'":
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + re.sub(r'([\\"])', r"\\\1", text) + '"'

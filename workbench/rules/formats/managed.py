@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workbench.records.rules import Activation, Authority
+from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.markdown import BULLET_MARK, FENCE
-from workbench.rules.formats.reach import Reach
 from workbench.text.sanitize import visible, visible_line
 
 BEGIN = "<!-- workbench:rules begin: written by `workbench rules export`, edits are found by `drift` -->"

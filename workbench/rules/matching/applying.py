@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.records.rules import Activation, Authority, Rule
-from workbench.rules.matching.columns import MatchColumns, match_columns_of, passing
 from workbench.rules.matching.context import RuleContext, held_by
-from workbench.rules.matching.filters import RuleQuery, reject
+from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of, passing, reject
 from workbench.rules.matching.match import MatchReport, RuleMatch
 
 if TYPE_CHECKING:
-    from workbench.rules.conflicts.duplicates import Duplicate
+    from workbench.rules.conflicts.findings import Duplicate
 
 Claim = tuple[Rule, str]
 """A rule and why it is to be in the plan."""

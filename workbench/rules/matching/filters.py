@@ -1,12 +1,21 @@
-"""Which rules a query considers at all: the business filters [adr2], with the reason for each no."""
+"""Which rules a query considers at all: the business filters [adr2].
+
+`reject` says of one rule why it is left out; `passing` says of many, by columns computed once for a rulebook,
+whether.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
-from workbench.records.rules import Activation, Rule
-from workbench.rules.matching.context import RuleContext, left_out
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records.rules import Activation, Authority, Level, Rule
+from workbench.rules.matching.context import RuleContext, conditions_hold, left_out, scope_holds, tools_hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +74,107 @@ def _moment(seconds: float) -> str:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         return "the end of time"
+
+
+Bool = NDArray[np.bool_]
+Int64 = NDArray[np.int64]
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchColumns:
+    """Columns of rules, [n] each; those named `…_of` index the distinct values beside them.
+
+    `rank` is a rule's place by id; `claims` says which rules can enter a plan without matching: `absolute`
+    ones and those with a scope. `singular` are positions of rules that are checked one by one.
+    """
+
+    rules: tuple[Rule, ...]
+    enabled: Bool
+    project_of: Int64
+    projects: tuple[str | None, ...]
+    tools_of: Int64
+    tools: tuple[tuple[str, ...], ...]
+    scope_of: Int64
+    scopes: tuple[tuple[Level, tuple[str, ...]], ...]
+    conditions_of: Int64
+    conditions: tuple[dict[str, Any], ...]
+    priority: NDArray[np.float64]
+    rank: Int64
+    absolute: Bool
+    claims: Bool
+    singular: tuple[int, ...]
+
+
+def match_columns_of(rules: Sequence[Rule]) -> MatchColumns:
+    """Return the columns of rules."""
+    project_of, projects = _distinct([rule.project_id for rule in rules])
+    tools_of, tools = _distinct([rule.tool_targets for rule in rules])
+    scope_of, scopes = _distinct([(rule.level, rule.scope) for rule in rules])
+    conditions_of, conditions = _distinct([rule.conditions for rule in rules], key=_condition_key)
+    rank = np.empty(len(rules), np.int64)
+    rank[sorted(range(len(rules)), key=lambda row: (rules[row].id, row))] = np.arange(len(rules))
+    absolute = np.array([rule.authority is Authority.ABSOLUTE for rule in rules], np.bool_)
+    scoped = np.array([bool(scope) for _, scope in scopes], np.bool_)
+    return MatchColumns(
+        rules=tuple(rules),
+        enabled=np.array([rule.enabled for rule in rules], np.bool_),
+        project_of=project_of,
+        projects=projects,
+        tools_of=tools_of,
+        tools=tools,
+        scope_of=scope_of,
+        scopes=scopes,
+        conditions_of=conditions_of,
+        conditions=conditions,
+        priority=np.array([rule.priority for rule in rules], np.float64),
+        rank=rank,
+        absolute=absolute,
+        claims=absolute | scoped[scope_of],
+        singular=tuple(row for row, rule in enumerate(rules) if _singular(rule)),
+    )
+
+
+def passing(columns: MatchColumns, query: RuleQuery) -> Bool:
+    """Return which rules a query's filters let through, bool [n]; the same as `reject` says."""
+    kept = columns.enabled.copy()
+    if query.project_id is not None:
+        kept &= _each(columns.projects, lambda one: one in (None, query.project_id))[columns.project_of]
+    context = query.context
+    if context is not None:
+        kept &= _each(columns.tools, lambda some: tools_hold(some, context))[columns.tools_of]
+        kept &= _each(columns.scopes, lambda one: scope_holds(*one, context))[columns.scope_of]
+        kept &= _each(columns.conditions, lambda one: conditions_hold(one, context))[columns.conditions_of]
+    for row in columns.singular:
+        kept[row] = kept[row] and not reject_alone(columns.rules[row], query)
+    return kept
+
+
+def _singular(rule: Rule) -> bool:
+    """Whether a rule's filters are about itself alone: a cooldown, or a file that has to be named."""
+    manual = rule.provenance is not None and rule.provenance.activation is Activation.MANUAL
+    return manual or bool(rule.cooldown and rule.last_used)
+
+
+def _distinct(
+    values: Sequence[Item],
+    key: Callable[[Item], Hashable] = lambda value: value,
+) -> tuple[Int64, tuple[Item, ...]]:
+    """Return (the index of each value, the distinct values in order of appearance)."""
+    places: dict[Hashable, int] = {}
+    found: list[Item] = []
+    index = np.empty(len(values), np.int64)
+    for row, value in enumerate(values):
+        place = places.setdefault(key(value), len(places))
+        if place == len(found):
+            found.append(value)
+        index[row] = place
+    return index, tuple(found)
+
+
+def _condition_key(conditions: dict[str, Any]) -> Hashable:
+    return repr(sorted(conditions.items(), key=lambda item: item[0])) if conditions else ""
+
+
+def _each(values: Sequence[Item], holds: Callable[[Item], bool]) -> Bool:
+    return np.array([holds(value) for value in values], np.bool_)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.rules import Level, Rule
-from workbench.rules.matching.columns import MatchColumns, match_columns_of, passing
-from workbench.rules.matching.filters import RuleQuery, reject
+from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of, passing, reject
 
 __all__ = [
     "MatchParams",

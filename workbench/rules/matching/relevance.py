@@ -7,18 +7,166 @@ there are no vectors words alone count, on their own curve.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.records.rules import Rule, match_text
 from workbench.rules.matching.calibration import MatchModel, load_match_model
 from workbench.rules.matching.lexical import RuleWords, lexical_relevance
-from workbench.rules.matching.vectors import RuleVectors, background_of, meaning, similarities
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
+Int64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+MAX_TEXT = 600
+EXACT_ROWS = 100_000
+"""Up to here every row is compared with the message. Above, all prototypes are, and the rows of the best."""
+
+_RESCORED = 300  # ten times what is fetched to be ordered
+_BLOCK = 1024  # rows multiplied at once: few enough that BLAS stays in this thread
+_COSINE_DECIMALS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTexts:
+    """The texts of rules that are embedded: those of rule `i` from `starts[i]` to `starts[i + 1]`."""
+
+    texts: tuple[str, ...]
+    starts: Int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleVectors:
+    """Vectors of rules. `rows` float32 [m, d] of length 1 are grouped by `starts` int64 [n + 1].
+
+    `prototypes` float32 [n, d] are the rows' means at length 1; `known` bool [n] says which rules have all of
+    their rows. `spread` is the mean cosine of the prototypes to each other, None for fewer than two.
+    """
+
+    model: str
+    rows: Float32
+    starts: Int64
+    prototypes: Float32
+    known: Bool
+    spread: float | None
+
+
+def rule_texts(rules: Sequence[Rule]) -> RuleTexts:
+    """Return the texts to embed: condition and action of each rule, then its examples."""
+    texts: list[str] = []
+    starts = np.zeros(len(rules) + 1, np.int64)
+    for position, rule in enumerate(rules):
+        texts.append(match_text(rule)[:MAX_TEXT] or ".")
+        texts.extend(example[:MAX_TEXT] or "." for example in rule.examples)
+        starts[position + 1] = len(texts)
+    return RuleTexts(tuple(texts), starts)
+
+
+def rule_vectors(texts: RuleTexts, vectors: Float32, model: str, known: Bool | None = None) -> RuleVectors:
+    """Return the vectors of rules from those of their texts, float32 [m, d]; `known` bool [m] says which are.
+
+    Raises ValueError if they do not fit. What is not finite counts as not known.
+    """
+    if vectors.ndim != 2 or len(vectors) != len(texts.texts):
+        raise ValueError(f"{len(texts.texts)} texts have vectors of shape {vectors.shape}")
+    there = np.asarray(np.isfinite(vectors).all(axis=1), np.bool_)
+    if not there.all():
+        vectors = np.where(there[:, None], vectors, np.float32(0))
+    if known is not None:
+        there = there & known
+    count = len(texts.starts) - 1
+    if not count:
+        return RuleVectors(model, vectors, texts.starts, vectors, np.zeros(0, np.bool_), None)
+    whole = np.asarray(np.minimum.reduceat(there, texts.starts[:-1]), np.bool_)
+    prototypes = vectors
+    if len(vectors) > count:
+        sums = np.add.reduceat(vectors, texts.starts[:-1], axis=0)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        prototypes = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+    return RuleVectors(model, vectors, texts.starts, prototypes, whole, _spread(prototypes[whole]))
+
+
+def similarities(vectors: RuleVectors, query: Float32) -> tuple[Float32, Float32]:
+    """Return (best, prototype) cosines float32 [n] to a unit query [d]; NaN for rules without vectors."""
+    prototype = cosines(vectors.prototypes, query)
+    prototype[~vectors.known] = np.nan
+    if len(vectors.rows) == len(vectors.prototypes):
+        return prototype, prototype
+    if len(vectors.rows) <= EXACT_ROWS:
+        best = np.maximum.reduceat(cosines(vectors.rows, query), vectors.starts[:-1])
+        best[~vectors.known] = np.nan
+        return best, prototype
+    best = prototype.copy()
+    chosen = _highest(prototype, _RESCORED)
+    sizes = vectors.starts[chosen + 1] - vectors.starts[chosen]
+    firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rows = np.arange(int(sizes.sum())) - np.repeat(firsts - vectors.starts[chosen], sizes)
+    found = np.maximum.reduceat(cosines(vectors.rows[rows], query), firsts)
+    best[chosen] = np.where(vectors.known[chosen], found, np.float32(np.nan))
+    return best, prototype
+
+
+def _highest(values: Float32, count: int) -> Int64:
+    """Return the positions of the `count` highest values, and of all that equal the last of them."""
+    comparable = np.where(np.isnan(values), np.float32(-2), values)
+    if count >= len(values):
+        return np.arange(len(values))
+    least = np.partition(comparable, len(values) - count)[len(values) - count]
+    return np.flatnonzero(comparable >= least)
+
+
+def closest_part(vectors: RuleVectors, rule: int, query: Float32) -> int:
+    """Return which of a rule's rows is closest to the query: 0 is what it says, 1 its first example."""
+    return int(cosines(vectors.rows[vectors.starts[rule] : vectors.starts[rule + 1]], query).argmax())
+
+
+def meaning(best: Float32, prototype: Float32, background: float, model: MatchModel) -> Float64:
+    """Return how far rules are above the background, float64 [n] in [0, 1], NaN where unknown."""
+    mixed = (1 - model.prototype) * best.astype(np.float64) + model.prototype * prototype
+    return np.clip((mixed - background) / (1 - background), 0.0, 1.0)
+
+
+def background_of(vectors: RuleVectors, model: MatchModel) -> tuple[float, str]:
+    """Return the mean cosine of unrelated texts, and a note if it is only estimated.
+
+    For a model nobody calibrated it is the mean cosine of the rules to each other, drawn to the usual value
+    where there are few.
+    """
+    known = model.background_of(vectors.model)
+    if known is not None:
+        return known, ""
+    note = f"relevance is not calibrated for {vectors.model}: its scale is estimated from the rules"
+    if vectors.spread is None:
+        return model.background, note
+    count = int(vectors.known.sum())
+    estimate = (count * vectors.spread + model.background_rules * model.background) / (
+        count + model.background_rules
+    )
+    return float(min(max(estimate, -0.5), 0.95)), note
+
+
+def cosines(rows: Float32, query: Float32) -> Float32:
+    """Return float32 [n], rounded: the same whatever order BLAS sums in."""
+    found = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        np.dot(rows[start : start + _BLOCK], query, out=found[start : start + _BLOCK])
+    return np.round(found, _COSINE_DECIMALS, out=found)
+
+
+def _spread(prototypes: Float32) -> float | None:
+    count = len(prototypes)
+    if count < 2:
+        return None
+    total = prototypes.astype(np.float64).sum(axis=0)
+    own = float(np.einsum("ij,ij->", prototypes, prototypes, dtype=np.float64))
+    return round((float(total @ total) - own) / (count * (count - 1)), _COSINE_DECIMALS)
+
+
 Mode = Literal["hybrid", "dense", "sparse"]
 
 WITHOUT_VECTORS = "rules are matched by words alone: no embedding model is ready"

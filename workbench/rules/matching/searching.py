@@ -18,12 +18,17 @@ from workbench.records.rules import Rule
 from workbench.rules.fetching.facets import RuleColumns, RuleFilter, allowed_positions, column_rules
 from workbench.rules.fetching.queries import rule_filter
 from workbench.rules.matching.calibration import MatchModel
-from workbench.rules.matching.columns import MatchColumns, match_columns_of
-from workbench.rules.matching.filters import RuleQuery
+from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of
 from workbench.rules.matching.lexical import RuleWords, index_words, shared_words
 from workbench.rules.matching.match import MatchParams, MatchReport, Scored, match_columns
-from workbench.rules.matching.relevance import WITHOUT_VECTORS, Mode, Relevance, relevance_of
-from workbench.rules.matching.vectors import RuleVectors, closest_part
+from workbench.rules.matching.relevance import (
+    WITHOUT_VECTORS,
+    Mode,
+    Relevance,
+    RuleVectors,
+    closest_part,
+    relevance_of,
+)
 from workbench.text.sanitize import visible_line
 
 Float32 = NDArray[np.float32]

@@ -18,7 +18,7 @@ from workbench.entry.storage import embedding_options, language_state, prepare_e
 from workbench.errors import ModelError
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import head_texts
-from workbench.rules.matching.vectors import rule_texts
+from workbench.rules.matching.relevance import rule_texts
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
