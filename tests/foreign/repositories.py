@@ -125,7 +125,7 @@ CHANGED = 160  # files, of which some are enough for workers to be worth it
 PROGRAMS = ("git", "pbcopy", "xclip", "xsel", "wl-copy", "clip.exe", "tmux", "python", "python3", "vi", "sh")
 _LOADED = (
     *("workbench.entry.cli.main", "workbench.entry.project", "workbench.plan.pipeline", "screens.app"),
-    *("workbench.project.indexing", "workbench.project.workers", "workbench.entry.web.serving"),
+    *("workbench.project.extraction", "workbench.project.workers", "workbench.entry.web.serving"),
     *("duckdb", "numpy", "hnswlib", "bm25s", "onnxruntime", "tokenizers", "multiprocessing.resource_tracker"),
     *("multiprocessing.popen_spawn_posix", "multiprocessing.spawn", "tree_sitter_python", "watchfiles"),
 )

@@ -16,8 +16,8 @@ import pytest
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import LEXICAL_MODEL, load_model, rank_files
 from workbench.plan.view import view_project
-from workbench.project.facts import extract_facts
-from workbench.project.updating import build_index
+from workbench.project.extraction import extract_facts
+from workbench.project.updates import build_index
 from workbench.records.episodes import ChangeKind, FileChange, Outcome
 from workbench.replay.metrics import ndcg
 from workbench.sessions.feedback import Trust

@@ -19,9 +19,9 @@ from workbench.plan.ranking import (
     rank_files,
 )
 from workbench.plan.view import view_project
-from workbench.project.facts import extract_facts
+from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex
-from workbench.project.updating import build_index
+from workbench.project.updates import build_index
 from workbench.sessions.history import empty_history
 
 TREE = {

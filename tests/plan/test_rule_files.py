@@ -11,7 +11,7 @@ import pytest
 from workbench.config import Config
 from workbench.entry.project import OpenedWorkspace, open_workspace
 from workbench.plan.rule_files import indexed_rule_files, listed_rule_files
-from workbench.project.walk import walk_lister
+from workbench.project.directories import walk_lister
 
 
 @pytest.fixture

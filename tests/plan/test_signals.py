@@ -10,9 +10,9 @@ from workbench.plan.features import candidates_for, first_look
 from workbench.plan.intent import parse_intent
 from workbench.plan.signals import prepare_query
 from workbench.plan.view import ProjectView, view_project
-from workbench.project.facts import extract_facts
+from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex
-from workbench.project.updating import build_index, update_index
+from workbench.project.updates import build_index, update_index
 from workbench.records.episodes import ChangeKind, FileChange
 from workbench.sessions.history import History, PastTask, build_history, empty_history
 from workbench.text.terms import count_terms

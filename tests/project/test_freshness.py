@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from store.git_repository import find_repository, head_state, lister, listing_inputs
 from workbench.errors import ParseError, ProjectError
+from workbench.project.directories import walk_lister
 from workbench.project.freshness import FreshnessLimits, FreshnessReport, check
 from workbench.project.scan import Lister, ScanLimits, read_bytes, scan, stat_file
 from workbench.project.snapshot import Snapshot, advance, content_hash, pack, take_snapshot, unpack
-from workbench.project.walk import walk_lister
 from workbench.records.project import FileStat, Freshness
 from workbench.records.worktree import Listing
 

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from workbench.project.bases import bases
 from workbench.project.imports import resolve_imports
 from workbench.project.languages import language_of, role_of
 from workbench.project.layers import (
@@ -23,6 +22,7 @@ from workbench.project.layers import (
     to_dict,
 )
 from workbench.project.manifests import parse_manifest
+from workbench.project.sections import bases
 from workbench.project.symbols import extract_symbols
 from workbench.project.testmap import map_tests
 from workbench.records.plan import Detail, QueryType

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from store.git_repository import find_repository, lister
 from workbench.errors import ProjectError
 from workbench.project.admission import content_refusal, preference, refusal
+from workbench.project.directories import walk_lister
 from workbench.project.scan import ScanLimits, decode, read_text, scan, stat_file
-from workbench.project.walk import walk_lister
 from workbench.records.project import FileStat, Skipped
 from workbench.records.worktree import Listing
 
@@ -240,7 +240,7 @@ def test_a_directory_that_cannot_be_listed_is_recorded(
         return real(path)
 
     with monkeypatch.context() as patch:  # of all of os, so not while directories are removed
-        patch.setattr("workbench.project.walk.os.scandir", refuse)
+        patch.setattr("workbench.project.directories.os.scandir", refuse)
         found = scan(tmp_path)
 
     assert [entry.path for entry in found.files] == ["ok.py"]

@@ -84,7 +84,7 @@ def require_consent(root: Path, environment: Mapping[str, str] = os.environ) -> 
     home = Path(environment.get("HOME") or Path.home()).absolute()
     if home.is_relative_to(root):
         raise Unasked(root, "is your home directory" if home == root else "holds your home directory")
-    from workbench.project.walk import walk_lister
+    from workbench.project.directories import walk_lister
 
     if len(walk_lister(root, max_names=MOST_FILES + 1)(None).paths) > MOST_FILES:
         raise Unasked(root, f"holds more than {MOST_FILES:,} files")

@@ -37,8 +37,8 @@ from workbench.entry.places import (
 from workbench.errors import ProjectError
 from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
 from workbench.ports import Damaged, Embedder
+from workbench.project.directories import walk_lister
 from workbench.project.scan import Lister
-from workbench.project.walk import walk_lister
 from workbench.records.episodes import Commit
 from workbench.records.rules import Level
 from workbench.records.worktree import Listing

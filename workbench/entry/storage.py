@@ -21,7 +21,7 @@ from workbench.entry.project import Opened, OpenedWorkspace, embedding_settings
 from workbench.entry.services.metrics import Measured, Record
 from workbench.errors import GitError, StoreBusy
 from workbench.ports import Embedder, Journal, LanguageModel
-from workbench.project.keeping import PROJECT, SEEN
+from workbench.project.upkeep import PROJECT, SEEN
 from workbench.sessions.closing import HOUR
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ _followed: dict[Path, object] = {}
 def _follow(opened: Opened | OpenedWorkspace, tables: Tables) -> None:
     from store.duck import storable
     from store.projections.artifacts import Artifacts
-    from workbench.project.columns import artifact_columns
+    from workbench.project.index import artifact_columns
 
     root = opened.location.root
     revision = (generations.latest(root, PROJECT), generations.latest(root, SEEN))

@@ -21,8 +21,8 @@ from workbench.plan.view import ProjectView, view_project
 from workbench.ports import Damaged
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
-from workbench.project.keeping import PROJECT, Held, IndexKeeper, IndexLimits, IndexStore
 from workbench.project.snapshot import Snapshot
+from workbench.project.upkeep import PROJECT, Held, IndexKeeper, IndexLimits, IndexStore
 from workbench.records.episodes import Completeness
 from workbench.records.project import Freshness
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore

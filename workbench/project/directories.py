@@ -1,17 +1,177 @@
-"""The directories of a project: which exist, when they last changed, and which unknown names they hold.
+"""The directories of a project: walked where no version control lists them, and watched for new names.
 
-A directory's time changes when a name is added, removed or replaced in it, so a file that nobody has indexed
-yet is found by looking at the few directories whose time moved.
+A walk honours the `.gitignore` files, and goes level by level in the order of names, so what a bound cuts off
+is always the deepest part. A directory's time changes when a name is added, removed or replaced in it, so a
+file that nobody has indexed yet is found by looking at the few directories whose time moved.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.project.admission import directory_refusal, refusal
+from workbench.records.project import Skipped
+from workbench.records.worktree import Listing
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_IGNORE_FILE = ".gitignore"
+_IGNORE_BYTES = 1 << 20
+_STEP = 5000
+
+
+@dataclass(slots=True)
+class _Rules:
+    """The ignore files of a tree, read when first needed. Keys are directories ("" for the root)."""
+
+    root: str
+    specs: dict[str, GitIgnoreSpec | None] = field(default_factory=dict)
+
+    def spec(self, directory: str) -> GitIgnoreSpec | None:
+        if directory not in self.specs:
+            files = [os.path.join(self.root, directory, _IGNORE_FILE)]
+            if not directory:
+                files.insert(0, os.path.join(self.root, ".git", "info", "exclude"))
+            lines = [line for file in files for line in _lines(file)]
+            self.specs[directory] = _spec(lines) if lines else None
+        return self.specs[directory]
+
+    def ignores(self, path: str, is_directory: bool) -> bool:
+        """Tell whether the deepest ignore file that speaks about a path excludes it."""
+        directory = path.rpartition("/")[0]
+        while True:
+            spec = self.spec(directory)
+            if spec is not None:
+                inside = path[len(directory) + 1 :] if directory else path
+                verdict = spec.check_file(inside + "/" if is_directory else inside).include
+                if verdict is not None:
+                    return verdict
+            if not directory:
+                return False
+            directory = directory.rpartition("/")[0]
+
+
+def walk_lister(
+    root: Path, max_names: int = 400_000, progress: Callable[[int, int], None] | None = None
+) -> Callable[[Sequence[str] | None], Listing]:
+    """Return a lister that walks `root`; `progress` is called with (names so far, 0) now and then.
+
+    Asked with None it lists everything, asked with paths only those (a directory means all files below it).
+    Vendored, tool and output directories and repositories are not entered but reported; links are listed and
+    not followed.
+    After `max_names` names the walk ends and `.` is in `skipped` with the reason `walk cap`.
+    """
+    top = os.fspath(root)
+
+    def list_names(only: Sequence[str] | None) -> Listing:
+        rules = _Rules(top)
+        skipped: list[Skipped] = []
+        paths: list[str] = []
+        names = _walk(top, [""], rules, skipped) if only is None else _some(top, only, rules, skipped)
+        for path in names:
+            if len(paths) >= max_names:
+                skipped.append(Skipped(".", "walk cap"))
+                break
+            paths.append(path)
+            if progress is not None and len(paths) % _STEP == 0:
+                progress(len(paths), 0)
+        return Listing(tuple(sorted(set(paths))), tuple(sorted(skipped, key=lambda entry: entry.path)))
+
+    return list_names
+
+
+def _some(root: str, only: Sequence[str], rules: _Rules, skipped: list[Skipped]) -> Iterator[str]:
+    for path in sorted(set(only)):
+        is_directory = os.path.isdir(full := os.path.join(root, path)) and not os.path.islink(full)
+        if not os.path.lexists(full) or _below_ignored(path, is_directory, rules):
+            continue
+        if is_directory:
+            yield from _walk(root, [path], rules, skipped)
+        else:
+            yield path
+
+
+def _below_ignored(path: str, is_directory: bool, rules: _Rules) -> bool:
+    parts = path.split("/")
+    above = ("/".join(parts[:end]) for end in range(1, len(parts)))
+    return any(
+        directory_refusal(directory, False)
+        or rules.ignores(directory, True)
+        or os.path.lexists(os.path.join(rules.root, directory, ".git"))
+        for directory in above
+    ) or rules.ignores(path, is_directory)
+
+
+def _walk(root: str, level: list[str], rules: _Rules, skipped: list[Skipped]) -> Iterator[str]:
+    while level:
+        deeper: list[str] = []
+        for directory in level:
+            found = _entries(root, directory, skipped)
+            if directory and any(path == f"{directory}/.git" for path, _ in found):
+                skipped.append(Skipped(directory, "nested repository"))
+                continue
+            for path, is_directory in found:
+                if is_directory and (reason := directory_refusal(path, False)):
+                    skipped.append(Skipped(path, reason))
+                elif rules.ignores(path, is_directory):
+                    continue
+                elif is_directory:
+                    deeper.append(path)
+                else:
+                    yield path
+        level = deeper
+
+
+def _entries(root: str, directory: str, skipped: list[Skipped]) -> list[tuple[str, bool]]:
+    prefix = f"{directory}/" if directory else ""
+    try:
+        with os.scandir(os.path.join(root, directory)) as entries:
+            return sorted((prefix + entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except OSError:
+        skipped.append(Skipped(directory or ".", "unreadable"))
+        return []
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    """Compile ignore lines; one that is no pattern matches nothing, as in git."""
+    from pathspec import GitIgnoreSpec
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about brackets that people write into patterns
+        try:
+            return GitIgnoreSpec.from_lines(lines, backend="simple")
+        except (ValueError, re.error):
+            return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)], backend="simple")
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line], backend="simple")
+    except (ValueError, re.error):
+        return False
+    return True
+
+
+def _lines(file: str) -> list[str]:
+    """Return the lines of an ignore file; none if it is missing, a link (as in git) or no file."""
+    try:
+        if not stat.S_ISREG(os.lstat(file).st_mode):
+            return []
+        with open(file, "rb") as stream:
+            return stream.read(_IGNORE_BYTES).decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return []
+
 
 MAX_ENTRIES = 20_000  # names looked at in one directory
 MAX_BELOW = 64  # directories watched below one that holds no project files

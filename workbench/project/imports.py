@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.resolve import go, javascript, jvm, others, python, rust
+from workbench.project.resolve import compiled, javascript, others, python
 from workbench.project.resolve.tree import PathTree, Resolve
 
 Int32 = NDArray[np.int32]
@@ -45,9 +45,9 @@ _FAMILIES = {
 _BUILDERS: dict[str, Callable[[PathTree, Imports], Resolve]] = {
     "python": python.resolver,
     "javascript": lambda tree, _: javascript.resolver(tree),
-    "rust": lambda tree, _: rust.resolver(tree),
-    "go": go.resolver,
-    "jvm": lambda tree, _: jvm.resolver(tree),
+    "rust": lambda tree, _: compiled.rust_resolver(tree),
+    "go": compiled.go_resolver,
+    "jvm": lambda tree, _: compiled.jvm_resolver(tree),
     "c": lambda tree, _: others.includes(tree),
     "ruby": lambda tree, _: others.ruby(tree),
     "csharp": lambda tree, _: others.type_files(tree, ".cs"),

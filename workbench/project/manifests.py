@@ -1,4 +1,4 @@
-"""What a project declares about itself: its name, what it depends on and what it can run.
+"""What a project declares about itself: its name, what it depends on and what it can run, by format.
 
 Manifests are data from strangers: XML with a document type is refused (entities could expand without end),
 nothing is evaluated, and a file that cannot be read as what it claims to be is a ParseError with its line.
@@ -6,11 +6,322 @@ nothing is evaluated, and a file that cannot be read as what it claims to be is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import configparser
+import re
+from collections.abc import Callable, Iterable, Mapping
+from xml.etree import ElementTree
 
 from workbench.errors import ParseError
-from workbench.project.declared import packages, python
-from workbench.project.declared.shape import Dependency, Manifest
+from workbench.project.declared import (
+    Dependency,
+    Manifest,
+    json_table,
+    malformed,
+    manifest_of,
+    named_dependencies,
+    strings_of,
+    table_of,
+    text_of,
+    toml_table,
+)
+
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*(.*)$", re.DOTALL)
+
+
+def _requirement(source: str, kind: str) -> Dependency | None:
+    match = _REQUIREMENT.match(source.split("#", 1)[0])
+    if match is None:
+        return None
+    return Dependency(match.group(1), " ".join(match.group(3).split(";", 1)[0].split()).strip("()"), kind)
+
+
+def _requirements_of(sources: Iterable[str], kind: str) -> list[Dependency]:
+    return [found for source in sources if (found := _requirement(source, kind)) is not None]
+
+
+def pyproject(path: str, text: str) -> Manifest:
+    """Read a pyproject.toml: the standard tables and those of Poetry."""
+    data = toml_table(path, text)
+    project = table_of(path, data.get("project"), "project")
+    tool = table_of(path, data.get("tool"), "tool")
+    poetry = table_of(path, tool.get("poetry"), "tool.poetry")
+    found = _requirements_of(strings_of(path, project.get("dependencies"), "project.dependencies"), "runtime")
+    extras = table_of(path, project.get("optional-dependencies"), "project.optional-dependencies")
+    for group, items in extras.items():
+        found += _requirements_of(
+            strings_of(path, items, f"project.optional-dependencies.{group}"), "optional"
+        )
+    groups = table_of(path, data.get("dependency-groups"), "dependency-groups")
+    for group, items in groups.items():
+        found += _requirements_of(strings_of(path, items, f"dependency-groups.{group}"), "dev")
+    build = table_of(path, data.get("build-system"), "build-system")
+    found += _requirements_of(strings_of(path, build.get("requires"), "build-system.requires"), "build")
+    found += named_dependencies(path, poetry.get("dependencies"), "tool.poetry.dependencies", "runtime")
+    found += named_dependencies(path, poetry.get("dev-dependencies"), "tool.poetry.dev-dependencies", "dev")
+    for group, table in table_of(path, poetry.get("group"), "tool.poetry.group").items():
+        inner = table_of(path, table, f"tool.poetry.group.{group}")
+        found += named_dependencies(
+            path, inner.get("dependencies"), f"tool.poetry.group.{group}.dependencies", "dev"
+        )
+    scripts: list[tuple[str, str]] = []
+    for owner, key in ((project, "scripts"), (project, "gui-scripts"), (poetry, "scripts")):
+        scripts += [(name, text_of(target)) for name, target in table_of(path, owner.get(key), key).items()]
+    entry_points = table_of(path, project.get("entry-points"), "project.entry-points")
+    for group, table in entry_points.items():
+        inner = table_of(path, table, f"project.entry-points.{group}")
+        scripts += [(f"{group}:{name}", text_of(target)) for name, target in inner.items()]
+    name = text_of(project.get("name")) or text_of(poetry.get("name"))
+    version = text_of(project.get("version")) or text_of(poetry.get("version"))
+    return manifest_of(path, "python", name, version, found, scripts)
+
+
+def setup_cfg(path: str, text: str) -> Manifest:
+    """Read a setup.cfg."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text, source=path)
+    except configparser.Error as error:
+        line = getattr(error, "lineno", 0) or (
+            error.errors[0][0] if isinstance(error, configparser.ParsingError) else 0
+        )
+        raise malformed(path, int(line), str(error).splitlines()[0]) from None
+    found = _requirements_of(_cfg_lines(parser, "options", "install_requires"), "runtime")
+    if parser.has_section("options.extras_require"):
+        for extra in parser.options("options.extras_require"):
+            found += _requirements_of(_cfg_lines(parser, "options.extras_require", extra), "optional")
+    found += _requirements_of(_cfg_lines(parser, "options", "setup_requires"), "build")
+    scripts = []
+    for group in parser.options("options.entry_points") if parser.has_section("options.entry_points") else ():
+        for line in _cfg_lines(parser, "options.entry_points", group):
+            name, _, target = line.partition("=")
+            label = name.strip() if group == "console_scripts" else f"{group}:{name.strip()}"
+            scripts.append((label, target.strip()))
+    name = parser.get("metadata", "name", fallback="")
+    return manifest_of(path, "python", name, parser.get("metadata", "version", fallback=""), found, scripts)
+
+
+def _cfg_lines(parser: configparser.ConfigParser, section: str, option: str) -> list[str]:
+    value = parser.get(section, option, fallback="") or ""
+    return [line.strip() for line in value.replace(";\n", "\n").splitlines() if line.strip()]
+
+
+def requirements(path: str, text: str) -> Manifest:
+    """Read a requirements file; options and links are left out."""
+    name = path.rsplit("/", 1)[-1].lower()
+    kind = "dev" if any(word in name for word in ("dev", "test", "doc", "lint", "ci")) else "runtime"
+    lines = text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()
+    wanted = [
+        line.split(" --", 1)[0] for line in lines if line.strip() and not line.lstrip().startswith(("#", "-"))
+    ]
+    return manifest_of(
+        path,
+        "python",
+        "",
+        "",
+        _requirements_of((line for line in wanted if "://" not in line.split("@")[0]), kind),
+    )
+
+
+_GO_REQUIRE = re.compile(
+    r"^\s*(?:require\s+)?([\w.~-]+\.[\w./~-]+|[\w-]+/[\w./~-]+)\s+(v\S+)\s*(//\s*indirect)?"
+)
+_GEM = re.compile(r"^\s*gem[\s(]+[\"']([\w.-]+)[\"']((?:\s*,\s*[\"'][^\"']+[\"'])*)(.*)$")
+_GEM_GROUP = re.compile(r"^\s*group[\s(]+(.+?)\)?\s+do\b")
+_GEMSPEC = re.compile(
+    r"\.add_(?P<kind>runtime_|development_)?dependency[\s(]+[\"'](?P<name>[\w.-]+)[\"'](?P<rest>(?:\s*,\s*[\"'][^\"']+[\"'])*)"
+)
+_GEMSPEC_NAME = re.compile(r"\.name\s*=\s*[\"']([\w.-]+)[\"']")
+_GRADLE = re.compile(
+    r"^\s*(\w*(?:implementation|api|compileOnly|runtimeOnly|compile|annotationProcessor|kapt|ksp|classpath))"
+    r"[\s(]+(?:platform\()?[\"']([\w.-]+):([\w.-]+)(?::([^\"'@]+))?",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def package_json(path: str, text: str) -> Manifest:
+    """Read a package.json."""
+    data = json_table(path, text)
+    found: list[Dependency] = []
+    for key, kind in (
+        ("dependencies", "runtime"),
+        ("devDependencies", "dev"),
+        ("peerDependencies", "peer"),
+        ("optionalDependencies", "optional"),
+    ):
+        found += [
+            Dependency(name, text_of(value), kind)
+            for name, value in table_of(path, data.get(key), key).items()
+        ]
+    scripts = [
+        (name, text_of(command)) for name, command in table_of(path, data.get("scripts"), "scripts").items()
+    ]
+    binaries = data.get("bin")
+    if isinstance(binaries, str):
+        scripts.append((text_of(data.get("name")).rsplit("/", 1)[-1], binaries))
+    elif isinstance(binaries, Mapping):
+        scripts += [(name, text_of(target)) for name, target in binaries.items()]
+    if text_of(data.get("main")):
+        scripts.append(("main", text_of(data.get("main"))))
+    workspaces = data.get("workspaces")
+    if isinstance(workspaces, Mapping):
+        workspaces = workspaces.get("packages")
+    return manifest_of(
+        path,
+        "javascript",
+        text_of(data.get("name")),
+        text_of(data.get("version")),
+        found,
+        scripts,
+        [item for item in workspaces if isinstance(item, str)] if isinstance(workspaces, list) else (),
+    )
+
+
+def composer(path: str, text: str) -> Manifest:
+    """Read a composer.json."""
+    data = json_table(path, text)
+    found: list[Dependency] = []
+    for key, kind in (("require", "runtime"), ("require-dev", "dev")):
+        found += [
+            Dependency(name, text_of(value), kind)
+            for name, value in table_of(path, data.get(key), key).items()
+        ]
+    return manifest_of(path, "php", text_of(data.get("name")), text_of(data.get("version")), found)
+
+
+def cargo(path: str, text: str) -> Manifest:
+    """Read a Cargo.toml, of a package or a workspace."""
+    data = toml_table(path, text)
+    package = table_of(path, data.get("package"), "package")
+    workspace = table_of(path, data.get("workspace"), "workspace")
+    found: list[Dependency] = []
+    kinds = (("dependencies", "runtime"), ("dev-dependencies", "dev"), ("build-dependencies", "build"))
+    targets = table_of(path, data.get("target"), "target")
+    owners = [
+        ("", data),
+        *((f"target.{name}.", table_of(path, value, name)) for name, value in targets.items()),
+    ]
+    for prefix, owner in owners:
+        for key, kind in kinds:
+            found += named_dependencies(path, owner.get(key), prefix + key, kind)
+    found += named_dependencies(path, workspace.get("dependencies"), "workspace.dependencies", "runtime")
+    binaries = data.get("bin")
+    binaries = binaries if isinstance(binaries, list) else []
+    scripts = [
+        (text_of(item.get("name")), text_of(item.get("path")))
+        for item in binaries
+        if isinstance(item, Mapping)
+    ]
+    members = strings_of(path, workspace.get("members"), "workspace.members")
+    return manifest_of(
+        path, "rust", text_of(package.get("name")), text_of(package.get("version")), found, scripts, members
+    )
+
+
+def go_mod(path: str, text: str) -> Manifest:
+    """Read a go.mod."""
+    name, found, block = "", [], ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split("//", 1)[0].split()
+        if not words:
+            continue
+        if words[0] == "module" and len(words) > 1:
+            name = words[1].strip('"')
+        elif words[-1] == "(":
+            block = words[0]
+        elif words[0] == ")":
+            block = ""
+        elif words[0] == "require" or block == "require":
+            match = _GO_REQUIRE.match(line.replace('"', ""))
+            if match is None:
+                raise malformed(path, number, f"not a requirement: {line.strip()[:80]}")
+            found.append(
+                Dependency(match.group(1), match.group(2), "indirect" if match.group(3) else "runtime")
+            )
+    if not name:
+        raise malformed(path, 0, "no module line")
+    return manifest_of(path, "go", name, "", found)
+
+
+def pom(path: str, text: str) -> Manifest:
+    """Read a pom.xml; one with a document type is refused."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise malformed(path, 0, "a document type is not allowed in a manifest")
+    try:
+        root = ElementTree.fromstring(text.encode("utf-8"))
+    except ElementTree.ParseError as error:
+        raise malformed(path, error.position[0], str(error)) from None
+    except ValueError as error:
+        raise malformed(path, 0, str(error)) from None
+
+    def value(node: ElementTree.Element, tag: str) -> str:
+        return next(((child.text or "").strip() for child in node if _local(child) == tag), "")
+
+    found: list[Dependency] = []
+    modules: list[str] = []
+    for node in root.iter():
+        tag = _local(node)
+        if tag == "dependency":
+            scope = value(node, "scope")
+            kind = {"test": "dev", "provided": "build"}.get(scope, "runtime")
+            kind = "optional" if value(node, "optional") == "true" else kind
+            name = f"{value(node, 'groupId')}:{value(node, 'artifactId')}"
+            found.append(Dependency(name, value(node, "version"), kind))
+        elif tag == "module":
+            modules.append((node.text or "").strip())
+    name = ":".join(part for part in (value(root, "groupId"), value(root, "artifactId")) if part)
+    return manifest_of(path, "jvm", name, value(root, "version"), found, (), modules)
+
+
+def _local(node: ElementTree.Element) -> str:
+    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+def gemfile(path: str, text: str) -> Manifest:
+    """Read a Gemfile."""
+    found, groups = [], []
+    for line in text.splitlines():
+        opened = _GEM_GROUP.match(line)
+        gem = _GEM.match(line)
+        if opened:
+            groups.append(opened.group(1))
+        elif gem:
+            where = " ".join(groups) + gem.group(3)
+            kind = (
+                "dev" if re.search(r":(?:development|test)|[\"'](?:development|test)", where) else "runtime"
+            )
+            found.append(Dependency(gem.group(1), _quoted(gem.group(2)), kind))
+        elif line.strip() == "end" and groups:
+            groups.pop()
+    return manifest_of(path, "ruby", "", "", found)
+
+
+def gemspec(path: str, text: str) -> Manifest:
+    """Read a gemspec."""
+    name = _GEMSPEC_NAME.search(text)
+    found = [
+        Dependency(
+            match["name"], _quoted(match["rest"]), "dev" if match["kind"] == "development_" else "runtime"
+        )
+        for match in _GEMSPEC.finditer(text)
+    ]
+    return manifest_of(path, "ruby", name.group(1) if name else "", "", found)
+
+
+def _quoted(text: str) -> str:
+    return ", ".join(re.findall(r"[\"']([^\"']+)[\"']", text))
+
+
+def gradle(path: str, text: str) -> Manifest:
+    """Read a Gradle build script, Groovy or Kotlin."""
+    found = []
+    for match in _GRADLE.finditer(text):
+        configuration = match.group(1).lower()
+        kind = "dev" if "test" in configuration else "runtime"
+        if configuration in ("classpath", "annotationprocessor", "kapt", "ksp", "compileonly"):
+            kind = "build"
+        found.append(Dependency(f"{match.group(2)}:{match.group(3)}", match.group(4) or "", kind))
+    return manifest_of(path, "jvm", "", "", found)
+
 
 __all__ = ["Dependency", "Manifest", "is_manifest", "parse_manifest"]
 
@@ -38,12 +349,12 @@ def _parser_for(path: str) -> Callable[[str, str], Manifest] | None:
     if name in _PARSERS:
         return _PARSERS[name]
     if name.endswith(".gemspec"):
-        return packages.gemspec
+        return gemspec
     folder = path.rsplit("/", 2)[-2].lower() if "/" in path else ""
     if name.endswith((".txt", ".in")) and (
         name.startswith(("requirements", "dev-requirements", "test-requirements")) or folder == "requirements"
     ):
-        return python.requirements
+        return requirements
     return None
 
 
@@ -53,14 +364,14 @@ def is_manifest(path: str) -> bool:
 
 
 _PARSERS: dict[str, Callable[[str, str], Manifest]] = {
-    "pyproject.toml": python.pyproject,
-    "setup.cfg": python.setup_cfg,
-    "package.json": packages.package_json,
-    "composer.json": packages.composer,
-    "cargo.toml": packages.cargo,
-    "go.mod": packages.go_mod,
-    "pom.xml": packages.pom,
-    "gemfile": packages.gemfile,
-    "build.gradle": packages.gradle,
-    "build.gradle.kts": packages.gradle,
+    "pyproject.toml": pyproject,
+    "setup.cfg": setup_cfg,
+    "package.json": package_json,
+    "composer.json": composer,
+    "cargo.toml": cargo,
+    "go.mod": go_mod,
+    "pom.xml": pom,
+    "gemfile": gemfile,
+    "build.gradle": gradle,
+    "build.gradle.kts": gradle,
 }

@@ -18,7 +18,7 @@ from workbench.records.conversion import decode_msgpack
 from workbench.records.project import FileFacts
 
 if TYPE_CHECKING:
-    from workbench.project.updating import Relations
+    from workbench.project.updates import Relations
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def applied(ground: ProjectIndex, overlay: Overlay) -> ProjectIndex:
     """Return the index of a generation with the differences."""
     if not overlay:
         return ground
-    from workbench.project.updating import update_index
+    from workbench.project.updates import update_index
 
     return update_index(ground, overlay.changed, overlay.removed, overlay.relations)
 
@@ -53,7 +53,7 @@ def followed(
     removed: Collection[str],
 ) -> tuple[ProjectIndex, Overlay]:
     """Return the index and the overlay after further changes; `index` is the generation with the overlay."""
-    from workbench.project.updating import keeps_relations
+    from workbench.project.updates import keeps_relations
 
     kept = {path: facts for path, facts in overlay.changed.items() if path not in removed}
     relations = overlay.relations if not removed and keeps_relations(index, changed) else None

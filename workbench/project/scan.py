@@ -1,6 +1,6 @@
 """The scan: which files a project consists of, seen from outside, quickly and without trust.
 
-Names come from a lister (version control's, or the walk in `workbench.project.walk`), so nothing here knows
+Names come from a lister (version control's, or the walk of `project/directories.py`), so nothing here knows
 git. Symbolic links are never followed: what they point to inside the project is listed under its own name,
 and what lies outside is not the project's. Every name left out is counted under its reason.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from workbench.errors import GitError, ProjectError
 from workbench.project.admission import content_refusal, preference, refusal
-from workbench.project.walk import walk_lister
+from workbench.project.directories import walk_lister
 from workbench.records.project import FileStat, Skipped
 from workbench.records.worktree import Listing
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from workbench.plan.view import view_project
 from workbench.project.admission import refusal
 from workbench.project.languages import language_of, role_of
-from workbench.project.updating import build_index
+from workbench.project.updates import build_index
 from workbench.records.project import FileFacts
 from workbench.replay.tasks import PastSession
 from workbench.replay.timeline import HISTORY, Moment

@@ -13,9 +13,9 @@ from workbench.plan.classifier import classify
 from workbench.plan.intent import find_entities
 from workbench.plan.view import ProjectView, view_project
 from workbench.project.admission import content_refusal, refusal
-from workbench.project.facts import extract_facts
+from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex
-from workbench.project.updating import build_index, compact, update_index
+from workbench.project.updates import build_index, compact, update_index
 from workbench.records.episodes import Commit
 from workbench.records.plan import QueryType
 from workbench.records.project import FileFacts

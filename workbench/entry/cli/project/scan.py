@@ -112,7 +112,7 @@ def _texts(names: Sequence[str], progress: Progress) -> Iterator[tuple[str, str]
             yield name, _whole(name)
             continue
         from workbench.project.admission import content_refusal
-        from workbench.project.walk import walk_lister
+        from workbench.project.directories import walk_lister
 
         for path in walk_lister(Path(name))(None).paths:
             done += 1

@@ -10,9 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from workbench.project.admission import content_refusal
+from workbench.project.languages import language_of, role_of
 from workbench.project.scan import read_bytes, stat_file
 from workbench.project.snapshot import content_hash
 from workbench.records.project import FileFacts, FileStat, Skipped
+from workbench.text.redact import redact_bytes
+from workbench.text.terms import count_terms
+from workbench.text.tokens import estimated_tokens
 
 Progress = Callable[[int, int], None]
 Take = Callable[[str, FileFacts, int], None]
@@ -43,8 +47,6 @@ class Extraction:
 
 def extract_file(root: str, cap: int, path: str) -> Extracted | Skipped:
     """Read one file and extract its facts."""
-    from workbench.project.facts import extract_facts
-
     found = stat_file(root, path)
     if isinstance(found, str):
         return Skipped(path, found)
@@ -109,10 +111,8 @@ def _batches(
             [extract(path) for path in paths[at : at + _BATCH]] for at in range(0, len(paths), _BATCH)
         )
         return
-    from workbench.project.facts import extract_facts  # before there are processes: each would load it
     from workbench.project.workers import spread, worker_count
 
-    del extract_facts
     yield from spread(extract, paths, workers=worker_count(workers), batch=_BATCH, failed=killed)
 
 
@@ -121,3 +121,30 @@ def _killed(root: str, path: str) -> Extracted | Skipped:
     found = stat_file(root, path)
     reason = Skipped(path, "its parser died")
     return Skipped(path, found) if isinstance(found, str) else Extracted(found, "", None, reason)
+
+
+MAX_TERMS_BYTES = 400_000  # beyond this only the head is tokenised; such files are data, not code
+
+
+def extract_facts(path: str, data: bytes) -> FileFacts:
+    """Return the facts of a file. Never raises on malformed content.
+
+    Secrets are masked first: neither a signature nor a term of the index holds one.
+    """
+    from workbench.project.symbols import extract_symbols
+
+    tokens = estimated_tokens(len(data))
+    data, _ = redact_bytes(data)
+    text = data[:MAX_TERMS_BYTES].decode("utf-8", "replace")
+    language = language_of(path, text[:200].split("\n", 1)[0])
+    symbols, imports = extract_symbols(language, data)
+    return FileFacts(
+        language=language,
+        role=role_of(path),
+        lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
+        tokens=tokens,
+        symbols=symbols,
+        imports=imports,
+        body_terms=count_terms(text),
+        name_terms=count_terms(" ".join(symbol.name for symbol in symbols)),
+    )

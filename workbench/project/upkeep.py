@@ -21,15 +21,14 @@ from workbench.errors import ParseError, StaleProject, StoreError
 from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
 from workbench.project.freshness import FreshnessLimits, FreshnessReport
-from workbench.project.index import ProjectIndex
+from workbench.project.index import ProjectIndex, load_index, save_index
 from workbench.project.overlay import Overlay, applied, followed, pack_overlay, unpack_overlay
-from workbench.project.saved import load_index, save_index
 from workbench.project.scan import Lister, Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
 from workbench.records.project import Freshness, Skipped
 
 if TYPE_CHECKING:
-    from workbench.project.indexing import Extraction
+    from workbench.project.extraction import Extraction
 
 Progress = Callable[[str, int, int], None]
 
@@ -237,8 +236,8 @@ class IndexKeeper:
             self.notes.append(f"what was verified is not kept for the next run: {error.message}")
 
     def _built(self, head: str | None, limits: IndexLimits, progress: Progress | None) -> Held:
-        from workbench.project.indexing import extract_all  # parsers, for those who read files
-        from workbench.project.updating import IndexBuilder
+        from workbench.project.extraction import extract_all  # parsers, for those who read files
+        from workbench.project.updates import IndexBuilder
 
         store = self.store
         bounds = ScanLimits(max_files=limits.max_files, max_bytes=limits.max_bytes)
@@ -265,7 +264,7 @@ class IndexKeeper:
         limits: IndexLimits,
         progress: Progress | None,
     ) -> Held:
-        from workbench.project.indexing import extract_all
+        from workbench.project.extraction import extract_all
 
         wanted = sorted({*report.changed, *report.added})
         extraction = extract_all(

@@ -1,1 +1,0 @@
-"""Readers of manifest formats, one module a kind of ecosystem; `manifests` picks one by path."""
