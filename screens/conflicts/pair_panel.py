@@ -2,14 +2,180 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from screens.conflicts.desk import Item
-from screens.conflicts.wording import pair_evidence, pair_headline
+from screens.conflicts.pair import Of, Pair
+from screens.conflicts.queue import Item, State
+from screens.safe_text import shown, shown_lines
 from screens.widgets.diff import ReadingPane, WordDiff
+from workbench.records.conflicts import Action, ConflictKind
+
+KINDS: Final[dict[ConflictKind, tuple[str, str]]] = {
+    ConflictKind.CONTRADICTORY: ("≠", "bold $text-error"),
+    ConflictKind.SUBSUMED: ("⊂", "$text-warning"),
+    ConflictKind.NEAR: ("≈", "$text-warning"),
+    ConflictKind.EXACT: ("=", "$text-success"),
+}
+"""The glyph of each kind and its style."""
+
+RANK: Final = {kind: place for place, kind in enumerate(KINDS)}
+
+STATES: Final[Mapping[State, tuple[str, str]]] = {
+    State.OPEN: (" ", ""),
+    State.LATER: ("»", "$text-muted"),
+    State.CHANGED: ("!", "bold $text-warning"),
+    State.SETTLING: ("…", "$text-muted"),
+    State.ELSEWHERE: ("✓", "$text-success"),
+    State.GONE: ("–", "$text-muted"),
+    State.ALONG: (" ", ""),
+}
+"""The glyph of each state and its style."""
+
+OF: Final[Mapping[Of, str]] = {Of.RULE: "R", Of.LEARNING: "L"}
+
+_TESTS: Final[Mapping[str, str]] = {
+    "text": "same text",
+    "words": "shared words",
+    "meaning": "same meaning",
+    "negation": "one denies",
+    "choice": "other choice",
+    "antonym": "opposites",
+    "alternative": "alternatives",
+    "number": "numbers",
+    "path": "paths",
+    "order": "order",
+}
+
+_KEYS: Final[Mapping[Action, str]] = {
+    Action.KEEP_LEFT: "L",
+    Action.KEEP_RIGHT: "R",
+    Action.KEEP_BOTH: "b",
+    Action.MERGE: "m",
+    Action.NARROW_SCOPE: "n",
+    Action.SUPERSEDE: "s",
+}
+
+_LABEL: Final = 13
+
+_FACT: Final = 300  # characters of a value
+
+
+def pair_headline(item: Item, progress: tuple[int, int], place: tuple[int, int]) -> Content:
+    """Return what a pair is, where in the list, and how much is settled, on one line."""
+    pair = item.pair
+    glyph, style = KINDS[pair.kind]
+    done, total = progress
+    parts = [
+        Content.assemble((f"{glyph} {pair.kind.value}", style), (f" {pair.score:.2f}", "bold")),
+        Content(f"{pair.of.value} pair {place[0]:,} of {place[1]:,}"),
+        Content.styled(f"{done:,} of {total:,} settled", "$text-muted"),
+    ]
+    return Content("  ").join(parts)
+
+
+def pair_evidence(item: Item) -> Content:
+    """Return why two sides are a pair, what is suggested, and what else speaks for each."""
+    pair = item.pair
+    lines = [*_state(item), shown(pair.why, "bold")]
+    lines += [
+        Content.assemble(
+            shown(f"{_TESTS.get(one.test, one.test):<{_LABEL}}", "$text-accent", limit=_LABEL),
+            Content(f"{one.score:4.2f}  "),
+            shown("" if one.detail in pair.why else one.detail, limit=_FACT),
+        )
+        for one in pair.evidence
+    ]
+    lines += [Content(""), _advice(pair), Content(""), *_facts(pair)]
+    return Content("\n").join(lines)
+
+
+def _state(item: Item) -> list[Content]:
+    if not item.told:
+        return []
+    glyph, style = STATES[item.state]
+    sign = "!" if item.state is State.OPEN else glyph
+    return [shown(f"{sign} {item.told}", style or "bold $text-error")]
+
+
+def _advice(pair: Pair) -> Content:
+    suggestion = pair.suggestion
+    key = _KEYS[suggestion.action]
+    return Content.assemble(
+        shown(f"{'suggested':<{_LABEL}}", "$text-accent"),
+        Content.styled(f"{suggestion.action.value.replace('_', ' ')} ", "bold"),
+        Content.styled(f"(a or {key})  ", "$text-muted"),
+        shown(suggestion.why, limit=_FACT),
+    )
+
+
+def _facts(pair: Pair) -> list[Content]:
+    """Return the facts that differ with both values, and those that are the same in one line."""
+    left, right = dict(pair.left.facts), dict(pair.right.facts)
+    names = list(dict.fromkeys([*left, *right]))
+    different = [name for name in names if left.get(name) != right.get(name)]
+    lines = [_origin(pair)]
+    lines += [
+        Content.assemble(
+            shown(f"{name:<{_LABEL}}", "$text-muted", limit=_LABEL),
+            shown(left.get(name, "–"), "bold", limit=_FACT),
+            Content.styled(" │ ", "$text-muted"),
+            shown(right.get(name, "–"), "bold", limit=_FACT),
+        )
+        for name in different
+    ]
+    same = " · ".join(f"{name} {left[name]}" for name in names if name not in different)
+    if same:
+        lines.append(shown(f"{'both':<{_LABEL}}{same}", "$text-muted", limit=2 * _FACT))
+    return lines
+
+
+def _origin(pair: Pair) -> Content:
+    return Content.assemble(
+        shown(f"{'from':<{_LABEL}}", "$text-muted"),
+        shown(pair.left.where, "bold", limit=_FACT),
+        Content.styled(" │ ", "$text-muted"),
+        shown(pair.right.where, "bold", limit=_FACT),
+        Content.styled("  (o, O open it)", "$text-muted"),
+    )
+
+
+def empty_desk(count: int, settled: int) -> Content:
+    """Return what an empty desk says: what it would show, and what to press."""
+    done = f" {settled:,} settled in this sitting; u takes the last one back." if settled else ""
+    found = [
+        ("contradictory", "both cannot be followed: denials, numbers, tools"),
+        ("subsumed", "one says all that the other one says, and more"),
+        ("near", "the same in other words"),
+        ("exact", "the same text twice, such as in two agents' files"),
+    ]
+    among = f"No conflicts among {count:,} {'rule' if count == 1 else 'rules'}.{done}"
+    none = "There are no rules yet: 2 goes to Rules, which says where they come from."
+    lines = [shown(among if count else none, "bold")]
+    lines += [Content(""), shown("What would stand here, each pair with a suggested way out:", "$text-muted")]
+    for name, told in found:
+        glyph, style = KINDS[ConflictKind(name)]
+        lines.append(
+            Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), shown(told, "$text-muted"))
+        )
+    lines += [Content(""), shown("S searches anew, also after files were edited. ? lists the keys.")]
+    return Content("\n").join(lines)
+
+
+def unsearched(busy: str) -> Content:
+    """Return what a desk says before its first search is over: what is going on, or which key searches."""
+    told = f"⟳ {busy}" if busy else "Nothing was compared yet."
+    teach = (
+        "S searches the rules for pairs that repeat or contradict each other. "
+        "In a large store this takes a while, beside the app; ctrl+c cancels it."
+    )
+    return shown_lines(f"{told}\n\n{teach}")
+
 
 _BESIDE = 84
 

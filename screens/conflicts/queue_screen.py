@@ -13,14 +13,13 @@ from textual.containers import Container
 
 from screens.base import SectionScreen
 from screens.chrome.top_bar import TopBar
-from screens.conflicts.desk import LISTED, Desk, Item, Scan, State, combined, count, taken
-from screens.conflicts.learnings_source import LearningSource
-from screens.conflicts.listing import COLUMNS, FIELDS, SORTS, PairRows, arranged
+from screens.conflicts.learning_pairs import LearningSource
 from screens.conflicts.pair import Of
-from screens.conflicts.pair_panel import PairPanel
-from screens.conflicts.rules_source import RuleSource
-from screens.conflicts.source import Asked, Source
-from screens.conflicts.wording import empty_desk, unsearched
+from screens.conflicts.pair_list import COLUMNS, FIELDS, SORTS, PairRows, arranged
+from screens.conflicts.pair_panel import PairPanel, empty_desk, unsearched
+from screens.conflicts.pair_source import Asked, Source
+from screens.conflicts.queue import LISTED, Desk, Item, Scan, State, combined, count, taken
+from screens.conflicts.rule_pairs import RuleSource
 from screens.jobs import Failure, Job
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar

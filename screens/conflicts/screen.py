@@ -12,11 +12,11 @@ from textual.binding import BindingType
 
 from screens.commands.conflicts import CONFLICTS
 from screens.commands.model import bindings
-from screens.conflicts.choosing import Asking
+from screens.conflicts.decisions import Asking
 from screens.conflicts.pair import SHORT, Choice, Of, Side, advised, command_of, command_of_all, in_words
-from screens.conflicts.places import Place, read_place
+from screens.conflicts.pair_source import COMMANDS, Outcome
 from screens.conflicts.queue_screen import QueueScreen
-from screens.conflicts.source import COMMANDS, Outcome
+from screens.curation.excerpt import Place, read_place
 from screens.jobs import Failure, Job
 from screens.widgets.details import Details
 from screens.widgets.filter import FilterBar

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from screens.engine import Engine
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.learnings.reading import Known, documents
+from screens.learnings.learning_service import Known, documents
 from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.confirm import DIALOG_CSS, Confirm

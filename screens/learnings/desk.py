@@ -13,33 +13,33 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from screens.conflicts.choosing import Asking
-from screens.conflicts.learnings_source import LearningSource, pair_of
+from screens.conflicts.decisions import Asking
+from screens.conflicts.learning_pairs import LearningSource, pair_of
 from screens.conflicts.pair import Choice, command_of
-from screens.conflicts.source import Outcome
+from screens.conflicts.pair_source import Outcome
+from screens.curation.overtaken import OvertakenRecord, field_merges
+from screens.curation.record_form import RecordForm
 from screens.jobs import Failure, Job
-from screens.learnings.commands import (
+from screens.learnings.learning_form import (
+    LABELS,
+    OWNER,
     SHORT,
+    WORDING,
     add_command,
     decide_command,
     edit_command,
-    promote_command,
-    rule_command,
-)
-from screens.learnings.form_fields import (
-    LABELS,
-    OWNER,
-    WORDING,
     edit_fields,
     new_fields,
     problems,
+    promote_command,
     promote_fields,
     promote_problems,
     promote_values,
     record_values,
+    rule_command,
     rule_fields,
 )
-from screens.learnings.saving import (
+from screens.learnings.learning_service import (
     DONE,
     Decided,
     Overtaken,
@@ -52,9 +52,6 @@ from screens.learnings.saving import (
     save_rule,
 )
 from screens.widgets.confirm import Confirm
-from screens.widgets.field_merges import field_merges
-from screens.widgets.overtaken import OvertakenRecord
-from screens.widgets.record_form import RecordForm
 from workbench.memory.learnings.heard import Heard
 from workbench.memory.learnings.reviewing import ReviewItem
 from workbench.records.learnings import FeatureLearning

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.learnings_source import side_of
-from screens.conflicts.places import Place, read_place
+from screens.conflicts.learning_pairs import side_of
+from screens.curation.excerpt import Place, read_place
 from screens.engine import Engine
 from screens.jobs import Job
 from workbench.errors import UsageError

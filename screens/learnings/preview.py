@@ -13,8 +13,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from screens.learnings.commands import prompt_command
-from screens.learnings.saving import note_given, preview
+from screens.learnings.learning_form import prompt_command
+from screens.learnings.learning_service import note_given, preview
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.confirm import DIALOG_CSS

@@ -17,12 +17,12 @@ from screens.base import SectionScreen
 from screens.chrome.top_bar import TopBar
 from screens.commands.learnings import LEARNINGS
 from screens.commands.model import bindings
-from screens.conflicts.places import Place
+from screens.curation.excerpt import Place
 from screens.jobs import Failure, Job
 from screens.learnings.audit import Audit, AuditView, audited
 from screens.learnings.corrections import CorrectionsView, read_corrections
 from screens.learnings.desk import Desk
-from screens.learnings.listing import (
+from screens.learnings.learning_list import (
     COLUMNS,
     DESCENDING_FIRST,
     FIELDS,
@@ -32,12 +32,17 @@ from screens.learnings.listing import (
     Wanted,
     arranged,
 )
+from screens.learnings.learning_pane import (
+    EMPTY,
+    NONE_LIKE_THAT,
+    NONE_WAITS,
+    LearningPane,
+    Progress,
+    head_content,
+)
+from screens.learnings.learning_service import FEW, Known, Library, Story, Verb, story, walk
 from screens.learnings.origins import Origin, opened, origins
-from screens.learnings.pane import LearningPane
 from screens.learnings.preview import PromptPreview
-from screens.learnings.reading import FEW, Known, Library, Story, story
-from screens.learnings.saving import Verb, walk
-from screens.learnings.telling import EMPTY, NONE_LIKE_THAT, NONE_WAITS, Progress, head_content
 from screens.widgets.choose import Choice, Choose
 from screens.widgets.details import Details
 from screens.widgets.filter import FilterBar

@@ -27,8 +27,7 @@ from screens.replay.wish import (
 )
 from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS
-from screens.widgets.form import FieldForm
-from screens.widgets.record_fields import Field
+from screens.widgets.form import Field, FieldForm
 from screens.widgets.table import Column, ListRows, VirtualTable
 
 _COLUMNS: Final = (

@@ -7,21 +7,35 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from screens.curation.record_form import RecordForm
 from screens.filtering import Facet, write
 from screens.jobs import Failure, Job
-from screens.rules.bulk import EditMarked, each_change
-from screens.rules.editing import EditRule
+from screens.rules.bulk_edit import EditMarked, each_change
 from screens.rules.facets import FacetCount, Facets, count_facets
-from screens.rules.form_fields import OWNER, form_fields, problems
-from screens.rules.overtaken import OvertakenRule
 from screens.rules.rows import RuleRows
-from screens.rules.saving import Overtaken, Saved, remove_rules, save_again, save_each, save_edit, save_new
-from screens.rules.words import add_command, edit_command, switch_command
+from screens.rules.rule_form import (
+    OWNER,
+    EditRule,
+    OvertakenRule,
+    add_command,
+    edit_command,
+    form_fields,
+    problems,
+    switch_command,
+)
+from screens.rules.rule_service import (
+    Overtaken,
+    Saved,
+    remove_rules,
+    save_again,
+    save_each,
+    save_edit,
+    save_new,
+)
 from screens.widgets.confirm import Ask, Confirm
 from screens.widgets.external_editor import Edited, Failed, edit_externally, open_externally
 from screens.widgets.filter import FilterBar
-from screens.widgets.record_fields import Field
-from screens.widgets.record_form import RecordForm
+from screens.widgets.form import Field
 from screens.widgets.table import VirtualTable
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
@@ -100,7 +114,7 @@ class Desk:
 
     def edit_file(self, rule: Rule) -> None:
         """Open the file a rule stands in, at its line, in the person's editor."""
-        from screens.rules.finding import place_of
+        from screens.rules.rule_service import place_of
 
         where = rule.provenance
         work = partial(place_of, self._engine, rule)
@@ -237,19 +251,19 @@ class Desk:
 
     def import_files(self) -> None:
         """Choose rule files and import them."""
-        from screens.rules.importing import ImportFiles
+        from screens.rules.file_import import ImportFiles
 
         self._dialog(ImportFiles(self._screen))
 
     def export(self) -> None:
         """Choose agents and write their files."""
-        from screens.rules.exporting import ExportRules
+        from screens.rules.file_export import ExportRules
 
         self._dialog(ExportRules(self._screen))
 
     def drift(self) -> None:
         """Bring files and rules in step."""
-        from screens.rules.drifting import DriftDesk
+        from screens.rules.file_sync import DriftDesk
 
         self._dialog(DriftDesk(self._screen))
 

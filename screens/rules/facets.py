@@ -18,8 +18,8 @@ from textual.widgets import Static
 from screens.filter_matching import filter_rows
 from screens.filtering import Facet, Filter
 from screens.filtering import Field as FilterField
-from screens.rules.records import FACETS, FIELDS, facet_values
 from screens.rules.rows import RuleRows
+from screens.rules.rule_list import FACETS, FIELDS, facet_values
 from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.confirm import DIALOG_CSS

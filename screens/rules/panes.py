@@ -16,9 +16,8 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
-from screens.rules.finding import Answers
-from screens.rules.matching import AnswersView
-from screens.rules.telling import change_content, rule_content, told_cells, use_content
+from screens.rules.matches import Answers, AnswersView
+from screens.rules.rule_text import change_content, rule_content, told_cells, use_content
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.fields import SafeInput

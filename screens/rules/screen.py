@@ -19,15 +19,21 @@ from screens.commands.rules import RULES
 from screens.filtering import Filter
 from screens.jobs import Failure, Job
 from screens.rules.desk import Desk
-from screens.rules.finding import Finder, answers, read_place
-from screens.rules.listing import Listing, Wanted, base_order, by_position, listed
-from screens.rules.matching import AnswersView
-from screens.rules.ordering import DESCENDING_FIRST, SORT_KEYS
+from screens.rules.matches import AnswersView, answers
 from screens.rules.panes import PANES, RulePanes
-from screens.rules.reading import Library, Loaded
-from screens.rules.records import FIELDS
 from screens.rules.rows import COLUMNS, RuleRows, columns, position_of
-from screens.rules.search_bar import SearchBar
+from screens.rules.rule_list import (
+    DESCENDING_FIRST,
+    FIELDS,
+    SORT_KEYS,
+    Listing,
+    Wanted,
+    base_order,
+    by_position,
+    listed,
+)
+from screens.rules.rule_service import Library, Loaded, read_place
+from screens.rules.search import Finder, SearchBar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from workbench.records.rules import Rule

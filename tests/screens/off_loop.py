@@ -18,11 +18,11 @@ from typing import Any, Final
 from unittest.mock import patch
 
 import screens
-import screens.conflicts.listing
-import screens.learnings.listing
+import screens.conflicts.pair_list
+import screens.learnings.learning_list
 import screens.plan.work
 import screens.replay.tasks
-import screens.rules.listing
+import screens.rules.rule_list
 import screens.sessions.listing
 import store.git_process
 import store.journal
@@ -44,10 +44,10 @@ DOORS: Final[tuple[tuple[Any, str], ...]] = (
     (workbench.plan.workspace.Workspace, "sync"),
     (screens.plan.work, "make_plan"),
     (screens.plan.work, FILTER),
-    (screens.conflicts.listing, FILTER),
-    (screens.learnings.listing, FILTER),
+    (screens.conflicts.pair_list, FILTER),
+    (screens.learnings.learning_list, FILTER),
     (screens.replay.tasks, FILTER),
-    (screens.rules.listing, FILTER),
+    (screens.rules.rule_list, FILTER),
     (screens.sessions.listing, FILTER),
 )
 _SCREENS = str(Path(screens.__file__).parent)

@@ -14,6 +14,7 @@ from screens.app import WorkbenchApp
 from screens.chrome.footer import CommandFooter, Entry, fitting
 from screens.chrome.too_small import TooSmall
 from screens.chrome.top_bar import labels
+from screens.curation.record_form import RecordForm
 from screens.help import HelpScreen
 from screens.jobs import Job
 from screens.jump import JumpScreen
@@ -21,8 +22,7 @@ from screens.leaving import LeaveQuestion
 from screens.plan.screen import PlanScreen
 from screens.sections import SECTIONS
 from screens.terminal_keys import tell_alt_digits_apart
-from screens.widgets.record_fields import Field
-from screens.widgets.record_form import RecordForm
+from screens.widgets.form import Field
 from tests.processes import LONG
 from tests.screens.conftest import settle
 from tests.screens.golden import SIZES, screen_text

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from screens.conflicts.desk import Desk, Item, Scan, State, combined, count, taken
-from screens.conflicts.listing import FIELDS, PairRows, arranged
-from screens.conflicts.narrow import likeliest, scopes_for, wider_side
+from screens.conflicts.decisions import likeliest, scopes_for, wider_side
 from screens.conflicts.pair import (
     Choice,
     Of,
@@ -19,8 +17,10 @@ from screens.conflicts.pair import (
     decision_of,
     in_words,
 )
-from screens.conflicts.source import redone_since, reopened_since, walkable_at
-from screens.conflicts.wording import empty_desk, pair_evidence, pair_headline
+from screens.conflicts.pair_list import FIELDS, PairRows, arranged
+from screens.conflicts.pair_panel import empty_desk, pair_evidence, pair_headline
+from screens.conflicts.pair_source import redone_since, reopened_since, walkable_at
+from screens.conflicts.queue import Desk, Item, Scan, State, combined, count, taken
 from screens.filtering import parse
 from tests.screens.conflicts.making import HOSTILE, pair, side
 from workbench.curation.records import CurationStep, SettledConflict

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from screens.app import WorkbenchApp
-from screens.conflicts.desk import Scan, State, count, taken
 from screens.conflicts.pair import Of, Pair
+from screens.conflicts.queue import Scan, State, count, taken
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conflicts.making import pair, side
 from tests.screens.conftest import press, settle

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from screens.app import WorkbenchApp
-from screens.conflicts.desk import State
-from screens.conflicts.rules_source import SMALL
+from screens.conflicts.queue import State
+from screens.conflicts.rule_pairs import SMALL
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conftest import press, settle
 from workbench.config import Config

@@ -10,10 +10,10 @@ from textual.widgets import Input, Static
 
 from screens.app import WorkbenchApp
 from screens.chrome.status_line import StatusLine
-from screens.conflicts.desk import State
-from screens.conflicts.narrow import NarrowForm
+from screens.conflicts.decisions import NarrowForm
 from screens.conflicts.pair import Of
 from screens.conflicts.pair_panel import PairPanel
+from screens.conflicts.queue import State
 from screens.conflicts.screen import ConflictsScreen
 from screens.widgets.choose import Choose
 from screens.widgets.code import CodeView
@@ -448,7 +448,7 @@ async def test_a_cancelled_search_leaves_what_is_known(roastery: Path) -> None:
 
 def test_rules_are_what_sides_hold() -> None:
     """A side of a rule carries the rule as it was seen."""
-    from screens.conflicts.rules_source import side_of
+    from screens.conflicts.rule_pairs import side_of
 
     rule = Rule(id="rule-1", name="", rule="Say so.", scope=("git",), source="user")
     side = side_of(rule)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from screens.jobs import Job
-from screens.learnings.reading import FEW, Known
+from screens.learnings.learning_service import FEW, Known
 from screens.widgets.filter import FilterBar
 from tests.screens.learnings.conftest import Made, Open, auto, store_at
 from workbench.memory.learnings.learningstore import LOCK, Draft, record

@@ -16,33 +16,38 @@ from textual.widget import Widget
 from screens.filtering import parse
 from screens.jobs import Job
 from screens.learnings.audit import PRUNE, Finding, audit_of, prune_question
-from screens.learnings.commands import add_command, edit_command, promote_command, prompt_command
-from screens.learnings.form_fields import (
+from screens.learnings.learning_form import (
     MINE,
     OWNER,
+    add_command,
+    edit_command,
     edit_fields,
     new_fields,
     problems,
+    promote_command,
     promote_fields,
     promote_values,
+    prompt_command,
     record_values,
     written,
 )
-from screens.learnings.listing import (
+from screens.learnings.learning_list import (
     COLUMNS,
     FIELDS,
     SORT_KEYS,
+    STATES,
     LearningRecord,
     LearningRows,
     Wanted,
     arranged,
+    days,
     learning_cells,
+    state_of,
 )
+from screens.learnings.learning_pane import Progress, changed, head_content, story_content
+from screens.learnings.learning_service import Known, Story, documents
 from screens.learnings.origins import Origin, origins
-from screens.learnings.reading import Known, Story, documents
-from screens.learnings.telling import Progress, changed, head_content, story_content
-from screens.learnings.words import STATES, days, state_of
-from screens.widgets.record_fields import parsed, raw_of
+from screens.widgets.form import parsed, raw_of
 from tests.screens.learnings.conftest import HOSTILE, auto
 from tests.screens.test_commands import check_command_line
 from workbench.entry.cli.output import to_json

@@ -10,17 +10,17 @@ import pytest
 from textual.widgets import Static
 
 from screens.conflicts.screen import ConflictsScreen
+from screens.curation.overtaken import OvertakenRecord
+from screens.curation.record_form import RecordForm
 from screens.learnings.audit import PRUNE, AuditView
+from screens.learnings.learning_service import Known
 from screens.learnings.preview import PromptPreview
-from screens.learnings.reading import Known
 from screens.widgets.choose import Choose
 from screens.widgets.confirm import Confirm
 from screens.widgets.details import Details
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.filter import FilterBar
 from screens.widgets.merge import MergeEditor
-from screens.widgets.overtaken import OvertakenRecord
-from screens.widgets.record_form import RecordForm
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in

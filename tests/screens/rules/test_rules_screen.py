@@ -10,15 +10,15 @@ from textual.widgets import Static
 
 from screens.jobs import Job
 from screens.resume import read_place, write_place
-from screens.rules.bulk import EditMarked
+from screens.rules.bulk_edit import EditMarked
 from screens.rules.desk import Desk as RuleDesk
-from screens.rules.editing import EditRule
 from screens.rules.facets import Facets
-from screens.rules.matching import AnswersView
-from screens.rules.ordering import SORT_KEYS
+from screens.rules.matches import AnswersView
 from screens.rules.panes import PANES, RulePanes
-from screens.rules.saving import save_new
-from screens.rules.search_bar import SearchBar
+from screens.rules.rule_form import EditRule
+from screens.rules.rule_list import SORT_KEYS
+from screens.rules.rule_service import save_new
+from screens.rules.search import SearchBar
 from screens.widgets.choose import Choose
 from screens.widgets.code import CodeView
 from screens.widgets.confirm import Ask, Confirm

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from textual.widgets import Input, Static
 
-from screens.rules.drifting import DriftDesk
-from screens.rules.exporting import ExportRules
-from screens.rules.importing import ImportFiles, split_paths
+from screens.rules.file_export import ExportRules
+from screens.rules.file_import import ImportFiles, split_paths
+from screens.rules.file_sync import DriftDesk
 from screens.widgets.confirm import Confirm
 from screens.widgets.fields import SafeArea
 from screens.widgets.merge import MergeEditor

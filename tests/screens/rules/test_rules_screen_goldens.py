@@ -10,8 +10,8 @@ import pytest
 from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
-from screens.rules.reading import Library, Loaded
-from screens.rules.telling import summary
+from screens.rules.rule_service import Library, Loaded
+from screens.rules.rule_text import summary
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
 from workbench.records.rules import Authority, Category, Level, Provenance, Rule

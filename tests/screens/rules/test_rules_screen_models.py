@@ -10,17 +10,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
+from screens.curation.overtaken import merged_changes, undecided
 from screens.filtering import parse
-from screens.rules.bulk import bulk_problems, each_change, form_values
+from screens.rules.bulk_edit import bulk_problems, each_change, form_values
 from screens.rules.facets import FacetCount, count_facets, facets_of
-from screens.rules.form_fields import form_fields, problems, record_values, value_text
-from screens.rules.listing import Wanted, base_order, by_position, listed
-from screens.rules.merging import field_merges, merged_changes, undecided
-from screens.rules.ordering import SORT_KEYS, inverse, sorted_positions
-from screens.rules.records import FACETS, FIELDS, RuleRecord, facet_values
 from screens.rules.rows import COLUMNS, RuleRows, near_end, position_of, rule_cells
-from screens.rules.telling import rule_content, use_content
-from screens.rules.words import add_command, edit_command, switch_command
+from screens.rules.rule_form import (
+    add_command,
+    edit_command,
+    form_fields,
+    problems,
+    record_values,
+    rule_merges,
+    switch_command,
+    value_text,
+)
+from screens.rules.rule_list import (
+    FACETS,
+    FIELDS,
+    SORT_KEYS,
+    RuleRecord,
+    Wanted,
+    base_order,
+    by_position,
+    facet_values,
+    inverse,
+    listed,
+    sorted_positions,
+)
+from screens.rules.rule_text import rule_content, use_content
 from tests.rules.strategies import books
 from workbench.records.rules import Authority, Check, Level, Provenance, Rule
 from workbench.rules.curation.ledger import Use
@@ -263,7 +281,7 @@ def test_what_one_side_alone_changed_is_chosen_already() -> None:
     """Only what both changed differently waits for somebody; nothing of theirs is overwritten unasked."""
     seen = made(priority=50, tags=("language:go",))
     now = replace(seen, priority=60, enabled=False)
-    merges = {one.name: one for one in field_merges(seen, now, {"priority": 70, "tags": ()})}
+    merges = {one.name: one for one in rule_merges(seen, now, {"priority": 70, "tags": ()})}
     assert {name: one.choice for name, one in merges.items()} == {
         "priority": "",
         "enabled": "theirs",
@@ -285,7 +303,7 @@ def test_what_one_side_alone_changed_is_chosen_already() -> None:
 def test_a_field_is_contested_only_if_both_changed_it(before: int, theirs: int, mine: int) -> None:
     """The three-way rule, for any values."""
     seen = made(priority=before)
-    merges = field_merges(seen, replace(seen, priority=theirs), {"priority": mine})
+    merges = rule_merges(seen, replace(seen, priority=theirs), {"priority": mine})
     contested = theirs != before and mine not in (before, theirs)
     assert undecided(merges) == int(contested)
     if not contested:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from screens.rules.bulk import EditMarked
-from screens.rules.editing import EditRule
-from screens.rules.overtaken import OvertakenRule
+from screens.rules.bulk_edit import EditMarked
+from screens.rules.rule_form import EditRule, OvertakenRule
 from screens.widgets.confirm import Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.merge import MergeEditor
@@ -166,7 +165,7 @@ async def test_rules_that_cannot_be_read_are_told_and_the_app_goes_on(
             raise StoreBusy("the journal cannot be read", hint="Try again.")
 
         with monkeypatch.context() as patch:
-            patch.setattr("screens.rules.reading.Library.read", lambda self, engine, job: refuse(None))  # type: ignore[arg-type]
+            patch.setattr("screens.rules.rule_service.Library.read", lambda self, engine, job: refuse(None))  # type: ignore[arg-type]
             await desk.press("f5")
         assert "the journal cannot be read" in desk.told[-1]
         assert desk.shown == shown
@@ -193,11 +192,11 @@ async def test_listing_runs_beside_the_loop(opened: Opened) -> None:
     """Filtering and sorting never run in the thread of the event loop, and rows are made when drawn."""
     import threading
 
-    from screens.rules import listing, rows, screen
+    from screens.rules import rows, rule_list, screen
 
     threads: list[threading.Thread] = []
     made: list[str] = []
-    real, cells = listing.listed, rows.rule_cells
+    real, cells = rule_list.listed, rows.rule_cells
 
     def listed(*arguments: object) -> object:
         threads.append(threading.current_thread())
@@ -220,7 +219,7 @@ async def test_listing_runs_beside_the_loop(opened: Opened) -> None:
 
 def test_a_cancelled_job_stops_sorting() -> None:
     """Each piece of work asks whether it shall go on."""
-    from screens.rules.ordering import sorted_positions
+    from screens.rules.rule_list import sorted_positions
     from workbench.records.rules import Rule
 
     class Stop(Exception):

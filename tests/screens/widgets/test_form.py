@@ -12,8 +12,7 @@ from textual.events import Paste
 from textual.widgets import Input, Select, TextArea
 
 from screens.widgets.fields import Flag
-from screens.widgets.form import FieldForm
-from screens.widgets.record_fields import MOST_IN_PLACE, Field, FieldKind, parsed, problem, raw_of
+from screens.widgets.form import MOST_IN_PLACE, Field, FieldForm, FieldKind, parsed, problem, raw_of
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 FIELDS = (

@@ -11,9 +11,8 @@ from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.budget import BudgetBar, Portion
 from screens.widgets.code import CodeView
 from screens.widgets.diff import WordDiff
-from screens.widgets.form import FieldForm
+from screens.widgets.form import Field, FieldForm
 from screens.widgets.plot import Plot, Series
-from screens.widgets.record_fields import Field
 from screens.widgets.timeline import Timeline
 from tests.screens.widgets.staging import Stage, seen
 

@@ -1,4 +1,4 @@
-"""Rule files: which were found by themselves, and others that are imported by name after a look at them."""
+"""Rule files: which were found automatically, and others that are imported by name after a preview."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Where a search by meaning and words is typed; what it finds replaces the list, best first."""
+"""The search by meaning and words: where it is typed, and what finds rules, kept warm between keys."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,8 +13,15 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from screens.engine import Engine
+from screens.jobs import Job
 from screens.safe_text import shown
 from screens.widgets.fields import SafeInput
+from workbench.rules.rulebook import Rulebook
+
+if TYPE_CHECKING:
+    from workbench.plan.matching import RuleMatcher
+    from workbench.rules.matching.searching import RuleSearch
 
 
 class SearchInput(SafeInput):
@@ -117,3 +125,32 @@ class SearchBar(Horizontal):
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
         self.post_message(self.Changed(self, self.text))
+
+
+MOST: Final = 300
+"""Rules a search lists."""
+
+
+class Finder:
+    """Keeps the index of the rules it searched last. One job at a time: the engine's lock sees to that."""
+
+    def __init__(self) -> None:
+        self._matcher: RuleMatcher | None = None
+
+    def search(self, engine: Engine, book: Rulebook, text: str, job: Job) -> RuleSearch:
+        """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
+        from workbench.entry.services.rule_search import ready_to_search
+        from workbench.plan.matching import RuleMatcher
+        from workbench.rules.matching.searching import search_all
+
+        with engine.workspace(job.progress) as opened:
+            if self._matcher is None:
+                self._matcher = RuleMatcher()
+            config = engine.config
+            ready = ready_to_search(
+                self._matcher, book.rules, book.words, text, "hybrid", config, opened.location.home
+            )
+        job.check()
+        weights = (config.rules.vector_weight, config.rules.lexical_weight)
+        found = search_all(ready.index, text, ready.vector, limit=MOST, least=0.0, weights=weights)
+        return replace(found, notes=tuple(dict.fromkeys((*ready.notes, *found.notes))))

@@ -1,24 +1,82 @@
-"""Learnings as rows: columns by width, what a filter can ask, the orders there are. Pure."""
+"""The list of learnings: glyphs and words, columns, what a filter asks of a learning, the orders."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from textual.content import Content
 
 from screens.filter_matching import Value, filter_rows
 from screens.filtering import Field, Filter, Kind
-from screens.learnings.reading import Known
-from screens.learnings.words import SOURCES, STATES, WHYS, age, days, is_stale, state_of
+from screens.learnings.learning_service import Known
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.memory.learnings.confidence import stale_days
-from workbench.memory.learnings.reviewing import ReviewItem, Why
-from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
+from workbench.memory.learnings.reviewing import STALE_DAYS, ReviewItem, Why
+from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
+
+STATES: Final[Mapping[str, tuple[str, str]]] = {
+    "unreviewed": ("?", "bold $text-warning"),
+    "reviewed": ("✓", "$text-success"),
+    LearningState.REJECTED: ("✗", "$text-error"),
+    LearningState.RETIRED: ("–", "$text-muted"),
+    LearningState.PRUNED: ("✂", "$text-muted"),
+    LearningState.MERGED: ("⋃", "$text-muted"),
+    LearningState.SUPERSEDED: ("»", "$text-muted"),
+    LearningState.PROMOTED: ("★", "$text-accent"),
+}
+"""The glyph and style of each state, in the order they are sorted."""
+
+_WHYS: Final[Mapping[str, tuple[str, str]]] = {
+    "conflict": ("≠", "bold $text-error"),
+    "contradicted": ("↯", "bold $text-error"),
+    "duplicate": ("≈", "$text-warning"),
+    "suggested-rule": ("☆", "bold $text-accent"),
+    "promote": ("★", "$text-accent"),
+    "unreviewed": ("?", "$text-warning"),
+    "stale": ("◷", "$text-muted"),
+}
+
+WHYS: Final = {why: _WHYS.get(why.value, ("•", "$text-warning")) for why in Why}
+"""The glyph and style of each reason to wait, the most urgent first."""
+
+SOURCES: Final[Mapping[LearningSource, str]] = {
+    LearningSource.AUTO: "auto",
+    LearningSource.AGENT: "agent",
+    LearningSource.HUMAN: "human",
+    LearningSource.OPUS_REVIEWED: "model",
+}
+"""Who wrote it down; `model` is the stronger model that reviewed it."""
+
+
+def state_of(learning: FeatureLearning) -> str:
+    """Return how a learning stands in a word: reviewed or not while it is live, else what became of it."""
+    if learning.live:
+        return "reviewed" if learning.reviewed else "unreviewed"
+    return learning.state.value
+
+
+def age(learning: FeatureLearning, now: float) -> int:
+    """Return how many whole days ago it was learned."""
+    return stale_days(replace(learning, last_hit="", reviewed_at=""), now)
+
+
+def days(count: int) -> str:
+    """Return a number of days in few characters: `today`, `12d`, `3y`."""
+    if count < 1:
+        return "today"
+    return f"{count}d" if count < 1000 else f"{count // 365}y"
+
+
+def is_stale(learning: FeatureLearning, now: float) -> bool:
+    """Whether nothing was heard of it for long."""
+    return stale_days(learning, now) >= STALE_DAYS
+
 
 View: TypeAlias = Literal["queue", "all"]
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 COLUMNS: Final = (
@@ -68,8 +126,10 @@ FIELDS: Final = (
 """What a filter can ask; `age` and `heard` are days since it was learned and since it was heard of."""
 
 _TEXT: Final = 400  # characters of a learning that a row makes Content of
+
 _STATES: Final = tuple(STATES)
-_WHYS: Final = tuple(Why)
+
+_ORDER: Final = tuple(Why)
 
 Sort: TypeAlias = tuple[str, bool]
 
@@ -155,7 +215,7 @@ DESCENDING_FIRST: Final = frozenset({"hits", "against", "heard"})
 
 
 def _place(item: ReviewItem | None) -> int:
-    return len(_WHYS) if item is None else _WHYS.index(item.why)
+    return len(_ORDER) if item is None else _ORDER.index(item.why)
 
 
 def arranged(known: Known, wanted: Wanted, progress: Progress = lambda stage, done, total: None) -> list[str]:

@@ -1,11 +1,11 @@
-"""A record that somebody else changed while it was edited: both sides field by field, and which holds."""
+"""A record that two changed at once: what each changed, and which side is kept, field by field."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,12 +18,67 @@ from textual.widgets import Static
 from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.diff import WordDiff
-from screens.widgets.field_merges import Choice, FieldMerge, merged_changes, undecided
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.text.counts import counted
 
+Choice: TypeAlias = Literal["", "mine", "theirs", "merged"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMerge:
+    """A field that somebody changed: its value when the edit began, now, and as it was edited.
+
+    `choice` is '' while both changed it differently and nobody said which holds.
+    """
+
+    name: str
+    before: Any
+    theirs: Any
+    mine: Any
+    choice: Choice = ""
+    merged: Any = None
+
+    @property
+    def value(self) -> Any:
+        """The value that holds; theirs while nothing was chosen."""
+        return {"mine": self.mine, "merged": self.merged}.get(self.choice, self.theirs)
+
+    @property
+    def contested(self) -> bool:
+        """Whether both changed it, differently."""
+        return self.theirs != self.before and self.mine not in (self.before, self.theirs)
+
+
+def field_merges(
+    names: Iterable[str], seen: object, now: object, changes: Mapping[str, Any]
+) -> tuple[FieldMerge, ...]:
+    """Return the fields of these names that differ: what one side alone changed is chosen already."""
+    found = []
+    for name in names:
+        before, theirs = getattr(seen, name), getattr(now, name)
+        mine = changes.get(name, before)
+        if before == theirs == mine:
+            continue
+        merge = FieldMerge(name, before, theirs, mine)
+        if not merge.contested:
+            merge = replace(merge, choice="theirs" if mine == before else "mine")
+        found.append(merge)
+    return tuple(found)
+
+
+def undecided(merges: Sequence[FieldMerge]) -> int:
+    """Return for how many fields nobody said which side holds."""
+    return sum(not merge.choice for merge in merges)
+
+
+def merged_changes(merges: Sequence[FieldMerge]) -> dict[str, Any]:
+    """Return what is to be changed of the record as it is now."""
+    return {merge.name: merge.value for merge in merges if merge.value != merge.theirs}
+
+
 _GLYPHS = {"": "?", "mine": "◀", "theirs": "▶", "merged": "◆"}
+
 _WORDS = {"": "choose", "mine": "mine", "theirs": "theirs", "merged": "merged"}
 
 

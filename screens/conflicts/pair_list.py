@@ -7,9 +7,9 @@ from typing import Final
 
 from textual.content import Content
 
-from screens.conflicts.desk import LISTED, Item, State
 from screens.conflicts.pair import Of, Side
-from screens.conflicts.wording import KINDS, OF, RANK, STATES
+from screens.conflicts.pair_panel import KINDS, OF, RANK, STATES
+from screens.conflicts.queue import LISTED, Item, State
 from screens.filter_matching import Record, filter_rows
 from screens.filtering import Field, Filter, Kind
 from screens.jobs import Job

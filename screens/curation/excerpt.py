@@ -1,4 +1,4 @@
-"""What a side says where it comes from: the file it stands in, read to be shown."""
+"""The file that a record comes from, read to be shown."""
 
 from __future__ import annotations
 

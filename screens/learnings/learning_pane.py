@@ -1,4 +1,4 @@
-"""A learning as text for the pane beside the list: what it says, why it waits, its past. Pure."""
+"""The pane beside the list: what a learning says, why it waits, its past."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from textual.app import ComposeResult
 from textual.content import Content
+from textual.widgets import Static
 
-from screens.learnings.listing import View
-from screens.learnings.reading import Known, Story
-from screens.learnings.words import SOURCES, STATES, WHYS, age, days, is_stale, state_of
-from screens.rules.telling import labelled, reworded
+from screens.learnings.learning_list import SOURCES, STATES, WHYS, View, age, days, is_stale, state_of
+from screens.learnings.learning_service import Known, Story
+from screens.rules.rule_text import labelled, reworded
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
-from screens.widgets.diff import marked
+from screens.widgets.diff import ReadingPane, marked
 from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.reviewing import Why, provenance
 from workbench.records.learnings import FeatureLearning
@@ -25,6 +26,7 @@ from workbench.text.word_diff import word_pieces
 if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import Change, Note
 
+
 EMPTY: Final = (
     "Nothing was learned yet.\n\n"
     "Learnings are what earlier iterations found out: an error and what helped, a command that works "
@@ -33,12 +35,17 @@ EMPTY: Final = (
     "  workbench memory ingest TRANSCRIPT…\n\n"
     "n  adds one by hand    ?  lists all keys"
 )
+
 NONE_WAITS: Final = "Nothing waits for you.\n\nt  shows all learnings    A  looks for junk    n  adds one"
+
 NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above takes the filter away."
 
 _BAR: Final = 10
+
 _NAME: Final = 24  # characters of a session that are told
+
 _TEXTS: Final = frozenset({"text", "reason"})
+
 _CHANGED: Final = (
     "text",
     "reason",
@@ -53,6 +60,7 @@ _CHANGED: Final = (
     "successor",
     "merged_from",
 )
+
 _MOST: Final = 40  # changes that are told
 
 
@@ -233,3 +241,46 @@ def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if value not in (None, "") else "none"
+
+
+_MARGIN = 5  # cells of padding, border and scrollbar
+
+
+class LearningPane(ReadingPane):
+    """Shows what it is given and asks for nothing itself."""
+
+    DEFAULT_CSS = """
+    LearningPane {
+        padding: 0 1;
+        & > Static { height: auto; }
+        &:focus { background-tint: $foreground 4%; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.story: Story | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the text."""
+        yield Static(shown(""))
+
+    def show(self, story: Story | None) -> None:
+        """Show a learning, or that there is none."""
+        before, self.story = self.story, story
+        self._draw()
+        if before is None or story is None or before.learning.id != story.learning.id:
+            self.scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        """Wrap at the new width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        room = max(self.size.width - _MARGIN, 20)
+        content = (
+            shown("Move to a learning to read it here.", "$text-muted italic")
+            if self.story is None
+            else story_content(self.story, width=room)
+        )
+        self.query_one(Static).update(content)

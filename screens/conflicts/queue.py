@@ -1,7 +1,7 @@
-"""The pairs of a sitting: which wait, which were put off, decided here, or overtaken by somebody else.
+"""The queue of pairs: which wait, which were put off, decided here, or overtaken by somebody else.
 
-What a scan or a look brings is taken in without losing where the person is: a pair that somebody else settled
-stays to be seen, one whose side was changed is marked so that it is read again before it is decided.
+A pair that somebody else settled stays to be seen; one whose side was changed is marked, so that it is read
+again before it is decided.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class State(StrEnum):
 
 
 WAITING: Final = (State.OPEN, State.LATER, State.CHANGED)
+
 LISTED: Final = (*WAITING, State.ELSEWHERE, State.GONE)
 
 
@@ -203,6 +204,7 @@ def count(items: Mapping[str, Item]) -> tuple[int, int]:
 
 
 _CHANGED: Final = "A side was changed meanwhile: read it again, then decide."
+
 _GONE: Final = "No conflict any more: a side was changed or taken out meanwhile."
 
 

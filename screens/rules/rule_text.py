@@ -23,14 +23,18 @@ from workbench.text.sanitize import visible
 if TYPE_CHECKING:
     from workbench.rules.matching.searching import FoundRule
 
+
 _LABEL: Final = 11
+
 _SKIPPED: Final = frozenset({"name", "authority", "enabled", "category", "priority", "example"})
+
 _FIELDS: Final = {
     "rule": "text",
     "tool_targets": "tools",
     "condition_text": "condition",
     "conditions": "when",
 }
+
 _BAR: Final = 20
 
 

@@ -1,4 +1,4 @@
-"""Files and rules out of step: what changed where, both sides of it, whose words hold, and the writing."""
+"""Files and rules out of sync: what changed where, both sides of it, which one is kept, and the writing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ from workbench.text.counts import counted
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
 
+
 _MARKS: Final = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
+
 _SHOWN: Final = 12  # lines of a question
 
 
@@ -340,6 +342,7 @@ def _refusals(outcome: Outcome) -> list[str]:
 
 
 _LEFT: Final = {"both": "the store", "store": "the store, to be written", "file": "the store"}
+
 _RIGHT: Final = {"both": "the file", "store": "the file", "file": "the file, to be taken in"}
 
 

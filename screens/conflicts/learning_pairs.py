@@ -1,4 +1,4 @@
-"""Repetitions and contradictions among learnings for the desk, found anew from the journals each time."""
+"""Conflicts among learnings: duplicates and contradictions, found again from the journals each time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.desk import Scan
 from screens.conflicts.pair import Choice, Of, Pair, Side, decision_of
-from screens.conflicts.source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
+from screens.conflicts.pair_source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
+from screens.conflicts.queue import Scan
 from screens.engine import BY, Engine
 from screens.jobs import Job
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
@@ -19,6 +19,7 @@ from workbench.records.rules import PATH_SCOPE
 if TYPE_CHECKING:
     from workbench.memory.learnings.desk import LearningDesk
     from workbench.memory.learnings.reviewing import ConflictFound
+
 
 TASK_SCOPE: Final = "task:"
 

@@ -14,8 +14,7 @@ from textual.widgets import Static
 
 from screens.safe_text import shown, shown_lines
 from screens.widgets.confirm import DIALOG_CSS, Confirm
-from screens.widgets.form import FieldForm, ValidateAll
-from screens.widgets.record_fields import Field
+from screens.widgets.form import Field, FieldForm, ValidateAll
 
 Convert: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Makes values of the record of those that the form holds."""

@@ -1,4 +1,4 @@
-"""The rules written into the files of other agents: whose, a look at every line, then the writing."""
+"""Rules written into the files of other agents: which agents, a preview of every line, then the writing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from workbench.text.counts import counted
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
 
+
 _TARGETS: Final = tuple(sorted(TARGETS))
+
 _MOST: Final = 40  # files whose lines are shown
 
 

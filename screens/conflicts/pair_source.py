@@ -1,7 +1,7 @@
-"""Where pairs come from and where decisions go: the seam between the desk and what it curates.
+"""Where pairs come from and where decisions go: what the queue asks of rules and of learnings.
 
 Everything here is called from a job's thread. A source finds its pairs, settles them with the sides as they
-were seen, and walks its own steps back and forth; the desk knows no other difference between them.
+were seen, and walks its own steps back and forth.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
-from screens.conflicts.desk import Scan
 from screens.conflicts.pair import Choice, Of, Pair
+from screens.conflicts.queue import Scan
 from screens.engine import BY, Engine
 from screens.jobs import Job
 

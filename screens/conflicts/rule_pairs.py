@@ -1,4 +1,4 @@
-"""Conflicts among rules for the desk: found in this process where there are few rules, else by a child.
+"""Conflicts among rules: found in this process where there are few rules, else by a child.
 
 A search among thousands of rules computes for many seconds, which would make the screen stutter, so that it
 runs as `workbench rules conflicts list --json`. What happens afterwards is looked up in the journals alone.
@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.desk import Scan
 from screens.conflicts.pair import Choice, Of, Pair, Side, decision_of
-from screens.conflicts.source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
+from screens.conflicts.pair_source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
+from screens.conflicts.queue import Scan
 from screens.engine import BY, Engine, Rules
 from screens.headless import run_command
 from screens.jobs import Job
@@ -25,6 +25,7 @@ from workbench.rules.describing import origin
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedWorkspace
+
 
 SMALL: Final = 400
 """Rules up to which conflicts are searched in this process, in a fraction of a second."""

@@ -12,11 +12,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from screens.rules.form_fields import LINES, given, problems, record_values
+from screens.rules.rule_form import LINES, given, problems, record_values
 from screens.safe_text import shown, shown_lines
 from screens.widgets.confirm import DIALOG_CSS
-from screens.widgets.form import FieldForm
-from screens.widgets.record_fields import Field
+from screens.widgets.form import Field, FieldForm
 from workbench.records.rules import Authority, Category, Level, Rule
 from workbench.text.counts import counted
 
@@ -24,6 +23,7 @@ Save = Callable[["EditMarked", Mapping[str, Any]], None]
 """Is given the form and the checked values; ends with `done` or `refused` of the form."""
 
 ADDED: Final = {"add_tags": "tags", "add_scope": "scope", "add_tools": "tool_targets"}
+
 REMOVED: Final = {"remove_tags": "tags", "remove_scope": "scope", "remove_tools": "tool_targets"}
 """Fields of the form that add to lists of a rule, or take from them."""
 
