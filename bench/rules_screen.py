@@ -57,7 +57,7 @@ async def browse(root: Path, name: str) -> list[Phase]:
                 "tag:python priority:>=80"
             ),
             "no filter": lambda: screen.query_one("#filter").set_text(""),  # type: ignore[attr-defined]
-            "sort by text": lambda: screen._sort("text"),
+            "sort by text": lambda: screen.sort_by("text"),
             "search, the first": lambda: screen.query_one("#search").set_text("dates in module 12"),  # type: ignore[attr-defined]
             "search, the next": lambda: screen.query_one("#search").set_text("logs in module 7"),  # type: ignore[attr-defined]
         }

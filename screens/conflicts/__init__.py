@@ -1,1 +1,1 @@
-"""Section Conflicts, the desk: two sides, the words that differ, the evidence, a key for each way out."""
+"""Section Conflicts: two sides, the words that differ, the evidence, a key for each way out."""

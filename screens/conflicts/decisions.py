@@ -15,12 +15,12 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
-from screens.conflicts.pair import Choice, Of, Pair, Side, advised
+from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, advised
 from screens.safe_text import shown
 from screens.widgets import choose
 from screens.widgets.choose import ChoiceList
 from screens.widgets.confirm import DIALOG_CSS, Confirm
-from screens.widgets.form import Field, FieldForm
+from screens.widgets.form import FieldForm, FormField
 from screens.widgets.merge import MergeEditor
 from workbench.records.conflicts import Action, ConflictKind
 from workbench.records.rules import PATH_SCOPE, Rule, path_globs
@@ -40,7 +40,7 @@ class Narrowing:
     scope: tuple[str, ...]
 
 
-def scopes_for(pair: Pair, narrowed: str) -> tuple[str, ...]:
+def scopes_for(pair: RecordPair, narrowed: str) -> tuple[str, ...]:
     """Return what a side could be narrowed to, likeliest first: all but the other's files, its own place.
 
     What it holds for now is no narrowing.
@@ -50,19 +50,19 @@ def scopes_for(pair: Pair, narrowed: str) -> tuple[str, ...]:
     return tuple(scope for scope in offered if scope not in side.scope)
 
 
-def likeliest(pair: Pair, narrowed: str) -> tuple[str, ...]:
+def likeliest(pair: RecordPair, narrowed: str) -> tuple[str, ...]:
     """Return the scope that the form begins with."""
     return _without_other(pair, narrowed) or scopes_for(pair, narrowed)[:1]
 
 
-def _without_other(pair: Pair, narrowed: str) -> tuple[str, ...]:
+def _without_other(pair: RecordPair, narrowed: str) -> tuple[str, ...]:
     side, other = pair.sides if narrowed == "left" else (pair.right, pair.left)
-    if pair.of is not Of.RULE or side.scope:
+    if pair.of is not PairType.RULE or side.scope:
         return ()
     return tuple(f"{PATH_SCOPE}!{glob}" for glob in path_globs(other.scope) if not glob.startswith("!"))
 
 
-def wider_side(pair: Pair) -> str:
+def wider_side(pair: RecordPair) -> str:
     """Return which side is to be narrowed first of all: as suggested, else the one that holds everywhere."""
     if pair.suggestion.action is Action.NARROW_SCOPE and pair.suggestion.keep:
         return "right" if pair.suggestion.keep == pair.left.id else "left"
@@ -82,7 +82,7 @@ class NarrowForm(ModalScreen[Narrowing | None]):
         Binding("escape", "cancel", "Cancel", id="narrow.cancel", tooltip="Leave both as they are"),
     ]
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: RecordPair) -> None:
         super().__init__()
         self._pair = pair
         self._start = wider_side(pair)
@@ -94,8 +94,8 @@ class NarrowForm(ModalScreen[Narrowing | None]):
         with dialog:
             yield FieldForm(
                 (
-                    Field("side", "Narrow", self._start, "choice", _SIDES, required=True),
-                    Field(
+                    FormField("side", "Narrow", self._start, "choice", _SIDES, required=True),
+                    FormField(
                         "scope",
                         "to",
                         likeliest(self._pair, self._start),
@@ -167,7 +167,7 @@ class NarrowForm(ModalScreen[Narrowing | None]):
         options.add_options([Option(shown(scope)) for scope in self._offered])
         options.display = bool(self._offered)
 
-    def _side(self, name: str) -> Side:
+    def _side(self, name: str) -> PairSide:
         return self._pair.left if name == "left" else self._pair.right
 
     def _wrong(self, values: Mapping[str, Any]) -> Mapping[str, str]:
@@ -183,12 +183,12 @@ class NarrowForm(ModalScreen[Narrowing | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class PairDialogs:
     """Asks what a decision about a pair needs and hands it to `decide`; nothing happens where it is left."""
 
     bench: WorkbenchApp
-    pair: Pair
-    decide: Callable[[Choice], None]
+    pair: RecordPair
+    decide: Callable[[PairChoice], None]
 
     def merge(self, draft: str | None = None) -> None:
         """Merge in three panes; the result begins with a draft, or as suggested where the two repeat."""
@@ -205,7 +205,7 @@ class Asking:
 
         def then(text: str | None) -> None:
             if text is not None:
-                self.decide(Choice(pair, Action.MERGE, text=text.strip()))
+                self.decide(PairChoice(pair, Action.MERGE, text=text.strip()))
 
         self.bench.push_screen(editor, then)
 
@@ -214,7 +214,7 @@ class Asking:
 
         def then(found: Narrowing | None) -> None:
             if found is not None:
-                choice = Choice(self.pair, Action.NARROW_SCOPE, keep=found.keep, scope=found.scope)
+                choice = PairChoice(self.pair, Action.NARROW_SCOPE, keep=found.keep, scope=found.scope)
                 self.decide(choice)
 
         self.bench.push_screen(NarrowForm(self.pair), then)
@@ -230,7 +230,7 @@ class Asking:
 
         def then(keep: str | None) -> None:
             if keep is not None:
-                self.decide(Choice(self.pair, Action.SUPERSEDE, keep=keep))
+                self.decide(PairChoice(self.pair, Action.SUPERSEDE, keep=keep))
 
         chooser: choose.Choose[str] = choose.Choose("Which one gives way?", options, selected=first)
         self.bench.push_screen(chooser, then)
@@ -238,9 +238,9 @@ class Asking:
     @staticmethod
     def all_of(
         bench: WorkbenchApp,
-        pairs: Sequence[Pair],
+        pairs: Sequence[RecordPair],
         marked: bool,
-        decide: Callable[[Sequence[Choice]], None],
+        decide: Callable[[Sequence[PairChoice]], None],
     ) -> None:
         """Ask whether pairs shall all be settled as suggested, listing how many of what."""
         choices = [choice for pair in pairs if (choice := advised(pair)) is not None]
@@ -258,7 +258,7 @@ class Asking:
         bench.push_screen(Confirm(title, counted(choices, len(pairs)), yes="Settle"), then)
 
 
-def counted(choices: Sequence[Choice], pairs: int) -> str:
+def counted(choices: Sequence[PairChoice], pairs: int) -> str:
     """Return what will be done, by kind and action, and what will not."""
     counts = Counter((choice.pair.of, choice.pair.kind, choice.action) for choice in choices)
     lines = [
@@ -272,7 +272,7 @@ def counted(choices: Sequence[Choice], pairs: int) -> str:
     return "\n".join(lines)
 
 
-def merge_start(pair: Pair) -> str | None:
+def merge_start(pair: RecordPair) -> str | None:
     """Return the text a merge begins with, None for the left one."""
     from workbench.rules.conflicts.suggest import merge_text
 

@@ -3,44 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.pair import Choice, Of, Pair, Side, decision_of
-from screens.conflicts.pair_source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
-from screens.conflicts.queue import Scan
-from screens.engine import BY, Engine
+from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, decision_of
+from screens.conflicts.pair_source import (
+    PairQuestion,
+    SettledPairs,
+    newest,
+    redone_since,
+    reopened_since,
+    walkable_at,
+)
+from screens.conflicts.queue import PairScan
+from screens.engine import Engine
 from screens.jobs import Job
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE
 
 if TYPE_CHECKING:
-    from workbench.memory.learnings.desk import LearningDesk
     from workbench.memory.learnings.reviewing import ConflictFound
 
 
 TASK_SCOPE: Final = "task:"
 
 
-class LearningSource:
-    """The learnings that hold."""
+class LearningPairs:
+    """Conflicts among live learnings."""
 
-    of = Of.LEARNING
+    of = PairType.LEARNING
 
-    def scan(self, engine: Engine, job: Job, asked: Asked) -> Scan:
+    def scan(self, engine: Engine, job: Job, asked: PairQuestion) -> PairScan:
         """Return the pairs of learnings that nobody settled. Raises: WorkbenchError."""
         from workbench.memory.learnings.guarding import stands_for
         from workbench.memory.learnings.kinds import has_memory
 
         with engine.workspace(job.progress) as opened:
             if not has_memory(opened.journal) and not has_memory(opened.home_journal):
-                return Scan()
-        with learning_desk(engine, job) as desk:
+                return PairScan()
+        with engine.learnings(job.progress) as curated:
             job.progress("Learnings")
-            ledger = desk.store.ledger()
-            pairs = tuple(pair_of(found) for found in desk.conflicts())
+            ledger = curated.store.ledger()
+            pairs = tuple(pair_of(found) for found in curated.conflicts())
         fresh = {pair.id: pair for pair in pairs}
         settled, changed = dict[str, str](), set[str]()
         for old in asked.known:
@@ -54,51 +59,43 @@ class LearningSource:
         again = tuple(item.id for item in reopened_since(ledger.steps, asked.since) if item.id in fresh)
         count = len(ledger.live())
         done_again = redone_since(ledger.steps, asked.since)
-        return Scan(pairs, count, settled, frozenset(changed), {}, newest(ledger.steps), again, done_again)
+        return PairScan(
+            pairs, count, settled, frozenset(changed), {}, newest(ledger.steps), again, done_again
+        )
 
-    def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
+    def settle(self, engine: Engine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. Raises: WorkbenchError."""
         seen = {side.id: _learning(side) for choice in choices for side in choice.pair.sides}
-        with learning_desk(engine, job) as desk:
+        with engine.learnings(job.progress) as curated:
             if len(choices) == 1:
-                desk.resolve(decision_of(choices[0]), seen=tuple(seen.values()))
-                return Outcome(tuple(choices))
-            kept, skipped = desk.resolve_all([decision_of(one) for one in choices], seen=seen)
+                curated.resolve(decision_of(choices[0]), seen=tuple(seen.values()))
+                return SettledPairs(tuple(choices))
+            kept, skipped = curated.resolve_all([decision_of(one) for one in choices], seen=seen)
         ids = {decision.conflict for decision in kept}
-        return Outcome(tuple(choice for choice in choices if choice.pair.id in ids), skipped)
+        return SettledPairs(tuple(choice for choice in choices if choice.pair.id in ids), skipped)
 
     def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating learnings. Raises: WorkbenchError."""
-        with learning_desk(engine, job) as desk:
-            return desk.undo() if back else desk.redo()
+        with engine.learnings(job.progress) as curated:
+            return curated.undo() if back else curated.redo()
 
     def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
-        with learning_desk(engine, job) as desk:
-            ledger = desk.store.ledger()
+        with engine.learnings(job.progress) as curated:
+            ledger = curated.store.ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
 
 
-@contextmanager
-def learning_desk(engine: Engine, job: Job) -> Iterator[LearningDesk]:
-    """Hold the desk where learnings are curated, in the name of the app. Raises: WorkbenchError."""
-    from workbench.memory.learnings.desk import LearningDesk
-    from workbench.memory.learnings.learningstore import store_of
-
-    with engine.workspace(job.progress) as opened:
-        yield LearningDesk(store_of(opened.workspace.rule_store()), BY)
-
-
-def pair_of(found: ConflictFound) -> Pair:
-    """Return two learnings that collide as a pair."""
+def pair_of(found: ConflictFound) -> RecordPair:
+    """Return two conflicting learnings as a pair."""
     from workbench.comparison.verdicts import Verdict
 
     kind = ConflictKind.NEAR if found.verdict is Verdict.DUPLICATE else ConflictKind.CONTRADICTORY
     keep = found.right.id if found.suggestion is Action.SUPERSEDE else ""
     why = f"{found.why[:1].upper()}{found.why[1:]}."
-    return Pair(
+    return RecordPair(
         found.id,
-        Of.LEARNING,
+        PairType.LEARNING,
         kind,
         found.score,
         side_of(found.left),
@@ -109,11 +106,11 @@ def pair_of(found: ConflictFound) -> Pair:
     )
 
 
-def side_of(one: FeatureLearning) -> Side:
+def side_of(one: FeatureLearning) -> PairSide:
     """Return a learning as a side of a pair."""
     from workbench.memory.learnings.reviewing import provenance
 
-    return Side(
+    return PairSide(
         one.id,
         one.text,
         provenance(one),
@@ -150,6 +147,6 @@ def _scopes(one: FeatureLearning) -> Iterator[str]:
         yield f"{PATH_SCOPE}{file}"
 
 
-def _learning(side: Side) -> FeatureLearning:
+def _learning(side: PairSide) -> FeatureLearning:
     assert isinstance(side.seen, FeatureLearning)
     return side.seen

@@ -1,4 +1,4 @@
-"""A pair at the desk: two sides that repeat or contradict each other, and what may be decided about them.
+"""A pair in the queue: two sides that repeat or contradict each other, and what may be decided about them.
 
 Rules and learnings are both pairs here; where they come from and how they are settled is their source's
 affair. Nothing in this module asks the engine.
@@ -20,7 +20,7 @@ SHORT: Final = 17
 """Characters of a conflict's id that tell it from others: `conflict-` and eight digits."""
 
 
-class Of(StrEnum):
+class PairType(StrEnum):
     """What the sides of a pair are."""
 
     RULE = "rule"
@@ -28,7 +28,7 @@ class Of(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PairSide:
     """One of the two.
 
     `where` says where it comes from; `file` and `lines` (1-based, inclusive; 0 where unknown) are what can be
@@ -49,30 +49,30 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RecordPair:
     """Two sides in conflict. `score` in [0, 1] says how sure that is, `why` in one sentence what clashes."""
 
     id: str
-    of: Of
+    of: PairType
     kind: ConflictKind
     score: float
-    left: Side
-    right: Side
+    left: PairSide
+    right: PairSide
     why: str
     evidence: tuple[Evidence, ...]
     suggestion: Suggestion
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[PairSide, PairSide]:
         """Both sides."""
         return self.left, self.right
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PairChoice:
     """What was decided about a pair; fields as in `Decision`."""
 
-    pair: Pair
+    pair: RecordPair
     action: Action
     text: str = ""
     keep: str = ""
@@ -80,16 +80,16 @@ class Choice:
     suggested: bool = False
 
 
-def advised(pair: Pair) -> Choice | None:
+def advised(pair: RecordPair) -> PairChoice | None:
     """Return the choice that is suggested, None if it needs a scope that a person has to name."""
     suggestion = pair.suggestion
     if suggestion.action is Action.NARROW_SCOPE:
         return None
     text = suggestion.text if suggestion.action is Action.MERGE else ""
-    return Choice(pair, suggestion.action, text=text, keep=suggestion.keep, suggested=True)
+    return PairChoice(pair, suggestion.action, text=text, keep=suggestion.keep, suggested=True)
 
 
-def decision_of(choice: Choice) -> Decision:
+def decision_of(choice: PairChoice) -> Decision:
     """Return a choice as the engine takes it."""
     pair = choice.pair
     return Decision(
@@ -104,13 +104,13 @@ def decision_of(choice: Choice) -> Decision:
     )
 
 
-_RESOLVE: Final[Mapping[Of, tuple[str, ...]]] = {
-    Of.RULE: ("rules", "conflicts", "resolve"),
-    Of.LEARNING: ("memory", "resolve"),
+_RESOLVE: Final[Mapping[PairType, tuple[str, ...]]] = {
+    PairType.RULE: ("rules", "conflicts", "resolve"),
+    PairType.LEARNING: ("memory", "resolve"),
 }
 
 
-def command_of(choice: Choice) -> list[str]:
+def command_of(choice: PairChoice) -> list[str]:
     """Return the command line that settles a pair in the same way."""
     pair = choice.pair
     words = [*_RESOLVE[pair.of], pair.id[:SHORT]]
@@ -124,17 +124,17 @@ def command_of(choice: Choice) -> list[str]:
     return [*words, *(word for scope in choice.scope for word in ("--scope", scope))]
 
 
-def command_of_all(of: Of, pairs: Sequence[Pair], kind: str = "") -> list[str]:
+def command_of_all(of: PairType, pairs: Sequence[RecordPair], kind: str = "") -> list[str]:
     """Return the command line that settles pairs of a source as suggested, as one step.
 
     `kind` is given where they are all there are of it.
     """
-    if kind and of is Of.RULE:
+    if kind and of is PairType.RULE:
         return [*_RESOLVE[of], "--kind", kind, "--suggested"]
     return [*_RESOLVE[of], *(pair.id[:SHORT] for pair in pairs), "--suggested"]
 
 
-def in_words(choice: Choice) -> str:
+def in_words(choice: PairChoice) -> str:
     """Return what was decided: `keep left: CLAUDE.md:4`."""
     pair, action = choice.pair, choice.action
     name = action.value.replace("_", " ")

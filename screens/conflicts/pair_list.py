@@ -7,9 +7,9 @@ from typing import Final
 
 from textual.content import Content
 
-from screens.conflicts.pair import Of, Side
+from screens.conflicts.pair import PairSide, PairType
 from screens.conflicts.pair_panel import KINDS, OF, RANK, STATES
-from screens.conflicts.queue import LISTED, Item, State
+from screens.conflicts.queue import LISTED, PairState, QueuedPair
 from screens.filter_matching import Record, filter_rows
 from screens.filtering import Field, Filter, Kind
 from screens.jobs import Job
@@ -35,7 +35,7 @@ FIELDS: Final = (
     Field("why", Kind.TEXT),
     Field("file"),
     Field("kind", choices=tuple(kind.value for kind in reversed(KINDS))),
-    Field("of", choices=tuple(of.value for of in Of)),
+    Field("of", choices=tuple(of.value for of in PairType)),
     Field("suggested", choices=tuple(action.value.replace("_", "-") for action in Action)),
     Field("state", choices=("open", "later", "changed", "settling", "elsewhere", "gone")),
     Field("scope"),
@@ -44,13 +44,13 @@ FIELDS: Final = (
     Field("id"),
 )
 
-_STATE_NAMES: Final[Mapping[State, str]] = {State.ELSEWHERE: "elsewhere"}
+_STATE_NAMES: Final[Mapping[PairState, str]] = {PairState.ELSEWHERE: "elsewhere"}
 
 
 class PairRows:
     """Pairs as rows, in the order of their ids."""
 
-    def __init__(self, ids: Sequence[str], items: Mapping[str, Item]) -> None:
+    def __init__(self, ids: Sequence[str], items: Mapping[str, QueuedPair]) -> None:
         self._ids = ids
         self._items = items
 
@@ -79,11 +79,11 @@ class PairRows:
         )
 
 
-def _line(side: Side, style: str) -> Content:
+def _line(side: PairSide, style: str) -> Content:
     return shown(" ".join(side.text[:_TEXT].split()), style)
 
 
-def record_of(item: Item) -> Record:
+def record_of(item: QueuedPair) -> Record:
     """Return a pair's fields as a filter asks for them."""
     pair = item.pair
     return {
@@ -101,7 +101,7 @@ def record_of(item: Item) -> Record:
     }
 
 
-SORTS: Final[Mapping[str, tuple[tuple[str, bool], Callable[[Item], tuple[object, ...]]]]] = {
+SORTS: Final[Mapping[str, tuple[tuple[str, bool], Callable[[QueuedPair], tuple[object, ...]]]]] = {
     "surest": (("score", True), lambda item: (-item.pair.score, RANK[item.pair.kind])),
     "kind": (("name", False), lambda item: (RANK[item.pair.kind], -item.pair.score)),
     "file": (("left", False), lambda item: (item.pair.left.where, item.pair.right.where)),
@@ -114,7 +114,7 @@ def _backwards(text: str) -> tuple[int, ...]:
     return (*(-ord(character) for character in text), 1)  # what begins like it comes after it, nothing last
 
 
-def arranged(items: Mapping[str, Item], wanted: Filter, sort: str, job: Job | None = None) -> list[str]:
+def arranged(items: Mapping[str, QueuedPair], wanted: Filter, sort: str, job: Job | None = None) -> list[str]:
     """Return the ids of the pairs that a filter lets through, in order; those put off come last.
 
     Those on their way to the journal, and those settled along with another, are left out. `job` is asked now
@@ -122,7 +122,7 @@ def arranged(items: Mapping[str, Item], wanted: Filter, sort: str, job: Job | No
     """
     key = SORTS[sort][1]
     shown_items = [item for item in items.values() if item.state in LISTED]
-    shown_items.sort(key=lambda item: (item.state is State.LATER, *key(item), item.pair.id))
+    shown_items.sort(key=lambda item: (item.state is PairState.LATER, *key(item), item.pair.id))
     if wanted:
         records = [record_of(item) for item in shown_items]
         order: Sequence[int] = ()

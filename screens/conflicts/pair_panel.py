@@ -10,8 +10,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from screens.conflicts.pair import Of, Pair
-from screens.conflicts.queue import Item, State
+from screens.conflicts.pair import PairType, RecordPair
+from screens.conflicts.queue import PairState, QueuedPair
 from screens.safe_text import shown, shown_lines
 from screens.widgets.diff import ReadingPane, WordDiff
 from workbench.records.conflicts import Action, ConflictKind
@@ -26,18 +26,18 @@ KINDS: Final[dict[ConflictKind, tuple[str, str]]] = {
 
 RANK: Final = {kind: place for place, kind in enumerate(KINDS)}
 
-STATES: Final[Mapping[State, tuple[str, str]]] = {
-    State.OPEN: (" ", ""),
-    State.LATER: ("»", "$text-muted"),
-    State.CHANGED: ("!", "bold $text-warning"),
-    State.SETTLING: ("…", "$text-muted"),
-    State.ELSEWHERE: ("✓", "$text-success"),
-    State.GONE: ("–", "$text-muted"),
-    State.ALONG: (" ", ""),
+STATES: Final[Mapping[PairState, tuple[str, str]]] = {
+    PairState.OPEN: (" ", ""),
+    PairState.LATER: ("»", "$text-muted"),
+    PairState.CHANGED: ("!", "bold $text-warning"),
+    PairState.SETTLING: ("…", "$text-muted"),
+    PairState.ELSEWHERE: ("✓", "$text-success"),
+    PairState.GONE: ("–", "$text-muted"),
+    PairState.ALONG: (" ", ""),
 }
 """The glyph of each state and its style."""
 
-OF: Final[Mapping[Of, str]] = {Of.RULE: "R", Of.LEARNING: "L"}
+OF: Final[Mapping[PairType, str]] = {PairType.RULE: "R", PairType.LEARNING: "L"}
 
 _TESTS: Final[Mapping[str, str]] = {
     "text": "same text",
@@ -66,7 +66,7 @@ _LABEL: Final = 13
 _FACT: Final = 300  # characters of a value
 
 
-def pair_headline(item: Item, progress: tuple[int, int], place: tuple[int, int]) -> Content:
+def pair_headline(item: QueuedPair, progress: tuple[int, int], place: tuple[int, int]) -> Content:
     """Return what a pair is, where in the list, and how much is settled, on one line."""
     pair = item.pair
     glyph, style = KINDS[pair.kind]
@@ -79,7 +79,7 @@ def pair_headline(item: Item, progress: tuple[int, int], place: tuple[int, int])
     return Content("  ").join(parts)
 
 
-def pair_evidence(item: Item) -> Content:
+def pair_evidence(item: QueuedPair) -> Content:
     """Return why two sides are a pair, what is suggested, and what else speaks for each."""
     pair = item.pair
     lines = [*_state(item), shown(pair.why, "bold")]
@@ -95,15 +95,15 @@ def pair_evidence(item: Item) -> Content:
     return Content("\n").join(lines)
 
 
-def _state(item: Item) -> list[Content]:
+def _state(item: QueuedPair) -> list[Content]:
     if not item.told:
         return []
     glyph, style = STATES[item.state]
-    sign = "!" if item.state is State.OPEN else glyph
+    sign = "!" if item.state is PairState.OPEN else glyph
     return [shown(f"{sign} {item.told}", style or "bold $text-error")]
 
 
-def _advice(pair: Pair) -> Content:
+def _advice(pair: RecordPair) -> Content:
     suggestion = pair.suggestion
     key = _KEYS[suggestion.action]
     return Content.assemble(
@@ -114,7 +114,7 @@ def _advice(pair: Pair) -> Content:
     )
 
 
-def _facts(pair: Pair) -> list[Content]:
+def _facts(pair: RecordPair) -> list[Content]:
     """Return the facts that differ with both values, and those that are the same in one line."""
     left, right = dict(pair.left.facts), dict(pair.right.facts)
     names = list(dict.fromkeys([*left, *right]))
@@ -135,7 +135,7 @@ def _facts(pair: Pair) -> list[Content]:
     return lines
 
 
-def _origin(pair: Pair) -> Content:
+def _origin(pair: RecordPair) -> Content:
     return Content.assemble(
         shown(f"{'from':<{_LABEL}}", "$text-muted"),
         shown(pair.left.where, "bold", limit=_FACT),
@@ -145,8 +145,8 @@ def _origin(pair: Pair) -> Content:
     )
 
 
-def empty_desk(count: int, settled: int) -> Content:
-    """Return what an empty desk says: what it would show, and what to press."""
+def empty_queue(count: int, settled: int) -> Content:
+    """Return what an empty queue says: what it would show, and what to press."""
     done = f" {settled:,} settled in this sitting; u takes the last one back." if settled else ""
     found = [
         ("contradictory", "both cannot be followed: denials, numbers, tools"),
@@ -157,18 +157,21 @@ def empty_desk(count: int, settled: int) -> Content:
     among = f"No conflicts among {count:,} {'rule' if count == 1 else 'rules'}.{done}"
     none = "There are no rules yet: 2 goes to Rules, which says where they come from."
     lines = [shown(among if count else none, "bold")]
-    lines += [Content(""), shown("What would stand here, each pair with a suggested way out:", "$text-muted")]
+    lines += [
+        Content(""),
+        shown("What would be listed here, each pair with a suggested way out:", "$text-muted"),
+    ]
     for name, told in found:
         glyph, style = KINDS[ConflictKind(name)]
         lines.append(
             Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), shown(told, "$text-muted"))
         )
-    lines += [Content(""), shown("S searches anew, also after files were edited. ? lists the keys.")]
+    lines += [Content(""), shown("S searches again, also after files were edited. ? lists the keys.")]
     return Content("\n").join(lines)
 
 
 def unsearched(busy: str) -> Content:
-    """Return what a desk says before its first search is over: what is going on, or which key searches."""
+    """Return what the queue says before its first search is over: what is going on, or which key searches."""
     told = f"⟳ {busy}" if busy else "Nothing was compared yet."
     teach = (
         "S searches the rules for pairs that repeat or contradict each other. "
@@ -207,7 +210,7 @@ class PairPanel(Vertical):
             yield Static()
         yield Static(classes="pair--nothing")
 
-    def show(self, item: Item) -> None:
+    def show(self, item: QueuedPair) -> None:
         """Show a pair from its beginning."""
         self.remove_class("-empty")
         left, right = item.pair.sides
@@ -221,7 +224,7 @@ class PairPanel(Vertical):
         pane.query_one(Static).update(pair_evidence(item))
         pane.scroll_home(animate=False)
 
-    def tell(self, item: Item, progress: tuple[int, int], place: tuple[int, int]) -> None:
+    def tell(self, item: QueuedPair, progress: tuple[int, int], place: tuple[int, int]) -> None:
         """Show where in the queue the pair is."""
         self.query_one(".pair--head", Static).update(pair_headline(item, progress, place))
 

@@ -10,43 +10,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
-from screens.conflicts.pair import Choice, Of, Pair
-from screens.conflicts.queue import Scan
+from screens.conflicts.pair import PairChoice, PairType, RecordPair
+from screens.conflicts.queue import PairScan
 from screens.engine import BY, Engine
 from screens.jobs import Job
 
-COMMANDS: Final[Mapping[Of, str]] = {Of.RULE: "rules", Of.LEARNING: "memory"}
+COMMANDS: Final[Mapping[PairType, str]] = {PairType.RULE: "rules", PairType.LEARNING: "memory"}
 """The group of commands that curates what a source has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PairQuestion:
     """What a source is asked: the pairs known, the newest step then, and whether to search anew."""
 
-    known: tuple[Pair, ...] = ()
+    known: tuple[RecordPair, ...] = ()
     since: str = ""
     whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of choices: those that were carried out, why others were not, files that are behind."""
+class SettledPairs:
+    """What came of choices: those that were carried out, why others were not, files that are out of date."""
 
-    done: tuple[Choice, ...]
+    done: tuple[PairChoice, ...]
     skipped: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
 
 
-class Source(Protocol):
+class PairSource(Protocol):
     """Pairs of one kind. All methods raise WorkbenchError."""
 
-    of: Of
+    of: PairType
 
-    def scan(self, engine: Engine, job: Job, asked: Asked) -> Scan:
+    def scan(self, engine: Engine, job: Job, asked: PairQuestion) -> PairScan:
         """Return the pairs that wait and what became of those known."""
         ...
 
-    def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
+    def settle(self, engine: Engine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. A single one that others overtook raises UsageError."""
         ...
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from screens.conflicts.pair import Pair
+from screens.conflicts.pair import RecordPair
 
 
-class State(StrEnum):
+class PairState(StrEnum):
     """How a pair stands."""
 
     OPEN = "open"
@@ -26,17 +26,17 @@ class State(StrEnum):
     ALONG = "along"  # settled along with another pair of this sitting; comes back with it
 
 
-WAITING: Final = (State.OPEN, State.LATER, State.CHANGED)
+WAITING: Final = (PairState.OPEN, PairState.LATER, PairState.CHANGED)
 
-LISTED: Final = (*WAITING, State.ELSEWHERE, State.GONE)
+LISTED: Final = (*WAITING, PairState.ELSEWHERE, PairState.GONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class QueuedPair:
     """A pair and how it stands; `told` says in a sentence why."""
 
-    pair: Pair
-    state: State = State.OPEN
+    pair: RecordPair
+    state: PairState = PairState.OPEN
     told: str = ""
 
     @property
@@ -46,7 +46,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class PairScan:
     """What the engine said about the pairs.
 
     `pairs` are those that are open, surest first, of `count` rules or learnings. Of pairs known before:
@@ -55,7 +55,7 @@ class Scan:
     undoing in an app brought back since the last time, `redone` those that redoing settled again.
     """
 
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RecordPair, ...] = ()
     count: int = 0
     settled: Mapping[str, str] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
@@ -66,16 +66,16 @@ class Scan:
     notes: tuple[str, ...] = ()
 
 
-def taken(before: Mapping[str, Item], touched: Set[str], scan: Scan) -> dict[str, Item]:
+def taken(before: Mapping[str, QueuedPair], touched: Set[str], scan: PairScan) -> dict[str, QueuedPair]:
     """Return how pairs stand after the engine said so; `touched` are the sides that this sitting changed.
 
     Pairs that were settled by somebody else, or are none any more, stay to be seen until the next search.
     """
     olds = {new: old for old, new in scan.heirs.items()}
-    items: dict[str, Item] = {}
+    items: dict[str, QueuedPair] = {}
     for pair in scan.pairs:
         old = before.get(olds.get(pair.id, "")) or before.get(pair.id)
-        items[pair.id] = Item(pair) if old is None else _again(pair, old, touched, scan)
+        items[pair.id] = QueuedPair(pair) if old is None else _again(pair, old, touched, scan)
     for identifier, item in before.items():
         if identifier not in items and identifier not in scan.heirs:
             kept = _vanished(item, touched, scan)
@@ -84,46 +84,46 @@ def taken(before: Mapping[str, Item], touched: Set[str], scan: Scan) -> dict[str
     return items
 
 
-def _again(pair: Pair, old: Item, touched: Set[str], scan: Scan) -> Item:
-    if old.state is State.SETTLING and old.pair.id == pair.id:
+def _again(pair: RecordPair, old: QueuedPair, touched: Set[str], scan: PairScan) -> QueuedPair:
+    if old.state is PairState.SETTLING and old.pair.id == pair.id:
         return old
     if (pair.id in scan.changed or pair.id != old.pair.id) and not _ours(old.pair, touched):
-        return Item(pair, State.CHANGED, _CHANGED)
-    return Item(pair, old.state, old.told) if old.waits else Item(pair)
+        return QueuedPair(pair, PairState.CHANGED, _CHANGED)
+    return QueuedPair(pair, old.state, old.told) if old.waits else QueuedPair(pair)
 
 
-def _vanished(item: Item, touched: Set[str], scan: Scan) -> Item | None:
+def _vanished(item: QueuedPair, touched: Set[str], scan: PairScan) -> QueuedPair | None:
     if item.pair.id in scan.redone:
         return None
     if not item.waits:
         return item
     if _ours(item.pair, touched):
-        return replace(item, state=State.ALONG)
+        return replace(item, state=PairState.ALONG)
     by = scan.settled.get(item.pair.id)
     if by is None:
-        return replace(item, state=State.GONE, told=_GONE)
-    return replace(item, state=State.ELSEWHERE, told=f"Settled meanwhile by {by}.")
+        return replace(item, state=PairState.GONE, told=_GONE)
+    return replace(item, state=PairState.ELSEWHERE, told=f"Settled meanwhile by {by}.")
 
 
-def _ours(pair: Pair, touched: Set[str]) -> bool:
+def _ours(pair: RecordPair, touched: Set[str]) -> bool:
     return any(side.id in touched for side in pair.sides)
 
 
 @dataclass(slots=True)
-class Desk:
+class PairQueue:
     """The pairs by id. `settled` are those decided in this sitting, `touched` the sides that it changed.
 
     `drafts` are texts of merges that were refused. While the engine is asked, decisions go on: what was done
     since `ask` is done again to what it says.
     """
 
-    items: dict[str, Item] = field(default_factory=dict)
+    items: dict[str, QueuedPair] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)
     touched: set[str] = field(default_factory=set)
     waiting: int = 0
     settling: int = 0
     drafts: dict[str, str] = field(default_factory=dict)
-    _since: dict[str, Item | None] = field(default_factory=dict)
+    _since: dict[str, QueuedPair | None] = field(default_factory=dict)
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -133,7 +133,7 @@ class Desk:
 
     def begin(self, identifiers: Iterable[str]) -> None:
         """Note that pairs were decided and are being settled."""
-        self._set(identifiers, State.SETTLING, "")
+        self._set(identifiers, PairState.SETTLING, "")
 
     def finish(self, identifiers: Iterable[str]) -> None:
         """Note that pairs are settled."""
@@ -145,24 +145,24 @@ class Desk:
 
     def restore(self, identifiers: Iterable[str], told: str) -> None:
         """Note that pairs could not be settled, and why: they wait as before."""
-        self._set(identifiers, State.OPEN, told)
+        self._set(identifiers, PairState.OPEN, told)
 
     def put_off(self, identifier: str) -> None:
         """Let a pair wait until the others are decided."""
-        self._set([identifier], State.LATER, "")
+        self._set([identifier], PairState.LATER, "")
 
     def clear(self) -> None:
         """Forget the pairs that others settled; those settled along with one of ours may come back."""
         for identifier, item in list(self.items.items()):
-            if item.state in (State.ELSEWHERE, State.GONE):
+            if item.state in (PairState.ELSEWHERE, PairState.GONE):
                 self._put(identifier, None)
 
-    def ask(self) -> tuple[dict[str, Item], frozenset[str]]:
+    def ask(self) -> tuple[dict[str, QueuedPair], frozenset[str]]:
         """Return how pairs stand and the sides touched, for `taken`; what happens from now on is kept."""
         self._since.clear()
         return dict(self.items), frozenset(self.touched)
 
-    def adopt(self, items: dict[str, Item], scan: Scan, counts: tuple[int, int]) -> None:
+    def adopt(self, items: dict[str, QueuedPair], scan: PairScan, counts: tuple[int, int]) -> None:
         """Let pairs stand as `taken` says, decisions made since `ask` aside; `counts` is `count(items)`."""
         for identifier in scan.redone & self.items.keys():
             self.settled.add(identifier)
@@ -172,24 +172,24 @@ class Desk:
         self.items = items
         self.waiting, self.settling = counts
         for identifier, item in since.items():
-            if identifier in items or (item is not None and item.state is State.SETTLING):
+            if identifier in items or (item is not None and item.state is PairState.SETTLING):
                 self._put(identifier, item)
         self.settled -= items.keys()
 
-    def _set(self, identifiers: Iterable[str], state: State, told: str) -> None:
+    def _set(self, identifiers: Iterable[str], state: PairState, told: str) -> None:
         items, since = self.items, self._since
         for identifier in identifiers:
             before = items[identifier]
             self.waiting += (state in WAITING) - before.waits
-            self.settling += (state is State.SETTLING) - (before.state is State.SETTLING)
-            items[identifier] = since[identifier] = Item(before.pair, state, told)
+            self.settling += (state is PairState.SETTLING) - (before.state is PairState.SETTLING)
+            items[identifier] = since[identifier] = QueuedPair(before.pair, state, told)
 
-    def _put(self, identifier: str, item: Item | None) -> None:
+    def _put(self, identifier: str, item: QueuedPair | None) -> None:
         before = self.items.get(identifier)
         for one, step in ((before, -1), (item, 1)):
             if one is not None:
                 self.waiting += step * one.waits
-                self.settling += step * (one.state is State.SETTLING)
+                self.settling += step * (one.state is PairState.SETTLING)
         if item is None:
             self.items.pop(identifier, None)
         else:
@@ -197,10 +197,10 @@ class Desk:
         self._since[identifier] = item
 
 
-def count(items: Mapping[str, Item]) -> tuple[int, int]:
+def count(items: Mapping[str, QueuedPair]) -> tuple[int, int]:
     """Return how many pairs wait, and how many are on their way to the journal."""
     waiting = sum(item.waits for item in items.values())
-    return waiting, sum(item.state is State.SETTLING for item in items.values())
+    return waiting, sum(item.state is PairState.SETTLING for item in items.values())
 
 
 _CHANGED: Final = "A side was changed meanwhile: read it again, then decide."
@@ -208,10 +208,10 @@ _CHANGED: Final = "A side was changed meanwhile: read it again, then decide."
 _GONE: Final = "No conflict any more: a side was changed or taken out meanwhile."
 
 
-def combined(scans: Iterable[Scan]) -> Scan:
+def combined(scans: Iterable[PairScan]) -> PairScan:
     """Return what several sources said as one; the steps of each are kept apart by the caller."""
     told = list(scans)
-    return Scan(
+    return PairScan(
         pairs=tuple(pair for scan in told for pair in scan.pairs),
         count=sum(scan.count for scan in told),
         settled={key: value for scan in told for key, value in scan.settled.items()},

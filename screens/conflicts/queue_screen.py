@@ -13,13 +13,13 @@ from textual.containers import Container
 
 from screens.base import SectionScreen
 from screens.chrome.top_bar import TopBar
-from screens.conflicts.learning_pairs import LearningSource
-from screens.conflicts.pair import Of
+from screens.conflicts.learning_pairs import LearningPairs
+from screens.conflicts.pair import PairType
 from screens.conflicts.pair_list import COLUMNS, FIELDS, SORTS, PairRows, arranged
-from screens.conflicts.pair_panel import PairPanel, empty_desk, unsearched
-from screens.conflicts.pair_source import Asked, Source
-from screens.conflicts.queue import LISTED, Desk, Item, Scan, State, combined, count, taken
-from screens.conflicts.rule_pairs import RuleSource
+from screens.conflicts.pair_panel import PairPanel, empty_queue, unsearched
+from screens.conflicts.pair_source import PairQuestion, PairSource
+from screens.conflicts.queue import LISTED, PairQueue, PairScan, PairState, QueuedPair, combined, count, taken
+from screens.conflicts.rule_pairs import RulePairs
 from screens.jobs import Failure, Job
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
@@ -29,13 +29,13 @@ _FEW = 500  # pairs that are filtered and sorted at once
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScanResult:
     """What asking the engine came to: how pairs stand now, counted, and the newest step of each source."""
 
-    scan: Scan
-    items: dict[str, Item]
+    scan: PairScan
+    items: dict[str, QueuedPair]
     counts: tuple[int, int]
-    steps: dict[Of, str]
+    steps: dict[PairType, str]
 
 
 class QueueScreen(SectionScreen):
@@ -60,11 +60,14 @@ class QueueScreen(SectionScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.desk = Desk()
-        self.sources: Mapping[Of, Source] = {Of.RULE: RuleSource(), Of.LEARNING: LearningSource()}
+        self.queue = PairQueue()
+        self.sources: Mapping[PairType, PairSource] = {
+            PairType.RULE: RulePairs(),
+            PairType.LEARNING: LearningPairs(),
+        }
         self._order: list[str] = []
         self._sort = next(iter(SORTS))
-        self._steps: dict[Of, str] = {}
+        self._steps: dict[PairType, str] = {}
         self._counts = 0
         self._scanned = False
         self._search: Job | None = None
@@ -114,28 +117,28 @@ class QueueScreen(SectionScreen):
     # Searching.
 
     def load(self) -> None:
-        """Bring the pairs in step; the first time, and with few rules always, they are searched."""
+        """Update the pairs; the first time, and with few rules always, they are searched."""
         self._ask(whole=not self._scanned)
 
     def action_scan(self) -> None:
-        """Search anew, and forget the pairs that somebody else settled."""
-        self.desk.clear()
+        """Search again, and forget the pairs that somebody else settled."""
+        self.queue.clear()
         self.bench.log_action(["rules", "conflicts", "list"])
         self._ask(whole=True)
 
     def _ask(self, *, whole: bool) -> None:
-        before, touched = self.desk.ask()
+        before, touched = self.queue.ask()
         engine, sources, steps = self.engine, self.sources, dict(self._steps)
 
-        def work(job: Job) -> Found:
-            known = [item.pair for item in before.values() if item.waits or item.state is State.ALONG]
-            scans: dict[Of, Scan] = {}
+        def work(job: Job) -> ScanResult:
+            known = [item.pair for item in before.values() if item.waits or item.state is PairState.ALONG]
+            scans: dict[PairType, PairScan] = {}
             for of, source in sources.items():
                 mine = tuple(pair for pair in known if pair.of is of)
-                scans[of] = source.scan(engine, job, Asked(mine, steps.get(of, ""), whole))
+                scans[of] = source.scan(engine, job, PairQuestion(mine, steps.get(of, ""), whole))
             scan = combined(scans.values())
             items = taken(before, touched, scan)
-            return Found(scan, items, count(items), {of: one.step for of, one in scans.items()})
+            return ScanResult(scan, items, count(items), {of: one.step for of, one in scans.items()})
 
         self._table.busy = "searching for conflicts" if whole else ""
         self._search = self.ask(
@@ -144,11 +147,11 @@ class QueueScreen(SectionScreen):
         if not self._scanned:
             self._show()
 
-    def _arrived(self, found: Found) -> None:
+    def _arrived(self, found: ScanResult) -> None:
         self._scanned, self._table.busy = True, ""
         first, scan = not self._steps, found.scan
         self._steps, self._counts = found.steps, scan.count
-        self.desk.adopt(found.items, scan, found.counts)
+        self.queue.adopt(found.items, scan, found.counts)
         shown = self._wanted or self._table.cursor_key or ""
         self._wanted = shown if not scan.reopened or first else scan.reopened[-1]
         self._wanted = scan.heirs.get(self._wanted, self._wanted)
@@ -169,7 +172,7 @@ class QueueScreen(SectionScreen):
     def _gave_up(self) -> None:
         """Say what to press; what is known stays."""
         self._table.busy = ""
-        self.say("The search did not end: S searches anew.")
+        self.say("The search did not end: S searches again.")
         self._show()
 
     # The list.
@@ -183,14 +186,14 @@ class QueueScreen(SectionScreen):
         return self.query_one(".body", Container)
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> QueuedPair | None:
         """The pair that is shown."""
         key = self._table.cursor_key
-        return None if key is None else self.desk.items.get(key)
+        return None if key is None else self.queue.items.get(key)
 
     def _arrange(self) -> None:
         """Filter and sort the pairs, very many of them beside the loop."""
-        wanted, sort, items = self.query_one(FilterBar).filter, self._sort, dict(self.desk.items)
+        wanted, sort, items = self.query_one(FilterBar).filter, self._sort, dict(self.queue.items)
         if len(items) <= _FEW:
             self._arranged(arranged(items, wanted, sort))
         else:
@@ -198,36 +201,36 @@ class QueueScreen(SectionScreen):
             self.ask("Sorting", lambda job: work(job), self._arranged, group="arrange", quiet=True)
 
     def _arranged(self, order: Sequence[str]) -> None:
-        items = self.desk.items
+        items = self.queue.items
         self._order = [one for one in order if one in items and items[one].state in LISTED]
         keep = self._wanted or self._table.cursor_key
         self._wanted = ""
         self._list(keep)
-        self.query_one(FilterBar).show_count(len(self._order), self.desk.waiting)
+        self.query_one(FilterBar).show_count(len(self._order), self.queue.waiting)
 
     def _list(self, keep: str | None) -> None:
-        self._table.set_rows(PairRows(self._order, self.desk.items), keep)
+        self._table.set_rows(PairRows(self._order, self.queue.items), keep)
         self._show()
 
     def _show(self) -> None:
-        """Show the pair under the cursor, or what an empty desk says."""
+        """Show the pair under the cursor, or what an empty queue says."""
         panel, item = self.query_one(PairPanel), self.item
         if item is not None:
             panel.show(item)
             self._tell_place(item)
         elif not self._scanned:
             panel.show_nothing(unsearched(self._table.busy))
-        elif self.desk.waiting and self.query_one(FilterBar).text:
+        elif self.queue.waiting and self.query_one(FilterBar).text:
             panel.show_nothing(shown("No pair passes this filter: / changes it, escape there clears it."))
         else:
-            panel.show_nothing(empty_desk(self._counts, len(self.desk.settled)))
+            panel.show_nothing(empty_queue(self._counts, len(self.queue.settled)))
         self._focus()
         self.refresh_bindings()
         self._badge()
 
-    def _tell_place(self, item: Item) -> None:
+    def _tell_place(self, item: QueuedPair) -> None:
         place = (self._table.cursor + 1, len(self._order))
-        self.query_one(PairPanel).tell(item, self.desk.progress, place)
+        self.query_one(PairPanel).tell(item, self.queue.progress, place)
 
     def _focus(self) -> None:
         """Keep the focus on something that is there."""
@@ -238,13 +241,13 @@ class QueueScreen(SectionScreen):
                 target.focus()
 
     def _badge(self) -> None:
-        waiting = self.desk.waiting
+        waiting = self.queue.waiting
         self.bench.badges[self.section] = f"{waiting:,}" if waiting else ""
         self.query_one(TopBar).refresh()
 
     @on(VirtualTable.Highlighted, "#conflicts-queue")
     def _highlighted(self, event: VirtualTable.Highlighted) -> None:
-        if event.key is None or event.key in self.desk.items:  # else the list is about to be another one
+        if event.key is None or event.key in self.queue.items:  # else the list is about to be another one
             self._show()
 
     @on(VirtualTable.Opened, "#conflicts-queue")

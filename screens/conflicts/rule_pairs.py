@@ -11,9 +11,16 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.pair import Choice, Of, Pair, Side, decision_of
-from screens.conflicts.pair_source import Asked, Outcome, newest, redone_since, reopened_since, walkable_at
-from screens.conflicts.queue import Scan
+from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, decision_of
+from screens.conflicts.pair_source import (
+    PairQuestion,
+    SettledPairs,
+    newest,
+    redone_since,
+    reopened_since,
+    walkable_at,
+)
+from screens.conflicts.queue import PairScan
 from screens.engine import BY, Engine, Rules
 from screens.headless import run_command
 from screens.jobs import Job
@@ -36,19 +43,19 @@ MOST: Final = 10_000
 _SLICE: Final = 256  # pairs made between two looks whether the job was cancelled
 
 
-class RuleSource:
+class RulePairs:
     """The rules in force.
 
     With few of them every question brings the rules in step with their files first. With very many that
     takes seconds, so that only a search does it, and the journals answer all else.
     """
 
-    of = Of.RULE
+    of = PairType.RULE
 
     def __init__(self) -> None:
         self._many = False
 
-    def scan(self, engine: Engine, job: Job, asked: Asked) -> Scan:
+    def scan(self, engine: Engine, job: Job, asked: PairQuestion) -> PairScan:
         """Return the conflicts among the rules in force. Raises: WorkbenchError."""
         if self._many and not asked.whole:
             with engine.workspace(job.progress) as opened:
@@ -61,7 +68,7 @@ class RuleSource:
         with engine.rules("conflicts", job.progress) as rules:
             return _compared(rules.store, asked, *_read(job, told.output))
 
-    def settle(self, engine: Engine, job: Job, choices: Sequence[Choice]) -> Outcome:
+    def settle(self, engine: Engine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. Raises: WorkbenchError."""
         from workbench.rules.files.drift import files_behind
 
@@ -78,7 +85,7 @@ class RuleSource:
                 ids = {decision.conflict for decision in kept}
                 done = tuple(choice for choice in choices if choice.pair.id in ids)
             sides = [_rule(side) for choice in done for side in choice.pair.sides]
-            return Outcome(done, skipped, files_behind(store, opened.workspace.rule_files, sides))
+            return SettledPairs(done, skipped, files_behind(store, opened.workspace.rule_files, sides))
 
     def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating rules. Raises: WorkbenchError."""
@@ -102,7 +109,7 @@ class RuleSource:
                 yield rules.opened
 
 
-def _searched(job: Job, rules: Rules, asked: Asked) -> Scan:
+def _searched(job: Job, rules: Rules, asked: PairQuestion) -> PairScan:
     from workbench.rules.conflicts.queue import conflict_queue
 
     enabled = [rule for rule in rules.book.rules if rule.enabled]
@@ -111,11 +118,11 @@ def _searched(job: Job, rules: Rules, asked: Asked) -> Scan:
     return _compared(rules.store, asked, pairs, len(enabled), queue.notes)
 
 
-def _looked_up(store: RuleStore, asked: Asked) -> Scan:
+def _looked_up(store: RuleStore, asked: PairQuestion) -> PairScan:
     """Return the pairs known as they are now, and those that were opened again: nothing is searched."""
     ledger = store.ledger()
     now = {rule.id: rule for rule in ledger.placed().values() if rule.enabled}
-    found: dict[str, Pair] = {}
+    found: dict[str, RecordPair] = {}
     for pair in asked.known:
         sides = [_standing(ledger.current(side.id), now) for side in pair.sides]
         if all(_same(side, rule) for side, rule in zip(pair.sides, sides, strict=True)):
@@ -127,10 +134,10 @@ def _looked_up(store: RuleStore, asked: Asked) -> Scan:
     return _compared(store, asked, tuple(found.values()), len(now))
 
 
-def side_of(rule: Rule) -> Side:
+def side_of(rule: Rule) -> PairSide:
     """Return a rule as a side of a pair."""
     where = rule.provenance
-    return Side(
+    return PairSide(
         rule.id,
         rule.rule,
         origin(rule),
@@ -144,11 +151,11 @@ def side_of(rule: Rule) -> Side:
     )
 
 
-def pair_of(conflict: Conflict, left: Rule, right: Rule) -> Pair:
+def pair_of(conflict: Conflict, left: Rule, right: Rule) -> RecordPair:
     """Return a conflict of rules as a pair."""
-    return Pair(
+    return RecordPair(
         conflict.id,
-        Of.RULE,
+        PairType.RULE,
         conflict.kind,
         conflict.score,
         side_of(left),
@@ -159,13 +166,13 @@ def pair_of(conflict: Conflict, left: Rule, right: Rule) -> Pair:
     )
 
 
-def _pairs(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> Iterator[Pair]:
+def _pairs(conflicts: Iterable[Conflict], rules: Mapping[str, Rule]) -> Iterator[RecordPair]:
     for conflict in conflicts:
         if conflict.left in rules and conflict.right in rules:
             yield pair_of(conflict, rules[conflict.left], rules[conflict.right])
 
 
-def _read(job: Job, output: str) -> tuple[tuple[Pair, ...], int, tuple[str, ...]]:
+def _read(job: Job, output: str) -> tuple[tuple[RecordPair, ...], int, tuple[str, ...]]:
     """Read what the child listed, a conflict at a time: one large document would hold the interpreter."""
     import msgspec
 
@@ -178,7 +185,7 @@ def _read(job: Job, output: str) -> tuple[tuple[Pair, ...], int, tuple[str, ...]
             job.check()
         rule = decode_json(raw, Rule)
         rules[rule.id] = rule
-    pairs: list[Pair] = []
+    pairs: list[RecordPair] = []
     for place, raw in enumerate(decode_json(document["conflicts"], list[msgspec.Raw])):
         if place % _SLICE == 0:
             job.check()
@@ -191,8 +198,12 @@ def _read(job: Job, output: str) -> tuple[tuple[Pair, ...], int, tuple[str, ...]
 
 
 def _compared(
-    store: RuleStore, asked: Asked, pairs: tuple[Pair, ...], count: int, notes: tuple[str, ...] = ()
-) -> Scan:
+    store: RuleStore,
+    asked: PairQuestion,
+    pairs: tuple[RecordPair, ...],
+    count: int,
+    notes: tuple[str, ...] = (),
+) -> PairScan:
     """Return pairs with what became of those known before."""
     ledger = store.ledger()
     pairs = tuple(pair for pair in pairs if pair.id not in ledger.settled)
@@ -212,14 +223,14 @@ def _compared(
     again = tuple(item.id for item in reopened_since(ledger.steps, asked.since) if item.id in fresh)
     done_again = redone_since(ledger.steps, asked.since)
     step = newest(ledger.steps)
-    return Scan(pairs, count, settled, frozenset(changed), heirs, step, again, done_again, notes)
+    return PairScan(pairs, count, settled, frozenset(changed), heirs, step, again, done_again, notes)
 
 
 def _standing(rule: Rule | None, now: Mapping[str, Rule]) -> Rule | None:
     return None if rule is None else now.get(rule.id)
 
 
-def _judged(left: Rule | None, right: Rule | None) -> Iterator[Pair]:
+def _judged(left: Rule | None, right: Rule | None) -> Iterator[RecordPair]:
     """Yield the pair of two rules if they are in conflict now."""
     from workbench.rules.conflicts.find import judge_pair
     from workbench.rules.conflicts.reading import overlap, read_rule
@@ -231,7 +242,7 @@ def _judged(left: Rule | None, right: Rule | None) -> Iterator[Pair]:
         yield from _pairs([conflict], {left.id: left, right.id: right})
 
 
-def _same(side: Side, rule: Rule | None) -> bool:
+def _same(side: PairSide, rule: Rule | None) -> bool:
     """Whether what people decide of a rule is as it was seen."""
     from workbench.rules.curation.ruletype import decided
 
@@ -239,7 +250,7 @@ def _same(side: Side, rule: Rule | None) -> bool:
     return rule is not None and (seen == rule or (seen.id == rule.id and decided(seen) == decided(rule)))
 
 
-def _rule(side: Side) -> Rule:
+def _rule(side: PairSide) -> Rule:
     assert isinstance(side.seen, Rule)
     return side.seen
 

@@ -1,8 +1,7 @@
-"""The desk of conflicts: a key for each decision about the pair that is shown, and the next one at once."""
+"""The review screen of conflicts: a key for each decision about a pair, and the next one at once."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,28 +11,38 @@ from textual.binding import BindingType
 
 from screens.commands.conflicts import CONFLICTS
 from screens.commands.model import bindings
-from screens.conflicts.decisions import Asking
-from screens.conflicts.pair import SHORT, Choice, Of, Side, advised, command_of, command_of_all, in_words
-from screens.conflicts.pair_source import COMMANDS, Outcome
+from screens.conflicts.decisions import PairDialogs
+from screens.conflicts.pair import (
+    SHORT,
+    PairChoice,
+    PairSide,
+    PairType,
+    advised,
+    command_of,
+    command_of_all,
+    in_words,
+)
+from screens.conflicts.pair_source import COMMANDS, SettledPairs
 from screens.conflicts.queue_screen import QueueScreen
-from screens.curation.excerpt import Place, read_place
+from screens.curation.excerpt import Excerpt, excerpt_view, read_excerpt
+from screens.curation.steps import StepQueue
 from screens.jobs import Failure, Job
-from screens.widgets.details import Details
 from screens.widgets.filter import FilterBar
+from workbench.errors import UsageError
 from workbench.records.conflicts import Action, ConflictKind
 
-_SHOW = {Of.RULE: ("rules", "conflicts", "show"), Of.LEARNING: ("memory", "conflicts")}
+_SHOW = {PairType.RULE: ("rules", "conflicts", "show"), PairType.LEARNING: ("memory", "conflicts")}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """Choices of one source that are carried out as one step, and where the first one stood in the list.
+class PairStep:
+    """Choices of one source that are carried out as one step, and where the first one was in the list.
 
     `kind` is set where they are all pairs of that kind there are.
     """
 
-    of: Of
-    choices: tuple[Choice, ...]
+    of: PairType
+    choices: tuple[PairChoice, ...]
     place: int
     kind: str = ""
 
@@ -46,9 +55,8 @@ class ConflictsScreen(QueueScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._wishes: deque[Wish] = deque()
-        self._wish: Wish | None = None
-        self._walked = Of.RULE
+        self.steps = StepQueue(self, self._step_ended)
+        self._walked = PairType.RULE
 
     # Deciding.
 
@@ -90,24 +98,24 @@ class ConflictsScreen(QueueScreen):
         """Write one text for both."""
         if self.item is not None:
             pair = self.item.pair
-            Asking(self.bench, pair, self._decide).merge(self.desk.drafts.get(pair.id))
+            PairDialogs(self.bench, pair, self._decide).merge(self.queue.drafts.get(pair.id))
 
     def action_narrow(self) -> None:
         """Ask which side is narrowed, and to what."""
         if self.item is not None:
-            Asking(self.bench, self.item.pair, self._decide).narrow()
+            PairDialogs(self.bench, self.item.pair, self._decide).narrow()
 
     def action_supersede(self) -> None:
         """Ask which side gives way."""
         if self.item is not None:
-            Asking(self.bench, self.item.pair, self._decide).supersede()
+            PairDialogs(self.bench, self.item.pair, self._decide).supersede()
 
     def action_later(self) -> None:
         """Put the pair off."""
         key = self._table.cursor_key
         if key is None:
             return
-        self.desk.put_off(key)
+        self.queue.put_off(key)
         place = self._order.index(key)
         self._order = [one for one in self._order if one != key] + [key]
         self._list(self._order[min(place, len(self._order) - 1)])
@@ -116,111 +124,89 @@ class ConflictsScreen(QueueScreen):
         """Settle all marked pairs, or all exact duplicates that are listed, as suggested."""
         marks = self._table.marks
         ids = [one for one in self._order if one in marks] if marks else self._exact()
-        items = [self.desk.items[one] for one in ids]
+        items = [self.queue.items[one] for one in ids]
         kind = "" if marks or self.query_one(FilterBar).text else ConflictKind.EXACT.value
         decide = partial(self._decide_all, kind)
-        Asking.all_of(self.bench, [item.pair for item in items if item.waits], bool(marks), decide)
+        PairDialogs.all_of(self.bench, [item.pair for item in items if item.waits], bool(marks), decide)
 
     def _exact(self) -> list[str]:
-        return [one for one in self._order if self.desk.items[one].pair.kind is ConflictKind.EXACT]
+        return [one for one in self._order if self.queue.items[one].pair.kind is ConflictKind.EXACT]
 
     def _decide_plainly(self, action: Action) -> None:
         if self.item is not None:
-            self._decide(Choice(self.item.pair, action))
+            self._decide(PairChoice(self.item.pair, action))
 
-    def _decide(self, choice: Choice) -> None:
+    def _decide(self, choice: PairChoice) -> None:
         """Settle the pair of a choice; the next one shows at once."""
-        self._wish_for((choice,))
+        self._submit((choice,))
 
-    def _decide_all(self, kind: str, choices: Sequence[Choice]) -> None:
+    def _decide_all(self, kind: str, choices: Sequence[PairChoice]) -> None:
         for of in self.sources:
             mine = tuple(choice for choice in choices if choice.pair.of is of)
             if mine:
-                self._wish_for(mine, kind)
+                self._submit(mine, kind)
         self._table.set_marks(())
 
-    def _wish_for(self, choices: tuple[Choice, ...], kind: str = "") -> None:
+    def _submit(self, choices: tuple[PairChoice, ...], kind: str = "") -> None:
         ids = [choice.pair.id for choice in choices]
-        if any(one not in self.desk.items or not self.desk.items[one].waits for one in ids):
+        if any(one not in self.queue.items or not self.queue.items[one].waits for one in ids):
             self.say("That pair was settled meanwhile.")
             return
         place = self._order.index(ids[0]) if ids[0] in self._order else 0
         gone = set(ids)
-        self.desk.begin(ids)
+        self.queue.begin(ids)
         self._order = [one for one in self._order if one not in gone]
         at = self._order[min(place, len(self._order) - 1)] if self._order else None
         self._list(at)
-        self._wishes.append(Wish(choices[0].pair.of, choices, place, kind))
-        self._settle_next()
-
-    def _settle_next(self) -> None:
-        """Carry out the next wish, one after the other, so that undo goes back in the same order."""
-        if self._wish is not None or not self._wishes:
-            return
-        wish = self._wish = self._wishes.popleft()
-        source, engine = self.sources[wish.of], self.engine
-
-        def work(job: Job) -> Outcome:
-            return source.settle(engine, job, wish.choices)
-
-        self.ask(
+        step = PairStep(choices[0].pair.of, choices, place, kind)
+        source, engine = self.sources[step.of], self.engine
+        self.steps.submit(
             "Settling",
-            work,
-            partial(self._settled, wish),
-            group="settle",
-            writes=True,
-            failed=partial(self._refused, wish),
-            stopped=partial(self._stopped, wish),
+            lambda job: source.settle(engine, job, choices),
+            partial(self._settled, step),
+            failed=partial(self._refused, step),
+            stopped=partial(self._give_back, step, "Settling it was cancelled.", set()),
         )
 
-    def _settled(self, wish: Wish, outcome: Outcome) -> None:
+    def _settled(self, step: PairStep, outcome: SettledPairs) -> None:
         done = [choice.pair.id for choice in outcome.done]
-        self.desk.finish(done)
-        self._give_back(wish, "It could not be settled with the others.", set(done))
-        told = self._told(wish, outcome)
-        self.say(told)
-        if len(wish.choices) > 1:
-            self.bench.tell(told)
-        self.bench.log_action(_command(wish, outcome.done), told)
-        self._walked = wish.of
-        self._go_on()
+        self.queue.finish(done)
+        self._give_back(step, "It could not be settled with the others.", set(done))
+        text = self._outcome_text(step, outcome)
+        self.say(text)
+        if len(step.choices) > 1:
+            self.bench.tell(text)
+        self.bench.log_action(_command(step, outcome.done), text)
+        self._walked = step.of
 
-    def _told(self, wish: Wish, outcome: Outcome) -> str:
-        told = in_words(outcome.done[0]) if len(wish.choices) == 1 else f"{len(outcome.done):,} settled"
+    def _outcome_text(self, step: PairStep, outcome: SettledPairs) -> str:
+        text = in_words(outcome.done[0]) if len(step.choices) == 1 else f"{len(outcome.done):,} settled"
         if outcome.skipped:
-            told += f", {len(outcome.skipped):,} left alone: {outcome.skipped[0]}"
-        if outcome.behind:
-            files = ", ".join(outcome.behind[:3]) + ("…" if len(outcome.behind) > 3 else "")
-            verb = "does" if len(outcome.behind) == 1 else "do"
-            told += f". {files} {verb} not say so yet: Rules → D shows what is to be written"
-        return told
+            text += f", {len(outcome.skipped):,} left alone: {outcome.skipped[0]}"
+        if outcome.outdated:
+            files = ", ".join(outcome.outdated[:3]) + ("…" if len(outcome.outdated) > 3 else "")
+            verb = "is" if len(outcome.outdated) == 1 else "are"
+            text += f". {files} {verb} out of date: Rules → D shows what is to be written"
+        return text
 
-    def _refused(self, wish: Wish, failure: Failure) -> None:
+    def _refused(self, step: PairStep, failure: Failure) -> None:
         """The pairs stay; the engine is asked how they stand."""
-        self.desk.drafts |= {one.pair.id: one.text for one in wish.choices if one.action is Action.MERGE}
-        self._give_back(wish, failure.message, set())
+        self.queue.drafts |= {one.pair.id: one.text for one in step.choices if one.action is Action.MERGE}
+        self._give_back(step, failure.message, set())
         self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
-        self.bench.log_action(_command(wish, wish.choices), failure.message, failed=True)
-        self._go_on()
+        self.bench.log_action(_command(step, step.choices), failure.message, failed=True)
 
-    def _stopped(self, wish: Wish) -> None:
-        """Cancelled: whether it was written all the same, the engine says."""
-        self._give_back(wish, "Settling it was cancelled.", set())
-        self._go_on()
-
-    def _give_back(self, wish: Wish, told: str, done: set[str]) -> None:
-        ids = [choice.pair.id for choice in wish.choices if choice.pair.id not in done]
-        ids = [one for one in ids if one in self.desk.items]
+    def _give_back(self, step: PairStep, reason: str, done: set[str]) -> None:
+        ids = [choice.pair.id for choice in step.choices if choice.pair.id not in done]
+        ids = [one for one in ids if one in self.queue.items]
         if ids:
-            self.desk.restore(ids, told)
-            self._order[wish.place : wish.place] = ids
+            self.queue.restore(ids, reason)
+            self._order[step.place : step.place] = ids
             self._list(ids[0])
 
-    def _go_on(self) -> None:
-        self._wish = None
-        self._settle_next()
+    def _step_ended(self) -> None:
         self._show()
-        if self._wish is None:
+        if self.steps.idle.is_set():
             self._ask(whole=False)
 
     # Undo, and where things come from.
@@ -246,23 +232,25 @@ class ConflictsScreen(QueueScreen):
         if self.item is not None:
             self._open(self.item.pair.right)
 
-    def _open(self, side: Side) -> None:
+    def _open(self, side: PairSide) -> None:
         root = self.engine.root
 
-        def then(place: Place) -> None:
-            line = f":{place.lines[0]}" if place.lines[0] else ""
-            self.bench.push_screen(
-                Details(f"{place.file}{line}", place.text, path=place.file, lines=place.lines)
-            )
+        def work(job: Job) -> Excerpt:
+            if not side.file:
+                raise UsageError(f"{side.where}: no file is behind it", hint="Its facts are in the evidence.")
+            return read_excerpt(root, side.file, side.lines)
 
-        self.ask("Opening", lambda job: read_place(root, side), then, quiet=True)
+        def then(found: Excerpt) -> None:
+            self.bench.push_screen(excerpt_view(found))
+
+        self.ask("Opening", work, then, quiet=True)
 
     def action_copy(self) -> None:
         """Put the command line that shows this pair on the clipboard."""
         if self.item is not None:
             pair = self.item.pair
             words = ["workbench", *_SHOW[pair.of], pair.id[:SHORT]]
-            self.bench.copy(" ".join(words if pair.of is Of.RULE else words[:-1]), "the command line")
+            self.bench.copy(" ".join(words if pair.of is PairType.RULE else words[:-1]), "the command line")
 
 
 _LOOKING = (
@@ -274,8 +262,8 @@ _LOOKING = (
 )
 
 
-def _command(wish: Wish, choices: Sequence[Choice]) -> list[str]:
-    if len(wish.choices) == 1:
-        return command_of(wish.choices[0])
+def _command(step: PairStep, choices: Sequence[PairChoice]) -> list[str]:
+    if len(step.choices) == 1:
+        return command_of(step.choices[0])
     pairs = [choice.pair for choice in choices]
-    return command_of_all(wish.of, pairs, wish.kind)
+    return command_of_all(step.of, pairs, step.kind)

@@ -1,4 +1,4 @@
-"""The file that a record comes from, read to be shown."""
+"""The file that a record comes from, read to be shown at its lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from screens.conflicts.pair import Side
+from screens.widgets.details import Details
 from workbench.beneath import open_beneath
 from workbench.errors import UsageError
 
@@ -15,26 +15,30 @@ MOST_BYTES: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A file's text, and the lines of it that a side is made of; (0, 0) if it has none."""
+class Excerpt:
+    """A file's text, and the lines of it that a record is made of; (0, 0) if it has none."""
 
     file: str
     text: str
     lines: tuple[int, int]
 
 
-def read_place(root: Path, side: Side) -> Place:
-    """Return where a side comes from. Raises: UsageError where no file is behind it or it cannot be read."""
-    if not side.file:
-        raise UsageError(f"{side.where}: no file is behind it", hint="Its facts are in the evidence.")
+def read_excerpt(root: Path, file: str, lines: tuple[int, int]) -> Excerpt:
+    """Return a file of a project, or of the user (`~/`). Raises: UsageError where it cannot be read."""
     try:
-        with open(_descriptor(root, side.file), "rb") as file:
-            data = file.read(MOST_BYTES)
+        with open(_descriptor(root, file), "rb") as found:
+            data = found.read(MOST_BYTES)
     except OSError as error:
         raise UsageError(
-            f"{side.file} cannot be read: {error.strerror}", hint="It may have been moved since: press f5."
+            f"{file} cannot be read: {error.strerror}", hint="It may have been moved since: press f5."
         ) from error
-    return Place(side.file, data.decode("utf-8", "replace"), side.lines)
+    return Excerpt(file, data.decode("utf-8", "replace"), lines)
+
+
+def excerpt_view(found: Excerpt) -> Details:
+    """Return the dialog that shows an excerpt."""
+    line = f":{found.lines[0]}" if found.lines[0] else ""
+    return Details(f"{found.file}{line}", found.text, path=found.file, lines=found.lines)
 
 
 def _descriptor(root: Path, file: str) -> int:

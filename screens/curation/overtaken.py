@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.curation.dialog import ListDialog
+from screens.curation.record_form import RecordFields
 from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.diff import WordDiff
@@ -22,26 +20,26 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.text.counts import counted
 
-Choice: TypeAlias = Literal["", "mine", "theirs", "merged"]
+FieldChoice: TypeAlias = Literal["", "mine", "theirs", "merged"]
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMerge:
     """A field that somebody changed: its value when the edit began, now, and as it was edited.
 
-    `choice` is '' while both changed it differently and nobody said which holds.
+    `choice` is '' while both changed it differently and nobody said which is kept.
     """
 
     name: str
     before: Any
     theirs: Any
     mine: Any
-    choice: Choice = ""
+    choice: FieldChoice = ""
     merged: Any = None
 
     @property
     def value(self) -> Any:
-        """The value that holds; theirs while nothing was chosen."""
+        """The value that is kept; theirs while nothing was chosen."""
         return {"mine": self.mine, "merged": self.merged}.get(self.choice, self.theirs)
 
     @property
@@ -68,7 +66,7 @@ def field_merges(
 
 
 def undecided(merges: Sequence[FieldMerge]) -> int:
-    """Return for how many fields nobody said which side holds."""
+    """Return for how many fields nobody said which side is kept."""
     return sum(not merge.choice for merge in merges)
 
 
@@ -82,22 +80,7 @@ _GLYPHS = {"": "?", "mine": "◀", "theirs": "▶", "merged": "◆"}
 _WORDS = {"": "choose", "mine": "mine", "theirs": "theirs", "merged": "merged"}
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """How the fields of a record are called, written and read.
-
-    `texts` are those that can be merged as texts. `written` and `read` convert (name, value) to and from
-    text; `wrong` says what is wrong with (name, text), or ''.
-    """
-
-    labels: Mapping[str, str]
-    texts: frozenset[str]
-    written: Callable[[str, Any], str]
-    read: Callable[[str, str], Any]
-    wrong: Callable[[str, str], str]
-
-
-class OvertakenRecord(ModalScreen[dict[str, Any] | None]):
+class OvertakenRecord(ListDialog[FieldMerge, dict[str, Any] | None]):
     """Chooses a side for every field both changed; gives what to change of the record now, or None."""
 
     DEFAULT_CSS = f"""OvertakenRecord {{
@@ -106,26 +89,22 @@ class OvertakenRecord(ModalScreen[dict[str, Any] | None]):
         & VirtualTable {{ height: 8; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m,left", "choose('mine')", "Mine", id="overtaken.mine", tooltip="What you wrote holds"),
-        Binding(
-            "t,right", "choose('theirs')", "Theirs", id="overtaken.theirs", tooltip="What is there holds"
-        ),
+        Binding("m,left", "choose('mine')", "Mine", id="overtaken.mine", tooltip="Keep what you wrote"),
+        Binding("t,right", "choose('theirs')", "Theirs", id="overtaken.theirs", tooltip="Keep what is there"),
         Binding("e", "merge", "Merge", id="overtaken.merge", tooltip="Merge the two texts"),
         Binding("f2", "save", "Save", id="overtaken.save", tooltip="Save what was chosen"),
         Binding("escape", "leave", "Back", id="overtaken.leave", tooltip="Back to what you wrote"),
     ]
 
-    def __init__(self, title: str, merges: Sequence[FieldMerge], wording: Wording) -> None:
+    def __init__(self, title: str, merges: Sequence[FieldMerge], record: RecordFields) -> None:
         super().__init__()
-        self.merges = tuple(merges)
+        self.entries = tuple(merges)
         self._title = title
-        self._words = wording
+        self._record = record
 
     def compose(self) -> ComposeResult:
         """Lay out the fields above both sides of the one under the cursor."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(f"! {self._title} was changed meanwhile")
-        with dialog:
+        with self.box(f"! {self._title} was changed meanwhile"):
             yield VirtualTable(
                 (
                     Column("choice", "Holds", 8, priority=3),
@@ -147,50 +126,36 @@ class OvertakenRecord(ModalScreen[dict[str, Any] | None]):
         open_ = [place for place, merge in enumerate(self.merges) if not merge.choice]
         self.table.cursor = open_[0] if open_ else 0
         self.table.focus()
-        self._show()
+        self.show_here()
 
-    @property
-    def table(self) -> VirtualTable:
-        """The fields."""
-        return self.query_one(VirtualTable)
-
-    @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self._show()
-
-    @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
-        self.action_merge()
-
-    def action_choose(self, choice: Choice) -> None:
-        """Say which side of the field holds."""
-        if self.merges:
-            self._put(replace(self._here, choice=choice))
+    def action_choose(self, choice: FieldChoice) -> None:
+        """Say which side of the field is kept."""
+        if here := self.here:
+            self._put(replace(here, choice=choice))
             self.table.cursor += 1
 
     def action_merge(self) -> None:
         """Merge both texts of the field in three panes."""
-        if not self.merges:
+        here, record = self.here, self._record
+        if here is None:
             return
-        here = self._here
-        if here.name not in self._words.texts:
-            self._say(f"{self._words.labels[here.name]} has one of two values: m or t")
+        if here.name not in record.texts:
+            self.say(f"{record.labels[here.name]} has one of two values: m or t")
             return
 
         def merged(text: str | None) -> None:
             if text is not None:
-                self._put(replace(here, choice="merged", merged=self._words.read(here.name, text)))
+                value = record.read({here.name: text})[here.name]
+                self._put(replace(here, choice="merged", merged=value))
 
         self.app.push_screen(
             MergeEditor(
-                self._words.written(here.name, here.mine),
-                self._words.written(here.name, here.theirs),
-                title=self._words.labels[here.name],
+                record.written(here.name, here.mine),
+                record.written(here.name, here.theirs),
+                title=record.labels[here.name],
                 left_title="yours",
                 right_title="theirs, as it is now",
-                validate=partial(self._words.wrong, here.name),
+                validate=lambda text: record.problems({here.name: text}).get(here.name, ""),
             ),
             merged,
         )
@@ -198,7 +163,7 @@ class OvertakenRecord(ModalScreen[dict[str, Any] | None]):
     def action_save(self) -> None:
         """Give what was chosen, once every field is decided."""
         if left := undecided(self.merges):
-            self._say(f"! {counted(left, 'field')} that both changed: m or t says which holds")
+            self.say(f"! {counted(left, 'field')} that both changed: m or t says which is kept")
         else:
             self.dismiss(merged_changes(self.merges))
 
@@ -207,38 +172,40 @@ class OvertakenRecord(ModalScreen[dict[str, Any] | None]):
         self.dismiss(None)
 
     @property
-    def _here(self) -> FieldMerge:
-        return self.merges[self.table.cursor]
+    def merges(self) -> tuple[FieldMerge, ...]:
+        """The fields, as far as they are decided."""
+        return self.entries
 
-    def _put(self, merge: FieldMerge) -> None:
-        self.merges = tuple(merge if one.name == merge.name else one for one in self.merges)
-        self.table.set_rows(self._rows(), keep=merge.name)
-        self._say("")
-        self._show()
-
-    def _show(self) -> None:
-        if self.merges:
-            here = self._here
+    def show_here(self) -> None:
+        """Show both sides of the field."""
+        if here := self.here:
             self.query_one(WordDiff).show(
-                self._words.written(here.name, here.mine),
-                self._words.written(here.name, here.theirs),
+                self._record.written(here.name, here.mine),
+                self._record.written(here.name, here.theirs),
                 left_title="yours",
                 right_title="theirs, as it is now",
             )
 
-    def _say(self, text: str) -> None:
-        self.query_one(".dialog-error", Static).update(shown(text))
+    def open_here(self) -> None:
+        """Merge the field."""
+        self.action_merge()
+
+    def _put(self, merge: FieldMerge) -> None:
+        self.entries = tuple(merge if one.name == merge.name else one for one in self.entries)
+        self.table.set_rows(self._rows(), keep=merge.name)
+        self.say("")
+        self.show_here()
 
     def _rows(self) -> ListRows[FieldMerge]:
-        return ListRows(self.merges, key=lambda merge: merge.name, cells=self._cells)
+        return ListRows(self.entries, key=lambda merge: merge.name, cells=self._cells)
 
     def _cells(self, merge: FieldMerge) -> tuple[Content, ...]:
         style = "bold $text-warning" if not merge.choice else "$text-success"
-        written = self._words.written
+        written = self._record.written
         mine, theirs = written(merge.name, merge.mine), written(merge.name, merge.theirs)
         return (
             Content.styled(f"{_GLYPHS[merge.choice]} {_WORDS[merge.choice]}", style),
-            shown(self._words.labels[merge.name]),
+            shown(self._record.labels[merge.name]),
             shown(mine, "" if merge.mine != merge.before else "$text-muted"),
             shown(theirs, "" if merge.theirs != merge.before else "$text-muted"),
         )

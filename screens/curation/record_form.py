@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from screens.safe_text import shown, shown_lines
+from screens.curation.dialog import Dialog
+from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS, Confirm
-from screens.widgets.form import Field, FieldForm, ValidateAll
+from screens.widgets.form import FieldForm, FormField, ValidateAll
 
 Convert: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Makes values of the record of those that the form holds."""
 
-Save: TypeAlias = Callable[["RecordForm", dict[str, Any]], None]
+SaveForm: TypeAlias = Callable[["RecordForm", dict[str, Any]], None]
 """Is given the form and what was changed; ends with `done` or `refused` of the form."""
 
 
-class RecordForm(ModalScreen[bool]):
+@dataclass(frozen=True, slots=True)
+class RecordFields:
+    """How the fields of a type of record are called, written in a form and read from it.
+
+    `labels` are in the order shown, `texts` those that can be merged as texts; `derived` ones follow from the
+    others unless they were edited. `written` makes text of (name, value), `read` makes values of the record
+    of those that a form holds, `problems` says what is wrong with those, by name.
+    """
+
+    labels: Mapping[str, str]
+    texts: frozenset[str]
+    written: Callable[[str, Any], str]
+    read: Convert
+    problems: ValidateAll
+    derived: frozenset[str] = frozenset()
+
+    def merged(self, changes: Mapping[str, Any]) -> list[str]:
+        """Return the fields that an edit and somebody else's can differ in."""
+        return [name for name in self.labels if name not in self.derived or name in changes]
+
+
+class RecordForm(Dialog[bool]):
     """A form of a record's fields. It closes when what was changed is saved, or is left."""
 
     DEFAULT_CSS = f"""RecordForm {{
@@ -38,11 +59,13 @@ class RecordForm(ModalScreen[bool]):
         Binding("escape", "leave", "Leave", id="edit.leave", tooltip="Leave without saving"),
     ]
 
+    HINT: ClassVar = "f2 saves · tab and arrows move · escape leaves"
+
     def __init__(
         self,
         title: str,
-        fields: Sequence[Field],
-        save: Save,
+        fields: Sequence[FormField],
+        save: SaveForm,
         *,
         validate: ValidateAll = lambda values: {},
         convert: Convert = dict,
@@ -60,12 +83,10 @@ class RecordForm(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """Lay out the form above what is wrong and the keys."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(self._title)
-        with dialog:
+        with self.box(self._title):
             yield FieldForm(self._fields, validate=self._check)
             yield Static(classes="dialog-error")
-            yield Static(shown("f2 saves · tab and arrows move · escape leaves"), classes="dialog-hint")
+            yield Static(shown(self.HINT), classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Begin with the first field."""
@@ -74,7 +95,7 @@ class RecordForm(ModalScreen[bool]):
     @on(FieldForm.Changed)
     def _changed(self, event: FieldForm.Changed) -> None:
         event.stop()
-        self._say("")
+        self.say("")
 
     @property
     def form(self) -> FieldForm:
@@ -91,14 +112,14 @@ class RecordForm(ModalScreen[bool]):
         if self.busy:
             return
         if self.form.validate_all():
-            self._say("")
+            self.say("")
             return
         values = self.form.values() if self._new else self.form.changes()
         if not values:
-            self._say("nothing was changed")
+            self.say("nothing was changed")
             return
         self.busy = True
-        self._say("saving …")
+        self.say("saving …")
         self._save(self, self._convert(values))
 
     def action_leave(self) -> None:
@@ -112,18 +133,21 @@ class RecordForm(ModalScreen[bool]):
                 self.dismiss(False)
 
         self.app.push_screen(
-            Confirm("Drop what you wrote?", "It is saved nowhere.", yes="Drop", no="Go on", danger=True),
+            Confirm(
+                "Drop what you wrote?",
+                "Your changes will be lost.",
+                yes="Drop",
+                no="Keep editing",
+                danger=True,
+            ),
             answered,
         )
 
     def refused(self, message: str, hint: str = "") -> None:
         """Stay open, and say why it was not saved."""
         self.busy = False
-        self._say(f"! {message}\n{hint}".strip())
+        super().refused(message, hint)
 
     def done(self) -> None:
         """Close, saved."""
         self.dismiss(True)
-
-    def _say(self, text: str) -> None:
-        self.query_one(".dialog-error", Static).update(shown_lines(text))

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from screens.engine import Engine
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.learnings.learning_service import Known, documents
+from screens.learnings.learning_service import KnownLearnings, documents
 from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.confirm import DIALOG_CSS, Confirm
@@ -39,7 +39,7 @@ _BAR: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class JunkFinding:
     """A learning that looks like junk; `kind` also is PRUNE for those that pruning takes out."""
 
     kind: str
@@ -50,45 +50,45 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class JunkAudit:
     """What an audit found among `total` live learnings, by kind, every kind named."""
 
     total: int
-    findings: Mapping[str, tuple[Finding, ...]]
+    findings: Mapping[str, tuple[JunkFinding, ...]]
 
     @property
-    def prunable(self) -> tuple[Finding, ...]:
+    def prunable(self) -> tuple[JunkFinding, ...]:
         """What pruning would take out."""
         return self.findings.get(PRUNE, ())
 
 
-def audited(engine: Engine, known: Known, job: Job) -> Audit:
+def audited(engine: Engine, known: KnownLearnings, job: Job) -> JunkAudit:
     """Ask for the audit in a process of its own. Raises: ProcessError."""
     told = run_command(job, engine.root, ["memory", "audit", "--json"])
     return audit_of(told.output, known, job)
 
 
-def audit_of(text: str, known: Known, job: Job) -> Audit:
+def audit_of(text: str, known: KnownLearnings, job: Job) -> JunkAudit:
     """Read the answer of `workbench memory audit --json`. Raises: ProcessError for what is none."""
-    found: dict[str, list[Finding]] = {kind: [] for kind in _WHAT}
+    found: dict[str, list[JunkFinding]] = {kind: [] for kind in _WHAT}
     try:
         for one in documents(text, "junk"):
             job.check()
             found.setdefault(one["kind"], []).append(_finding(one, known))
         for identifier in documents(text, "prunable"):
-            found[PRUNE].append(Finding(PRUNE, identifier, _WHAT[PRUNE], _text(known, identifier)))
+            found[PRUNE].append(JunkFinding(PRUNE, identifier, _WHAT[PRUNE], _text(known, identifier)))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ProcessError(
             f"the answer of `memory audit` cannot be read: {error}", hint="Press A to ask again."
         ) from error
-    return Audit(known.live, {kind: tuple(mine) for kind, mine in found.items()})
+    return JunkAudit(known.live, {kind: tuple(mine) for kind, mine in found.items()})
 
 
-def _finding(one: Mapping[str, Any], known: Known) -> Finding:
-    return Finding(one["kind"], one["id"], one["why"], _text(known, one["id"]), one["other"])
+def _finding(one: Mapping[str, Any], known: KnownLearnings) -> JunkFinding:
+    return JunkFinding(one["kind"], one["id"], one["why"], _text(known, one["id"]), one["other"])
 
 
-def _text(known: Known, identifier: str) -> str:
+def _text(known: KnownLearnings, identifier: str) -> str:
     learning = known.learnings.get(identifier)
     return "" if learning is None else learning.text
 
@@ -108,7 +108,7 @@ class AuditView(ModalScreen[str | None]):
         Binding("escape,q", "leave", "Close", id="audit.close", tooltip="Back to the learnings"),
     ]
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: JunkAudit) -> None:
         super().__init__()
         self.audit = audit
 
@@ -204,14 +204,14 @@ _KEPT: Final = (
 )
 
 
-def prune_question(going: Sequence[Finding]) -> str:
+def prune_question(going: Sequence[JunkFinding]) -> str:
     """Return what will go and how it comes back."""
     listed = [f"· {' '.join(one.text.split())[:64]}" for one in going[:6]]
     more = [f"and {len(going) - 6:,} more"] if len(going) > 6 else []
     return "\n".join([*listed, *more, "", _KEPT, "One step: u takes it back; R restores single ones later."])
 
 
-def _kind_cells(one: tuple[str, tuple[Finding, ...]], most: int) -> tuple[Content | str, ...]:
+def _kind_cells(one: tuple[str, tuple[JunkFinding, ...]], most: int) -> tuple[Content | str, ...]:
     kind, mine = one
     style = "bold" if mine else "$text-muted"
     return (
@@ -222,7 +222,7 @@ def _kind_cells(one: tuple[str, tuple[Finding, ...]], most: int) -> tuple[Conten
     )
 
 
-def _finding_cells(one: Finding) -> tuple[Content | str, ...]:
+def _finding_cells(one: JunkFinding) -> tuple[Content | str, ...]:
     return (
         shown(" ".join(one.text.split()) or one.id),
         shown(one.why, "$text-muted"),

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from screens.curation.overtaken import Wording
+from screens.curation.record_form import RecordFields
 from screens.rules.rule_form import problems as rule_problems
-from screens.widgets.form import Field
+from screens.widgets.form import FormField
 from workbench.memory.learnings.bodies import problems as record_problems
 from workbench.records.learnings import MAX_TEXT, FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
@@ -37,22 +37,24 @@ _SAMPLE: Final = FeatureLearning("", "a text", "a reason", LearningSource.HUMAN,
 _KINDS: Final = tuple(kind.value for kind in LearningKind)
 
 
-def edit_fields(one: FeatureLearning) -> tuple[Field, ...]:
+def edit_fields(one: FeatureLearning) -> tuple[FormField, ...]:
     """Return the fields of a learning that people decide."""
     return (
-        Field("text", LABELS["text"], one.text, "long", required=True, help="new words count as a review"),
-        Field("reason", LABELS["reason"], one.reason, required=True, help="why it exists"),
-        Field("feature", LABELS["feature"], one.feature, required=True),
-        Field("task_id", LABELS["task_id"], one.task_id or "", help="empty: for the whole feature"),
-        Field("kind", LABELS["kind"], one.kind.value, "choice", _KINDS, required=True),
-        Field("scope", LABELS["scope"], "\n".join(one.scope), "long", help="a glob a line; empty: all"),
+        FormField(
+            "text", LABELS["text"], one.text, "long", required=True, help="new words count as a review"
+        ),
+        FormField("reason", LABELS["reason"], one.reason, required=True, help="why it exists"),
+        FormField("feature", LABELS["feature"], one.feature, required=True),
+        FormField("task_id", LABELS["task_id"], one.task_id or "", help="empty: for the whole feature"),
+        FormField("kind", LABELS["kind"], one.kind.value, "choice", _KINDS, required=True),
+        FormField("scope", LABELS["scope"], "\n".join(one.scope), "long", help="a glob a line; empty: all"),
     )
 
 
-def new_fields(feature: str) -> tuple[Field, ...]:
+def new_fields(feature: str) -> tuple[FormField, ...]:
     """Return the fields of a learning that is added by hand."""
     return (
-        Field(
+        FormField(
             "text",
             "Text",
             "",
@@ -60,12 +62,12 @@ def new_fields(feature: str) -> tuple[Field, ...]:
             required=True,
             help=f"at most {MAX_TEXT} characters; secrets are masked",
         ),
-        Field("reason", "Why", "", required=True, help="why it is worth knowing"),
-        Field("feature", "Feature", feature or "general", required=True),
-        Field("task_id", "Task", "", help="empty: for the whole feature"),
-        Field("kind", "Kind", LearningKind.NOTE.value, "choice", _KINDS, required=True),
-        Field("files", "Files", "", "long", help="where it was seen, a path a line"),
-        Field(
+        FormField("reason", "Why", "", required=True, help="why it is worth knowing"),
+        FormField("feature", "Feature", feature or "general", required=True),
+        FormField("task_id", "Task", "", help="empty: for the whole feature"),
+        FormField("kind", "Kind", LearningKind.NOTE.value, "choice", _KINDS, required=True),
+        FormField("files", "Files", "", "long", help="where it was seen, a path a line"),
+        FormField(
             OWNER,
             "Whose",
             "project",
@@ -77,18 +79,20 @@ def new_fields(feature: str) -> tuple[Field, ...]:
     )
 
 
-def promote_fields(one: FeatureLearning) -> tuple[Field, ...]:
+def promote_fields(one: FeatureLearning) -> tuple[FormField, ...]:
     """Return the fields of the rule that a learning becomes."""
     return rule_fields(one.text, one.scope)
 
 
-def rule_fields(text: str, scope: Sequence[str] = ()) -> tuple[Field, ...]:
+def rule_fields(text: str, scope: Sequence[str] = ()) -> tuple[FormField, ...]:
     """Return the fields of a rule that is made of a text."""
     return (
-        Field("rule", "Rule", text, "long", required=True, help="as an instruction to your agents"),
-        Field("authority", "Authority", str(Authority.DEFAULT), "choice", tuple(Authority), required=True),
-        Field("scope", "Only files", "\n".join(scope), "long", help="a glob a line; empty: all"),
-        Field("reason", "Why", "", help="for the history"),
+        FormField("rule", "Rule", text, "long", required=True, help="as an instruction to your agents"),
+        FormField(
+            "authority", "Authority", str(Authority.DEFAULT), "choice", tuple(Authority), required=True
+        ),
+        FormField("scope", "Only files", "\n".join(scope), "long", help="a glob a line; empty: all"),
+        FormField("reason", "Why", "", help="for the history"),
     )
 
 
@@ -139,14 +143,10 @@ def written(name: str, value: Any) -> str:
     return "" if value is None else str(value)
 
 
-WORDING: Final = Wording(
-    LABELS,
-    frozenset({"text", "reason", "feature", "scope"}),
-    written,
-    given,
-    lambda name, text: problems({name: text}).get(name, ""),
+LEARNING_FIELDS: Final = RecordFields(
+    LABELS, frozenset({"text", "reason", "feature", "scope"}), written, record_values, problems
 )
-"""How a learning that two changed at once is laid out."""
+"""How the fields of a learning are called, written and read."""
 
 SHORT: Final = 17  # characters that tell learnings apart
 

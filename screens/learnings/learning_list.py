@@ -8,9 +8,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from textual.content import Content
 
+from screens.curation.record_screen import ListQuery
 from screens.filter_matching import Value, filter_rows
-from screens.filtering import Field, Filter, Kind
-from screens.learnings.learning_service import Known
+from screens.filtering import Field, Kind
+from screens.learnings.learning_service import KnownLearnings
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.memory.learnings.confidence import stale_days
@@ -131,16 +132,12 @@ _STATES: Final = tuple(STATES)
 
 _ORDER: Final = tuple(Why)
 
-Sort: TypeAlias = tuple[str, bool]
-
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the list shall show: the queue or all, a filter, and a column and direction, if one was chosen."""
+class LearningQuery(ListQuery):
+    """What the list is to show: the queue or all learnings, filtered and sorted."""
 
     view: View = "queue"
-    filter: Filter = Filter()  # noqa: RUF009 - frozen
-    sort: Sort | None = None
 
 
 class LearningRecord(Mapping[str, Value]):
@@ -148,7 +145,7 @@ class LearningRecord(Mapping[str, Value]):
 
     __slots__ = ("_known", "learning")
 
-    def __init__(self, learning: FeatureLearning, known: Known) -> None:
+    def __init__(self, learning: FeatureLearning, known: KnownLearnings) -> None:
         self.learning = learning
         self._known = known
 
@@ -162,12 +159,12 @@ class LearningRecord(Mapping[str, Value]):
         return len(_GETTERS)
 
 
-def _why(one: FeatureLearning, known: Known) -> Value:
+def _why(one: FeatureLearning, known: KnownLearnings) -> Value:
     item = known.waiting.get(one.id)
     return None if item is None else item.why.value
 
 
-_GETTERS: Final[Mapping[str, Callable[[FeatureLearning, Known], Value]]] = {
+_GETTERS: Final[Mapping[str, Callable[[FeatureLearning, KnownLearnings], Value]]] = {
     "text": lambda one, known: one.text,
     "reason": lambda one, known: one.reason,
     "evidence": lambda one, known: [one.evidence, one.trigger, one.remedy],
@@ -196,7 +193,7 @@ _GETTERS: Final[Mapping[str, Callable[[FeatureLearning, Known], Value]]] = {
     "by": lambda one, known: one.reviewed_by,
 }
 
-SORT_KEYS: Final[Mapping[str, Callable[[FeatureLearning, Known], Any]]] = {
+SORT_KEYS: Final[Mapping[str, Callable[[FeatureLearning, KnownLearnings], Any]]] = {
     "state": lambda one, known: _STATES.index(state_of(one)),
     "why": lambda one, known: _place(known.waiting.get(one.id)),
     "feature": lambda one, known: one.feature.casefold(),
@@ -218,7 +215,9 @@ def _place(item: ReviewItem | None) -> int:
     return len(_ORDER) if item is None else _ORDER.index(item.why)
 
 
-def arranged(known: Known, wanted: Wanted, progress: Progress = lambda stage, done, total: None) -> list[str]:
+def arranged(
+    known: KnownLearnings, wanted: LearningQuery, progress: Progress = lambda stage, done, total: None
+) -> list[str]:
     """Return the ids of what is shown: the queue in its order, or all, live ones first, newest first.
 
     A filter that ranks puts better matches first unless a column was chosen. `progress` may raise to stop.
@@ -250,7 +249,7 @@ def arranged(known: Known, wanted: Wanted, progress: Progress = lambda stage, do
 class LearningRows:
     """Learnings as rows, in the order of their ids."""
 
-    def __init__(self, ids: Sequence[str], known: Known) -> None:
+    def __init__(self, ids: Sequence[str], known: KnownLearnings) -> None:
         self.ids = ids
         self._known = known
 
@@ -266,7 +265,7 @@ class LearningRows:
         return learning_cells(self._known.learnings[self.ids[index]], self._known)
 
 
-def learning_cells(one: FeatureLearning, known: Known) -> tuple[Content | str, ...]:
+def learning_cells(one: FeatureLearning, known: KnownLearnings) -> tuple[Content | str, ...]:
     """Return the cells of a learning; what is gone is dim besides its glyph."""
     dim = "" if one.live else "$text-muted"
     item = known.waiting.get(one.id)

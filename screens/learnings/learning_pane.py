@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.learnings.learning_list import SOURCES, STATES, WHYS, View, age, days, is_stale, state_of
-from screens.learnings.learning_service import Known, Story
+from screens.learnings.learning_service import KnownLearnings, LearningStory
 from screens.rules.rule_text import labelled, reworded
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
@@ -65,14 +65,14 @@ _MOST: Final = 40  # changes that are told
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReviewProgress:
     """How far the sitting is: decisions made in it, what still waits."""
 
     done: int = 0
     waiting: int = 0
 
 
-def head_content(known: Known, view: View, progress: Progress, *, comparing: bool) -> Content:
+def head_content(known: KnownLearnings, view: View, progress: ReviewProgress, *, comparing: bool) -> Content:
     """Return the view, what waits by reason, and how far the review is, on one line."""
     counts = Counter(item.why for item in known.waiting.values())
     gone = len(known.learnings) - known.live
@@ -93,7 +93,7 @@ def head_content(known: Known, view: View, progress: Progress, *, comparing: boo
     return Content("  ").join(parts)
 
 
-def story_content(told: Story, *, width: int = 80) -> Content:
+def story_content(told: LearningStory, *, width: int = 80) -> Content:
     """Return a learning whole; values are wrapped at `width` cells beside their names."""
     one = told.learning
     parts = [_head(told), Content(""), shown_lines(one.text, "" if one.live else "$text-muted")]
@@ -107,7 +107,7 @@ def story_content(told: Story, *, width: int = 80) -> Content:
     return Content("\n").join(parts)
 
 
-def _head(told: Story) -> Content:
+def _head(told: LearningStory) -> Content:
     one = told.learning
     state = state_of(one)
     glyph, style = STATES[state]
@@ -124,7 +124,7 @@ def _head(told: Story) -> Content:
     return Content("  ").join(parts)
 
 
-def _warnings(told: Story) -> Iterator[Content]:
+def _warnings(told: LearningStory) -> Iterator[Content]:
     if told.warnings:
         names = ", ".join(told.warnings)
         yield Content("")
@@ -134,7 +134,7 @@ def _warnings(told: Story) -> Iterator[Content]:
         )
 
 
-def _waits(told: Story, width: int) -> Iterator[Content]:
+def _waits(told: LearningStory, width: int) -> Iterator[Content]:
     item = told.item
     if item is None:
         return
@@ -259,13 +259,13 @@ class LearningPane(ReadingPane):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.story: Story | None = None
+        self.story: LearningStory | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the text."""
         yield Static(shown(""))
 
-    def show(self, story: Story | None) -> None:
+    def show(self, story: LearningStory | None) -> None:
         """Show a learning, or that there is none."""
         before, self.story = self.story, story
         self._draw()

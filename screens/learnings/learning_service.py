@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from screens.engine import BY, Engine
+from screens.curation.changes import Overtaken, Saved
+from screens.engine import Engine
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.learnings.learning_form import MINE, OWNER
@@ -25,7 +25,6 @@ from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
     from workbench.entry.project import OpenedWorkspace
-    from workbench.memory.learnings.desk import LearningDesk
     from workbench.memory.learnings.ledger import Change, Ledger, LedgerReader, Note
     from workbench.memory.learnings.promoting import Promotion
     from workbench.memory.learnings.prompting import MemoryPrompt
@@ -41,7 +40,7 @@ _PIECE: Final = 256  # pairs read between two looks whether to go on
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownLearnings:
     """Learnings as they stand: all by id, what waits by id and in order, the time they were read at.
 
     `collisions` are the pairs known so far, `whole` says whether all were compared.
@@ -60,8 +59,8 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    """One learning with everything that is told of it; `warnings` name what it reads like."""
+class LearningStory:
+    """One learning with everything known of it; `warnings` name what it reads like."""
 
     learning: FeatureLearning
     item: ReviewItem | None
@@ -72,20 +71,20 @@ class Story:
     now: float
 
 
-class Library:
+class LearningLibrary:
     """Reads learnings; each line of the journals once."""
 
     def __init__(self) -> None:
         self._reader: LedgerReader | None = None
 
-    def read(self, engine: Engine, before: Known, job: Job) -> Known:
+    def read(self, engine: Engine, before: KnownLearnings, job: Job) -> KnownLearnings:
         """Return what there is, with those collisions of `before` that still are some.
 
         Raises: WorkbenchError.
         """
         return self._known(engine, before.collisions, before.whole, job)
 
-    def compare(self, engine: Engine, before: Known, job: Job) -> Known:
+    def compare(self, engine: Engine, before: KnownLearnings, job: Job) -> KnownLearnings:
         """Compare all live learnings with each other. Raises: WorkbenchError."""
         from workbench.memory.learnings.reviewing import conflicts_of
 
@@ -100,7 +99,7 @@ class Library:
             found = conflicts_of(ledger)
         return self._known(engine, found, True, job)
 
-    def _known(self, engine: Engine, found: Iterable[ConflictFound], whole: bool, job: Job) -> Known:
+    def _known(self, engine: Engine, found: Iterable[ConflictFound], whole: bool, job: Job) -> KnownLearnings:
         from workbench.memory.learnings.kinds import has_memory
         from workbench.memory.learnings.reviewing import queue_of
 
@@ -108,7 +107,7 @@ class Library:
         with engine.workspace(job.progress) as opened:
             now = opened.clock.now()
             if not has_memory(opened.journal) and not has_memory(opened.home_journal):
-                return Known(whole=True, now=now)
+                return KnownLearnings(whole=True, now=now)
             ledger = self._ledger(opened)
             collisions = tuple(still(found, ledger))
             job.check()
@@ -118,7 +117,7 @@ class Library:
             changes: dict[str, list[Change]] = {}
             for change in ledger.changes:
                 changes.setdefault(change.learning_id, []).append(change)
-            return Known(
+            return KnownLearnings(
                 learnings,
                 {item.learning.id: item for item in queue},
                 {identifier: tuple(mine) for identifier, mine in changes.items()},
@@ -140,15 +139,15 @@ class Library:
         return self._reader.ledger()
 
 
-def story(known: Known, identifier: str, job: Job) -> Story | None:
-    """Return what is told of a learning, None if it is not known."""
+def story(known: KnownLearnings, identifier: str, job: Job) -> LearningStory | None:
+    """Return what is known of a learning, None for an unknown one."""
     from workbench.text.injection.detect import scan
 
     learning = known.learnings.get(identifier)
     if learning is None:
         return None
     found = scan(learning.text)
-    return Story(
+    return LearningStory(
         learning,
         known.waiting.get(identifier),
         found.patterns if found.flagged else (),
@@ -172,7 +171,7 @@ def still(found: Iterable[ConflictFound], ledger: Ledger) -> Iterator[ConflictFo
 def collisions_of(text: str, ledger: Ledger, job: Job) -> Iterator[ConflictFound]:
     """Yield the pairs of `workbench memory conflicts --json`, one at a time so that nothing waits long.
 
-    Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for what is no such answer.
+    Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for a malformed answer.
     """
     from workbench.comparison.verdicts import Verdict
     from workbench.memory.learnings.reviewing import ConflictFound
@@ -231,116 +230,111 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Overtaken:
-    """A learning that somebody else changed while it was edited; `now` is None where it was taken out."""
+class LearningService:
+    """Changes learnings, each call one step that `u` takes back. Raises: WorkbenchError."""
 
-    seen: FeatureLearning
-    now: FeatureLearning | None
-    changes: Mapping[str, Any]
+    engine: Engine
+
+    def save(
+        self, seen: FeatureLearning, changes: Mapping[str, Any], job: Job
+    ) -> Saved[FeatureLearning] | Overtaken[FeatureLearning]:
+        """Change fields of a learning as it was seen, or say what others did to it."""
+        from workbench.memory.learnings.guarding import LearningChanged
+
+        try:
+            with self.engine.learnings(job.progress) as curated:
+                return Saved((curated.edit(seen.id, seen=seen, **_edit_fields(changes)),))
+        except LearningChanged as error:
+            return Overtaken(seen, error.now, changes)
+
+    def add_again(self, found: Overtaken[FeatureLearning], job: Job) -> Saved[FeatureLearning]:
+        """Restore a learning that was taken out while it was edited, then save what was written."""
+        with self.engine.learnings(job.progress) as curated:
+            curated.restore([found.seen.id])
+            return Saved((curated.edit(found.seen.id, **_edit_fields(found.changes)),))
+
+    def decide(self, verb: Verb, seen: Sequence[FeatureLearning], job: Job) -> Decided:
+        """Accept, reject, retire or restore learnings as one step; what others changed since is left alone.
+
+        Raises: UsageError if none of them is as it was seen; StoreError.
+        """
+        from workbench.memory.learnings.guarding import LearningChanged, unchanged
+
+        with self.engine.learnings(job.progress) as curated:
+            sound, skipped = list(seen), list[str]()
+            if len(seen) > 1:
+                ledger = curated.store.ledger()
+                sound = []
+                for one in seen:
+                    try:
+                        unchanged(ledger, [one])
+                        sound.append(one)
+                    except LearningChanged as changed:
+                        skipped.append(changed.message)
+            if not sound:
+                raise UsageError(f"there is nothing to {verb}: {skipped[0]}", hint="Look at them again.")
+            steps = {"accept": curated.accept, "reject": curated.reject, "retire": curated.retire}
+            steps.get(verb, curated.restore)([one.id for one in sound], seen=sound)
+        return Decided(tuple(one.id for one in sound), tuple(skipped))
+
+    def add(self, values: Mapping[str, Any], job: Job) -> FeatureLearning:
+        """Add a learning that a person words."""
+        given = {name: value for name, value in values.items() if name not in (OWNER, "text")}
+        with self.engine.learnings(job.progress) as curated:
+            return curated.add(values["text"], personal=values[OWNER] == MINE, **given)
+
+    def promote(self, seen: FeatureLearning, fields: Mapping[str, Any], job: Job) -> Promotion:
+        """Make a rule of a learning."""
+        with self.engine.learnings(job.progress) as curated:
+            return curated.promote(seen.id, seen=seen, **fields)
+
+    def add_rule(self, fields: Mapping[str, Any], job: Job) -> Rule:
+        """Add a rule to the project."""
+        given = dict(fields)
+        reason = given.pop("reason")
+        with self.engine.rules("rules-edit", job.progress) as work:
+            return work.curator.add(new_rule(given, work.store.project_id), reason=reason)
+
+    def prune(self, job: Job) -> tuple[FeatureLearning, ...]:
+        """Take out what may be pruned automatically, as one step."""
+        with self.engine.learnings(job.progress) as curated:
+            return curated.prune()
+
+    def undo(self, idle: Event, job: Job) -> str:
+        """Undo the last step, after those on their way; return its title."""
+        _wait(idle, job)
+        with self.engine.learnings(job.progress) as curated:
+            return curated.undo()
+
+    def redo(self, idle: Event, job: Job) -> str:
+        """Redo the last undone step, after those on their way; return its title."""
+        _wait(idle, job)
+        with self.engine.learnings(job.progress) as curated:
+            return curated.redo()
+
+    def preview(self, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
+        """Return the learnings of a prompt; nothing is noted as given."""
+        from workbench.memory.learnings.prompting import memory_prompt
+
+        with self.engine.learnings(job.progress) as curated:
+            store = curated.store
+            ledger, now, count = store.ledger(), store.now(), store.count_tokens
+            return memory_prompt(ledger, now, count, feature=feature, task=task or None, budget=budget)
+
+    def note_given(self, made: MemoryPrompt, job: Job) -> bool:
+        """Note that a preview was taken into a prompt, so that it is never learned again."""
+        from workbench.memory.learnings.injected import note_injected
+
+        texts = {one.id: one.text for one in made.given}
+        with self.engine.learnings(job.progress) as curated:
+            return note_injected(curated.store, texts, surface="memory-prompt")
 
 
-@contextmanager
-def held(engine: Engine, job: Job) -> Iterator[LearningDesk]:
-    """Hold the desk; meanwhile the collector of garbage stays away, which with many learnings is felt."""
-    from workbench.memory.learnings.desk import LearningDesk
-    from workbench.memory.learnings.learningstore import store_of
-
-    with engine.workspace(job.progress) as opened:
-        yield LearningDesk(store_of(opened.workspace.rule_store()), BY)
+def _edit_fields(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return changes as an edit takes them, whose own `reason` says why it is made."""
+    return {"reason_text" if name == "reason" else name: value for name, value in changes.items()}
 
 
-def decide(engine: Engine, verb: Verb, seen: Sequence[FeatureLearning], job: Job) -> Decided:
-    """Accept, reject, retire or restore learnings as one step, those that others changed since left alone.
-
-    Raises: UsageError if none of them is as it was seen; StoreError.
-    """
-    from workbench.memory.learnings.guarding import LearningChanged, unchanged
-
-    with held(engine, job) as desk:
-        sound, skipped = list(seen), list[str]()
-        if len(seen) > 1:
-            ledger = desk.store.ledger()
-            sound = []
-            for one in seen:
-                try:
-                    unchanged(ledger, [one])
-                    sound.append(one)
-                except LearningChanged as changed:
-                    skipped.append(changed.message)
-        if not sound:
-            raise UsageError(f"there is nothing to {verb}: {skipped[0]}", hint="Look at them again.")
-        steps = {"accept": desk.accept, "reject": desk.reject, "retire": desk.retire}
-        steps.get(verb, desk.restore)([one.id for one in sound], seen=sound)
-    return Decided(tuple(one.id for one in sound), tuple(skipped))
-
-
-def save_edit(
-    engine: Engine, seen: FeatureLearning, changes: Mapping[str, Any], job: Job
-) -> FeatureLearning | Overtaken:
-    """Change fields of a learning as it was seen, or say what others did to it. Raises: WorkbenchError."""
-    from workbench.memory.learnings.guarding import LearningChanged
-
-    given = dict(changes)
-    if "reason" in given:
-        given["reason_text"] = given.pop("reason")
-    try:
-        with held(engine, job) as desk:
-            return desk.edit(seen.id, seen=seen, **given)
-    except LearningChanged as error:
-        return Overtaken(seen, error.now, changes)
-
-
-def save_new(engine: Engine, values: Mapping[str, Any], job: Job) -> FeatureLearning:
-    """Add a learning that a person words. Raises: WorkbenchError."""
-    given = {name: value for name, value in values.items() if name not in (OWNER, "text")}
-    personal = values[OWNER] == MINE
-    with held(engine, job) as desk:
-        return desk.add(values["text"], personal=personal, **given)
-
-
-def promote(engine: Engine, seen: FeatureLearning, fields: Mapping[str, Any], job: Job) -> Promotion:
-    """Make a rule of a learning through the curator of rules. Raises: WorkbenchError."""
-    with held(engine, job) as desk:
-        return desk.promote(seen.id, seen=seen, **fields)
-
-
-def save_rule(engine: Engine, fields: Mapping[str, Any], job: Job) -> Rule:
-    """Add a rule to the project. Raises: WorkbenchError."""
-    given = dict(fields)
-    reason = given.pop("reason")
-    with engine.rules("rules-edit", job.progress) as work:
-        return work.curator.add(new_rule(given, work.store.project_id), reason=reason)
-
-
-def prune(engine: Engine, job: Job) -> tuple[FeatureLearning, ...]:
-    """Take out what may go by itself, as one step. Raises: WorkbenchError."""
-    with held(engine, job) as desk:
-        return desk.prune()
-
-
-def walk(engine: Engine, back: bool, idle: Event, job: Job) -> str:
-    """Undo or redo the last step, after those on their way; return its title. Raises: WorkbenchError."""
+def _wait(idle: Event, job: Job) -> None:
     while not idle.wait(_LOOK_EVERY):
         job.check()
-    with held(engine, job) as desk:
-        return desk.undo() if back else desk.redo()
-
-
-def preview(engine: Engine, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
-    """Return what a prompt would be told; nothing is noted as given. Raises: WorkbenchError."""
-    from workbench.memory.learnings.prompting import memory_prompt
-
-    with held(engine, job) as desk:
-        store = desk.store
-        return memory_prompt(
-            store.ledger(), store.now(), store.count_tokens, feature=feature, task=task or None, budget=budget
-        )
-
-
-def note_given(engine: Engine, made: MemoryPrompt, job: Job) -> bool:
-    """Note that a preview was taken into a prompt, so that it is never learned again. Raises: StoreError."""
-    from workbench.memory.learnings.injected import note_injected
-
-    texts = {one.id: one.text for one in made.given}
-    with held(engine, job) as desk:
-        return note_injected(desk.store, texts, surface="memory-prompt")

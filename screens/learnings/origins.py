@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.learning_pairs import side_of
-from screens.curation.excerpt import Place, read_place
+from screens.curation.excerpt import Excerpt, read_excerpt
 from screens.engine import Engine
 from screens.jobs import Job
 from workbench.errors import UsageError
@@ -29,7 +28,7 @@ _EVERY: Final = 200  # lines between two looks whether to go on
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LearningOrigin:
     """Something that can be opened: a file of the project with a line (0: unknown), or else a session."""
 
     name: str
@@ -38,38 +37,36 @@ class Origin:
     session: str = ""
 
 
-def origins(one: FeatureLearning) -> tuple[Origin, ...]:
+def origins(one: FeatureLearning) -> tuple[LearningOrigin, ...]:
     """Return what a learning says it is from, files first; a line where one is told."""
     found = []
     told = " ".join((one.evidence, one.trigger, one.text, one.reason))
     for file in one.files:
         at = re.search(re.escape(file) + r":(\d{1,7})\b", told)
         line = int(at[1]) if at else 0
-        found.append(Origin(f"{file}:{line}" if line else file, file=file, line=line))
+        found.append(LearningOrigin(f"{file}:{line}" if line else file, file=file, line=line))
     if one.session_id:
-        found.append(Origin(f"session {one.session_id}", session=one.session_id))
+        found.append(LearningOrigin(f"session {one.session_id}", session=one.session_id))
     return tuple(found)
 
 
-def opened(engine: Engine, one: FeatureLearning, origin: Origin, job: Job) -> Place:
+def opened(engine: Engine, one: FeatureLearning, origin: LearningOrigin, job: Job) -> Excerpt:
     """Return the text behind an origin, and the lines that matter. Raises: UsageError if there is none."""
     if origin.file:
-        return _file(engine.root, one, origin)
+        return _file(engine.root, origin)
     return _extract(engine, one, origin.session, job)
 
 
-def _file(root: Path, one: FeatureLearning, origin: Origin) -> Place:
-    from dataclasses import replace
-
+def _file(root: Path, origin: LearningOrigin) -> Excerpt:
     inside = False
     if "\0" not in origin.file and not origin.file.startswith("~"):
         inside = (root / origin.file).resolve().is_relative_to(root.resolve())
     if not inside:
         raise UsageError(f"{origin.file} leads out of the project", hint="Such files are not opened here.")
-    return read_place(root, replace(side_of(one), file=origin.file, lines=(origin.line, origin.line)))
+    return read_excerpt(root, origin.file, (origin.line, origin.line))
 
 
-def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Place:
+def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Excerpt:
     from workbench.sessions.importers.trimming import open_transcript
     from workbench.sessions.transcript_lines import Source
 
@@ -82,7 +79,7 @@ def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Pl
             text, line = extract(source, needles(one), job)
         finally:
             source.close()
-        return Place(str(path), text, (line, line) if line else (0, 0))
+        return Excerpt(str(path), text, (line, line) if line else (0, 0))
     raise UsageError(
         f"no transcript of the session {session} is on this machine",
         hint="Agents remove old ones; what was seen of it is in the pane.",

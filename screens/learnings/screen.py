@@ -13,23 +13,22 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.widgets import Static
 
-from screens.base import SectionScreen
 from screens.chrome.top_bar import TopBar
 from screens.commands.learnings import LEARNINGS
 from screens.commands.model import bindings
-from screens.curation.excerpt import Place
-from screens.jobs import Failure, Job
-from screens.learnings.audit import Audit, AuditView, audited
+from screens.curation.excerpt import Excerpt, excerpt_view
+from screens.curation.record_screen import RecordScreen
+from screens.jobs import Job
+from screens.learnings.audit import AuditView, JunkAudit, audited
 from screens.learnings.corrections import CorrectionsView, read_corrections
-from screens.learnings.desk import Desk
+from screens.learnings.learning_changes import LearningChanges
 from screens.learnings.learning_list import (
     COLUMNS,
     DESCENDING_FIRST,
     FIELDS,
     SORT_KEYS,
+    LearningQuery,
     LearningRows,
-    View,
-    Wanted,
     arranged,
 )
 from screens.learnings.learning_pane import (
@@ -37,14 +36,20 @@ from screens.learnings.learning_pane import (
     NONE_LIKE_THAT,
     NONE_WAITS,
     LearningPane,
-    Progress,
+    ReviewProgress,
     head_content,
 )
-from screens.learnings.learning_service import FEW, Known, Library, Story, Verb, story, walk
-from screens.learnings.origins import Origin, opened, origins
+from screens.learnings.learning_service import (
+    FEW,
+    KnownLearnings,
+    LearningLibrary,
+    LearningStory,
+    Verb,
+    story,
+)
+from screens.learnings.origins import LearningOrigin, opened, origins
 from screens.learnings.preview import PromptPreview
 from screens.widgets.choose import Choice, Choose
-from screens.widgets.details import Details
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from workbench.memory.learnings.heard import Heard
@@ -58,10 +63,16 @@ _FEW: Final = 500  # learnings that are filtered and sorted at once
 _ALWAYS: Final = frozenset("new view filter sort reverse audit corrections prompt list".split())
 
 
-class LearningsScreen(SectionScreen):
-    """Lists learnings and what waits among them; what changes them is at the desk."""
+class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
+    """Lists learnings and what waits among them; `changes` is what changes them."""
 
     section: ClassVar[str] = "learnings"
+    noun: ClassVar = "learning"
+    list_id: ClassVar = "learnings-list"
+    list_command: ClassVar = ("memory", "list")
+    sort_columns: ClassVar = SORT_KEYS
+    largest_first: ClassVar = DESCENDING_FIRST
+    default_sort: ClassVar = ("age", True)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(LEARNINGS)]
     DEFAULT_CSS = """
     LearningsScreen {
@@ -81,14 +92,13 @@ class LearningsScreen(SectionScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.library = Library()
-        self.known = Known()
-        self.wanted = Wanted()
-        self.desk = Desk(self)
+        self.library = LearningLibrary()
+        self.known = KnownLearnings()
+        self.wanted = LearningQuery()
+        self.changes = LearningChanges(self)
         self._read = False
         self._order: list[str] = []
         self._from_top = False
-        self._goal = ""  # the learning to have the cursor on once it is listed
 
     def compose_body(self) -> ComposeResult:
         """Lay out the headline and the filter above the list and the pane."""
@@ -107,25 +117,12 @@ class LearningsScreen(SectionScreen):
 
     def remember(self) -> Mapping[str, Any]:
         """Keep view, filter, order and cursor."""
-        bar = self.query_one(FilterBar)
-        return {
-            "view": self.wanted.view,
-            "filter": bar.text,
-            "sort": list(self.wanted.sort) if self.wanted.sort else None,
-            "key": self.table.cursor_key or self._goal,
-        }
+        return {**super().remember(), "view": self.wanted.view}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take them back."""
-        sort, key, bar = kept.get("sort"), kept.get("key"), self.query_one(FilterBar)
-        if isinstance(kept.get("filter"), str):
-            bar.set_text(kept["filter"])
-        if isinstance(sort, list) and len(sort) == 2 and sort[0] in SORT_KEYS:
-            self.wanted = replace(self.wanted, sort=(str(sort[0]), bool(sort[1])))
-        view: View = "all" if kept.get("view") == "all" else "queue"
-        self.wanted = replace(self.wanted, view=view, filter=bar.filter)
-        self._goal = key if isinstance(key, str) else ""
-        self.table.focus()
+        super().recall(kept)
+        self.wanted = replace(self.wanted, view="all" if kept.get("view") == "all" else "queue")
 
     # Reading.
 
@@ -134,9 +131,9 @@ class LearningsScreen(SectionScreen):
         if not self._read:
             self.table.busy = "reading learnings"
         work = partial(self.library.read, self.engine, self.known)
-        self.ask("Learnings", work, self._arrived, group="read", failed=self._not_read, quiet=self._read)
+        self.ask("Learnings", work, self._arrived, group="read", failed=self.not_read, quiet=self._read)
 
-    def _arrived(self, known: Known) -> None:
+    def _arrived(self, known: KnownLearnings) -> None:
         again = self._read
         self._take(known)
         if not known.learnings:
@@ -152,16 +149,16 @@ class LearningsScreen(SectionScreen):
         self.ask("Comparing learnings", work, self._compared, group="compare", quiet=not many)
         self._head()
 
-    def _compared(self, known: Known) -> None:
-        if not self.known.whole and not self._goal and self.table.cursor == 0:
+    def _compared(self, known: KnownLearnings) -> None:
+        if not self.known.whole and not self.goal and self.table.cursor == 0:
             self._from_top = True  # collisions come before the one that was the first until now
         self._take(known)
 
-    def _take(self, known: Known) -> None:
+    def _take(self, known: KnownLearnings) -> None:
         self._read, self.known = True, known
         self.set_class(not known.learnings, "-nothing")
         self.table.busy = ""
-        self.desk.settled()
+        self.changes.settled()
         for note in known.skipped[:1]:
             self.say(
                 f"{counted(len(known.skipped), 'entry', 'entries')} of the journals cannot be read: {note}"
@@ -170,27 +167,20 @@ class LearningsScreen(SectionScreen):
             self.table.keep_marks(known.learnings)
         self._arrange()
 
-    def _not_read(self, failure: Failure) -> None:
-        self.table.busy = ""
-        self.bench.tell(f"the learnings cannot be read: {failure.message}\n{failure.hint}", severity="error")
-        self.bench.log_action(["memory", "list"], failure.details or failure.message, failed=True)
-
     # The list.
-
-    @property
-    def table(self) -> VirtualTable:
-        """The list."""
-        return self.query_one("#learnings-list", VirtualTable)
 
     @property
     def pane(self) -> LearningPane:
         """The learning under the cursor."""
         return self.query_one(LearningPane)
 
-    @property
-    def current(self) -> FeatureLearning | None:
-        """The learning under the cursor."""
-        return self.known.learnings.get(self.table.cursor_key or "")
+    def record(self, identifier: str) -> FeatureLearning | None:
+        """Return a learning by its id."""
+        return self.known.learnings.get(identifier)
+
+    def text_of(self, record: FeatureLearning) -> str:
+        """Return what a learning says."""
+        return record.text
 
     @property
     def item(self) -> ReviewItem | None:
@@ -198,19 +188,13 @@ class LearningsScreen(SectionScreen):
         return self.known.waiting.get(self.table.cursor_key or "")
 
     @property
-    def chosen(self) -> tuple[FeatureLearning, ...]:
-        """The marked learnings, or the one under the cursor."""
-        learnings = self.known.learnings
-        return tuple(learnings[key] for key in self.table.chosen if key in learnings)
-
-    @property
-    def progress(self) -> Progress:
+    def progress(self) -> ReviewProgress:
         """How far the sitting is."""
-        waits, desk = self.known.waiting.keys(), self.desk
-        open_ = waits - desk.settling if desk.settling else waits
-        return Progress(len((desk.decided | desk.settling) - open_), len(open_))
+        waits, changes = self.known.waiting.keys(), self.changes
+        open_ = waits - changes.settling if changes.settling else waits
+        return ReviewProgress(len((changes.decided | changes.settling) - open_), len(open_))
 
-    def collides(self, identifier: str) -> bool:
+    def conflicts(self, identifier: str) -> bool:
         """Whether a learning waits because it contradicts or repeats another."""
         item = self.known.waiting.get(identifier)
         return item is not None and item.conflict is not None
@@ -227,7 +211,7 @@ class LearningsScreen(SectionScreen):
 
         self.ask("Listing", work, partial(self._arranged, known), group="arrange", quiet=True)
 
-    def _arranged(self, known: Known, order: Sequence[str]) -> None:
+    def _arranged(self, known: KnownLearnings, order: Sequence[str]) -> None:
         if known is not self.known:
             return  # a newer one is on its way
         self._order = list(order)
@@ -235,18 +219,18 @@ class LearningsScreen(SectionScreen):
 
     def _list(self) -> None:
         """Show the order without those on their way to the journal; the cursor stays, or goes to its goal."""
-        table, settling = self.table, self.desk.settling
+        table, settling = self.table, self.changes.settling
         order = self._order
         if settling and self.wanted.view == "queue":
             order = [one for one in order if one not in settling]
         table.sort = self.wanted.sort
         table.set_empty(self._empty() if self._read else " ")
-        there = self._goal and self._goal in order
-        keep = self._goal if there else None if self._from_top else table.cursor_key
+        there = self.goal and self.goal in order
+        keep = self.goal if there else None if self._from_top else table.cursor_key
         table.set_rows(LearningRows(order, self.known), keep=keep)
         self._from_top = False
         if there:
-            self._goal = ""
+            self.goal = ""
         total = len(self.known.waiting) if self.wanted.view == "queue" else len(self.known.learnings)
         self.query_one(FilterBar).show_count(len(order), total)
         self._head()
@@ -279,56 +263,25 @@ class LearningsScreen(SectionScreen):
             place = table.cursor
             self._list()
             table.cursor = min(place, max(table.count - 1, 0))
-        elif key in self.desk.settling and not marked:
+        elif key in self.changes.settling and not marked:
             table.cursor += 1
 
-    def go_to(self, key: str) -> None:
-        """Have the cursor on a learning once it is listed."""
-        self._goal = key
-
-    @on(FilterBar.Changed)
-    def _filtered(self, event: FilterBar.Changed) -> None:
-        event.stop()
-        self._want(replace(self.wanted, filter=event.query))
-
-    def _want(self, wanted: Wanted) -> None:
+    def want(self, wanted: LearningQuery) -> None:
+        """List something else."""
         if wanted != self.wanted:
             self.wanted = wanted
             if self._read:
                 self._arrange()
 
-    @on(VirtualTable.SortRequested, "#learnings-list")
-    def _header(self, event: VirtualTable.SortRequested) -> None:
-        event.stop()
-        if event.column_id in SORT_KEYS:
-            now = self.wanted.sort
-            turn = not now[1] if now and now[0] == event.column_id else event.column_id in DESCENDING_FIRST
-            self._want(replace(self.wanted, sort=(event.column_id, turn)))
-
     def action_sort(self) -> None:
         """Sort by the next column, after the last one as it was."""
-        names, now = list(SORT_KEYS), self.wanted.sort
-        place = names.index(now[0]) + 1 if now else 0
-        sort = (names[place], names[place] in DESCENDING_FIRST) if place < len(names) else None
-        self.say(f"ordered by: {sort[0] if sort else 'urgency' if self.wanted.view == 'queue' else 'newest'}")
-        self._want(replace(self.wanted, sort=sort))
-
-    def action_reverse(self) -> None:
-        """Turn the order round."""
-        column, descending = self.wanted.sort or ("age", True)
-        self._want(replace(self.wanted, sort=(column, not descending)))
-
-    def action_filter(self) -> None:
-        """Type a filter."""
-        self.query_one(FilterBar).open()
+        super().action_sort()
+        natural = "urgency" if self.wanted.view == "queue" else "newest"
+        self.say(f"ordered by: {self.wanted.sort[0] if self.wanted.sort else natural}")
 
     def action_view(self) -> None:
         """Show the queue, or all there are."""
-        self._want(replace(self.wanted, view="all" if self.wanted.view == "queue" else "queue"))
-
-    def action_list(self) -> None:
-        """Go back to the list."""
-        self.table.focus()
+        self.want(replace(self.wanted, view="all" if self.wanted.view == "queue" else "queue"))
 
     # The learning under the cursor.
 
@@ -354,7 +307,7 @@ class LearningsScreen(SectionScreen):
             self.pane.show(None)
             return
 
-        def then(told: Story | None) -> None:
+        def then(told: LearningStory | None) -> None:
             if told is None or told.learning.id == self.table.cursor_key:
                 self.pane.show(told)
 
@@ -401,37 +354,37 @@ class LearningsScreen(SectionScreen):
     def _decide(self, verb: Verb) -> None:
         """Decide what is chosen, of marked ones those it makes sense for."""
         live = verb != "restore"
-        self.desk.decide(verb, [one for one in self.chosen if one.live is live])
+        self.changes.decide(verb, [one for one in self.chosen if one.live is live])
 
     def action_edit(self) -> None:
         """Edit in a form."""
         if one := self.current:
-            self.desk.edit(one)
+            self.changes.edit(one)
 
     def action_promote(self) -> None:
         """Make a rule of it."""
         if one := self.current:
-            self.desk.promote(one)
+            self.changes.promote(one)
 
     def action_merge(self) -> None:
         """Merge with the one it collides with."""
         if item := self.item:
-            self.desk.merge(item)
+            self.changes.merge(item)
 
     def action_new(self) -> None:
         """Add a learning."""
-        self.desk.new(self.current.feature if self.current else "")
+        self.changes.new(self.current.feature if self.current else "")
 
     async def action_conflict(self) -> None:
-        """Go to the pair at the desk of conflicts."""
+        """Go to the pair among the conflicts."""
         item = self.item
         if item is not None and item.conflict is not None:
             await self.bench.go_to("conflicts", item.conflict.id)
 
     def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
         """Walk the steps of curating learnings."""
-        idle = self.desk.idle
-        return partial(walk, self.engine, True, idle), partial(walk, self.engine, False, idle), "memory"
+        service, idle = self.changes.service, self.changes.steps.idle
+        return partial(service.undo, idle), partial(service.redo, idle), "memory"
 
     # Looking.
 
@@ -440,11 +393,11 @@ class LearningsScreen(SectionScreen):
 
         def closed(answer: str | None) -> None:
             if answer == "prune":
-                self.desk.prune()
+                self.changes.prune()
             elif answer:
                 self._show_one(answer)
 
-        def then(audit: Audit) -> None:
+        def then(audit: JunkAudit) -> None:
             junk = sum(len(mine) for mine in audit.findings.values()) - len(audit.prunable)
             self.bench.log_action(["memory", "audit"], f"{junk:,} findings")
             self.app.push_screen(AuditView(audit), closed)
@@ -457,9 +410,9 @@ class LearningsScreen(SectionScreen):
         def chosen(one: Heard | None) -> None:
             learning = None if one is None else self.known.learnings.get(one.learning_id)
             if learning is not None and learning.live:
-                self.desk.promote(learning)
+                self.changes.promote(learning)
             elif one is not None:
-                self.desk.rule_of(one)
+                self.changes.rule_of(one)
 
         def then(found: tuple[Heard, ...]) -> None:
             self.bench.log_action(["memory", "corrections"], f"{len(found):,} corrections")
@@ -469,10 +422,10 @@ class LearningsScreen(SectionScreen):
 
     def _show_one(self, identifier: str) -> None:
         """Have the cursor on a learning, whatever the list shows now."""
-        self._goal = identifier
+        self.goal = identifier
         if identifier not in self._order:
             self.query_one(FilterBar).set_text("")
-            self.wanted = Wanted("all")
+            self.wanted = LearningQuery(view="all")
         self._arrange()
 
     def action_prompt(self) -> None:
@@ -489,9 +442,9 @@ class LearningsScreen(SectionScreen):
             return
         found = origins(one)
 
-        def chosen(origin: Origin | None) -> None:
+        def chosen(origin: LearningOrigin | None) -> None:
             if origin is not None:
-                self.ask("Opening", partial(opened, self.engine, one, origin), self._show_place)
+                self.ask("Opening", partial(opened, self.engine, one, origin), self._show_excerpt)
 
         if len(found) == 1:
             chosen(found[0])
@@ -499,16 +452,5 @@ class LearningsScreen(SectionScreen):
             choices = [Choice(origin, origin.name) for origin in found]
             self.app.push_screen(Choose("Where it comes from", choices), chosen)
 
-    def _show_place(self, place: Place) -> None:
-        line = f":{place.lines[0]}" if place.lines[0] else ""
-        self.app.push_screen(Details(f"{place.file}{line}", place.text, path=place.file, lines=place.lines))
-
-    def action_copy(self) -> None:
-        """Copy the text."""
-        if one := self.current:
-            self.bench.copy(one.text, "the learning")
-
-    def action_copy_id(self) -> None:
-        """Copy the id."""
-        if one := self.current:
-            self.bench.copy(one.id, "the learning's id")
+    def _show_excerpt(self, excerpt: Excerpt) -> None:
+        self.app.push_screen(excerpt_view(excerpt))

@@ -27,7 +27,7 @@ from screens.replay.wish import (
 )
 from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS
-from screens.widgets.form import Field, FieldForm
+from screens.widgets.form import FieldForm, FormField
 from screens.widgets.table import Column, ListRows, VirtualTable
 
 _COLUMNS: Final = (
@@ -66,12 +66,12 @@ class NewReplay(ModalScreen[Wish | None]):
         with dialog:
             yield FieldForm(
                 (
-                    Field("source", "Tasks from", wish.source or ALL, "choice", SOURCES, required=True),
-                    Field("path", "Another place", wish.path),
-                    Field("tasks", "Newest tasks", wish.tasks, "number", least=1, required=True),
-                    Field("budget", "Tokens a pack", wish.budget or self._budget, "number", least=1),
-                    Field("packs", "Make packs", wish.packs, "flag"),
-                    Field("gate", "Judge gates", wish.gate, "flag"),
+                    FormField("source", "Tasks from", wish.source or ALL, "choice", SOURCES, required=True),
+                    FormField("path", "Another place", wish.path),
+                    FormField("tasks", "Newest tasks", wish.tasks, "number", least=1, required=True),
+                    FormField("budget", "Tokens a pack", wish.budget or self._budget, "number", least=1),
+                    FormField("packs", "Make packs", wish.packs, "flag"),
+                    FormField("gate", "Judge gates", wish.gate, "flag"),
                 )
             )
             yield VirtualTable(_COLUMNS, empty="No systems.", id="choices")

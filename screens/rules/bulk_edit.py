@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
+from screens.curation.record_form import RecordForm, SaveForm
 from screens.rules.rule_form import LINES, given, problems, record_values
-from screens.safe_text import shown, shown_lines
-from screens.widgets.confirm import DIALOG_CSS
-from screens.widgets.form import Field, FieldForm
+from screens.widgets.form import FormField
 from workbench.records.rules import Authority, Category, Level, Rule
 from workbench.text.counts import counted
-
-Save = Callable[["EditMarked", Mapping[str, Any]], None]
-"""Is given the form and the checked values; ends with `done` or `refused` of the form."""
 
 ADDED: Final = {"add_tags": "tags", "add_scope": "scope", "add_tools": "tool_targets"}
 
@@ -28,18 +19,18 @@ REMOVED: Final = {"remove_tags": "tags", "remove_scope": "scope", "remove_tools"
 """Fields of the form that add to lists of a rule, or take from them."""
 
 FIELDS: Final = (
-    Field("priority", "Priority", None, "number", least=0, most=100),
-    Field("add_tags", "Add tags", (), "tags", help="language:python, workflow:commit"),
-    Field("remove_tags", "Remove tags", (), "tags"),
-    Field("enabled", "Enabled", None, "choice", ("yes", "no")),
-    Field("authority", "Authority", None, "choice", tuple(Authority)),
-    Field("level", "Level", None, "choice", tuple(Level)),
-    Field("category", "Category", None, "choice", tuple(Category)),
-    Field("add_scope", "Add scope", "", "long", help="a name or path:GLOB a line"),
-    Field("remove_scope", "Remove scope", "", "long"),
-    Field("add_tools", "Add tools", (), "tags", help="claude, cursor"),
-    Field("remove_tools", "Remove tools", (), "tags"),
-    Field("cooldown", "Cooldown", None, "number", least=0, most=10**9),
+    FormField("priority", "Priority", None, "number", least=0, most=100),
+    FormField("add_tags", "Add tags", (), "tags", help="language:python, workflow:commit"),
+    FormField("remove_tags", "Remove tags", (), "tags"),
+    FormField("enabled", "Enabled", None, "choice", ("yes", "no")),
+    FormField("authority", "Authority", None, "choice", tuple(Authority)),
+    FormField("level", "Level", None, "choice", tuple(Level)),
+    FormField("category", "Category", None, "choice", tuple(Category)),
+    FormField("add_scope", "Add scope", "", "long", help="a name or path:GLOB a line"),
+    FormField("remove_scope", "Remove scope", "", "long"),
+    FormField("add_tools", "Add tools", (), "tags", help="claude, cursor"),
+    FormField("remove_tools", "Remove tools", (), "tags"),
+    FormField("cooldown", "Cooldown", None, "number", least=0, most=10**9),
 )
 
 
@@ -62,6 +53,18 @@ def bulk_problems(values: Mapping[str, Any], extra_tags: Sequence[str] = ()) -> 
             field = ADDED.get(name, name)
             wrong = problems({field: _written(field, value)}, extra_tags)
             found.update((name, text) for text in wrong.values())
+    return found
+
+
+def checked_values(values: Mapping[str, Any], extra_tags: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what was written in the form as checked values of the record. Raises: UsageError."""
+    found: dict[str, Any] = {}
+    for name, value in form_values(values).items():
+        field = ADDED.get(name, name)
+        if name in REMOVED:
+            found[name] = tuple(value)
+        else:
+            found[name] = record_values({field: _written(field, value)}, extra_tags)[0][field]
     return found
 
 
@@ -90,91 +93,26 @@ def _written(field: str, value: Any) -> Any:
     return "\n".join(value) if field in LINES else value
 
 
-class EditMarked(ModalScreen[bool]):
-    """A form for what shall be the same in many rules."""
+class BulkEditForm(RecordForm):
+    """A form for what is to be the same in many rules."""
 
-    DEFAULT_CSS = f"""EditMarked {{
-        {DIALOG_CSS}
-        & > .dialog {{ width: 84; height: 90%; }}
-        & FieldForm TextArea {{ height: 2; }}
-        & .dialog-error {{ max-height: 4; }}
-    }}"""
+    DEFAULT_CSS = """BulkEditForm {
+        & > .dialog { width: 84; height: 90%; }
+        & FieldForm TextArea { height: 2; }
+        & FieldForm #field-0 { height: 1; }
+    }"""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "save", "Save", id="bulk.save", tooltip="Change all of them in one step"),
         Binding("escape", "leave", "Leave", id="bulk.leave", tooltip="Change nothing"),
     ]
+    HINT: ClassVar = "what is empty stays as it is · f2 saves all as one step · escape leaves"
 
-    def __init__(self, rules: Sequence[Rule], save: Save, *, extra_tags: Sequence[str] = ()) -> None:
-        super().__init__()
-        self._count = len(rules)
-        self._save = save
-        self._tags = tuple(extra_tags)
-        self.busy = False
-
-    def compose(self) -> ComposeResult:
-        """Lay out the form."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown(f"Edit {counted(self._count, 'rule')}")
-        with dialog:
-            yield FieldForm(FIELDS, validate=self._problems)
-            yield Static(classes="dialog-error")
-            yield Static(
-                shown("what is empty stays as it is · f2 saves all as one step · escape leaves"),
-                classes="dialog-hint",
-            )
-
-    def on_mount(self) -> None:
-        """Begin with the first field."""
-        self.form.focus_field("priority")
-
-    @property
-    def form(self) -> FieldForm:
-        """The form."""
-        return self.query_one(FieldForm)
-
-    @property
-    def unsaved(self) -> bool:
-        """Whether something was written here."""
-        return self.form.dirty
-
-    @on(FieldForm.Changed)
-    def _changed(self, event: FieldForm.Changed) -> None:
-        event.stop()
-        self._say("")
-
-    def action_save(self) -> None:
-        """Change all of them, if nothing is wrong with what was written."""
-        if self.busy or self.form.validate_all():
-            return
-        values = form_values(self.form.values())
-        if not values:
-            self._say("nothing was written")
-            return
-        self.busy = True
-        self._say("saving …")
-        self._save(self, {name: self._checked(name, value) for name, value in values.items()})
-
-    def action_leave(self) -> None:
-        """Change nothing."""
-        self.dismiss(False)
-
-    def refused(self, message: str, hint: str = "") -> None:
-        """Stay open, and say why nothing was changed."""
-        self.busy = False
-        self._say(f"! {message}\n{hint}".strip())
-
-    def done(self) -> None:
-        """Close, saved."""
-        self.dismiss(True)
-
-    def _checked(self, name: str, value: Any) -> Any:
-        if name in REMOVED:
-            return tuple(value)
-        field = ADDED.get(name, name)
-        return record_values({field: _written(field, value)}, self._tags)[0][field]
-
-    def _say(self, text: str) -> None:
-        self.query_one(".dialog-error", Static).update(shown_lines(text))
-
-    def _problems(self, values: Mapping[str, Any]) -> dict[str, str]:
-        return bulk_problems(values, self._tags)
+    def __init__(self, rules: Sequence[Rule], save: SaveForm, *, extra_tags: Sequence[str] = ()) -> None:
+        tags = tuple(extra_tags)
+        super().__init__(
+            f"Edit {counted(len(rules), 'rule')}",
+            FIELDS,
+            save,
+            validate=lambda values: bulk_problems(values, tags),
+            convert=lambda values: checked_values(values, tags),
+        )

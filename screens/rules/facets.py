@@ -83,10 +83,16 @@ def facets_of(keys: Sequence[str], counts: Sequence[FacetCount]) -> tuple[Facet,
     )
 
 
-class Facets(ModalScreen[tuple[Facet, ...] | None]):
+def plain_facets(query: Filter) -> list[Facet]:
+    """Return the terms of a filter that the counts can show: values of a field, not negated."""
+    found = [term for term in query.terms if isinstance(term, Facet)]
+    return [term for term in found if not term.negated and not term.op.value]
+
+
+class FacetDialog(ModalScreen[tuple[Facet, ...] | None]):
     """Marks values; gives the facets that are to hold, or None where nothing shall change."""
 
-    DEFAULT_CSS = f"""Facets {{
+    DEFAULT_CSS = f"""FacetDialog {{
         {DIALOG_CSS}
         & > .dialog {{ width: 84; height: 90%; }}
     }}"""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.curation.dialog import Dialog
 from screens.engine import Engine
-from screens.jobs import Failure, Job
-from screens.safe_text import shown, shown_lines
+from screens.jobs import Job
+from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.diff import unified, unified_content
 from screens.widgets.fields import Flag
@@ -36,7 +36,7 @@ _MOST: Final = 40  # files whose lines are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class ExportPlan:
     """What an export would write, or has written."""
 
     targets: tuple[str, ...]
@@ -50,7 +50,7 @@ class Planned:
         return sum(file.changed for file in self.files)
 
 
-def export_rules(engine: Engine, targets: Sequence[str], home: bool, dry_run: bool, job: Job) -> Planned:
+def export_rules(engine: Engine, targets: Sequence[str], home: bool, dry_run: bool, job: Job) -> ExportPlan:
     """Write the rules into files of agents, or say what would be written. Raises: WorkbenchError."""
     files: list[ExportedFile] = []
     notes: list[str] = []
@@ -69,10 +69,10 @@ def export_rules(engine: Engine, targets: Sequence[str], home: bool, dry_run: bo
             )
             files += found.files
             notes += [*found.notes, *(note for file in found.files for note in file.notes)]
-    return Planned(tuple(targets), home, tuple(files), tuple(notes))
+    return ExportPlan(tuple(targets), home, tuple(files), tuple(notes))
 
 
-def planned_content(found: Planned) -> Content:
+def planned_content(found: ExportPlan) -> Content:
     """Return the lines that would change, file by file."""
     parts: list[Content] = []
     changed = [file for file in found.files if file.changed]
@@ -84,14 +84,12 @@ def planned_content(found: Planned) -> Content:
     if len(changed) > _MOST:
         parts.append(shown(f"and {counted(len(changed) - _MOST, 'more file')}", "$text-muted"))
     if not changed:
-        parts.append(
-            shown("All files are as they should be: nothing would be written.", "$text-muted italic")
-        )
+        parts.append(shown("All files are up to date: nothing would be written.", "$text-muted italic"))
     parts += [shown(f"! {note}", "$text-warning") for note in found.notes]
     return Content("\n").join(parts)
 
 
-class ExportRules(ModalScreen[bool]):
+class ExportRules(Dialog[bool]):
     """Marks agents, shows what would be written for them, and writes it when that is confirmed."""
 
     DEFAULT_CSS = f"""ExportRules {{
@@ -111,13 +109,11 @@ class ExportRules(ModalScreen[bool]):
     def __init__(self, screen: RulesScreen) -> None:
         super().__init__()
         self._section = screen
-        self.planned: Planned | None = None
+        self.planned: ExportPlan | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the agents above the lines."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown("Export rules")
-        with dialog:
+        with self.box("Export rules"):
             yield VirtualTable(
                 (Column("target", "Agent", 10, priority=2), Column("files", "Files", priority=1)),
                 ListRows(_TARGETS, key=str, cells=_target_cells),
@@ -156,33 +152,31 @@ class ExportRules(ModalScreen[bool]):
         engine, home = self._section.engine, self.query_one(Flag).value
         self._show(shown("looking …", "$text-muted italic"))
 
-        def then(found: Planned) -> None:
+        def then(found: ExportPlan) -> None:
             self.planned = found
             self._show(planned_content(found))
-            self._say(
-                f"{counted(found.changed, 'file')} would be written: f2 writes" if found.changed else ""
-            )
+            self.say(f"{counted(found.changed, 'file')} would be written: f2 writes" if found.changed else "")
 
         self._section.ask(
             "Looking",
             lambda job: export_rules(engine, targets, home, True, job),
             then,
             group="export",
-            failed=self._fail,
+            failed=self.fail,
         )
 
     def action_write(self) -> None:
         """Write what is shown."""
         found, section = self.planned, self._section
         if found is None:
-            self._say("Look at what would be written first: enter")
+            self.say("Look at what would be written first: enter")
             return
         if not found.changed:
             return
-        self._say("writing …")
+        self.say("writing …")
         engine = section.engine
 
-        def then(done: Planned) -> None:
+        def then(done: ExportPlan) -> None:
             told = f"{counted(done.changed, 'file')} written"
             command = [word for target in done.targets for word in ("--to", target)]
             section.bench.log_action(["rules", "export", *command, *(["--home"] if done.home else [])], told)
@@ -194,19 +188,13 @@ class ExportRules(ModalScreen[bool]):
             lambda job: export_rules(engine, found.targets, found.home, False, job),
             then,
             group="export",
-            failed=self._fail,
+            failed=self.fail,
             writes=True,
         )
 
     def action_leave(self) -> None:
         """Write nothing."""
         self.dismiss(False)
-
-    def _fail(self, failure: Failure) -> None:
-        self._say(f"! {failure.message}\n{failure.hint}".strip())
-
-    def _say(self, text: str) -> None:
-        self.query_one(".dialog-error", Static).update(shown_lines(text))
 
     def _show(self, content: Content) -> None:
         lines = self.query_one("#export-lines", VerticalScroll)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from screens.curation.dialog import Dialog
 from screens.engine import BY, Engine
 from screens.jobs import Failure, Job
 from screens.safe_text import shown, shown_lines
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRow:
+class RuleFileRow:
     """A rule file: how many rules it holds, or what importing it would bring."""
 
     file: str
@@ -41,29 +40,29 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ImportPreview:
     """What importing paths would bring; `problems` are sentences about files that are left out."""
 
     paths: tuple[str, ...]
-    rows: tuple[FileRow, ...]
+    rows: tuple[RuleFileRow, ...]
     rules: int
     problems: tuple[str, ...] = ()
 
 
-def known_files(engine: Engine, job: Job) -> tuple[FileRow, ...]:
-    """Return the rule files that are kept in step, with how many rules stand in each."""
+def known_files(engine: Engine, job: Job) -> tuple[RuleFileRow, ...]:
+    """Return the rule files that are kept in sync, with how many rules are in each."""
     with engine.rules("rules", job.progress) as work:
         book = work.book
     named = {source.path for source in book.named}
     counts = Counter(rule.provenance.file for rule in book.rules if rule.provenance is not None)
     files = sorted({*book.files, *named})
     return tuple(
-        FileRow(file, counted(counts[file], "rule") + (" · imported by name" if file in named else ""))
+        RuleFileRow(file, counted(counts[file], "rule") + (" · imported by name" if file in named else ""))
         for file in files
     )
 
 
-def preview(engine: Engine, text: str, job: Job) -> Preview:
+def preview(engine: Engine, text: str, job: Job) -> ImportPreview:
     """Return what importing the files or directories named in a line would bring. Raises: UsageError."""
     paths = split_paths(text)
     with engine.rules("import", job.progress) as work:
@@ -71,7 +70,7 @@ def preview(engine: Engine, text: str, job: Job) -> Preview:
         found = import_named(work.store, named.sources, by=BY, dry_run=True)
     rows, rules = _rows(found)
     left = [f"{named.left:,} other text files left alone: name them"] if named.left else []
-    return Preview(paths, rows, rules, (*named.refused, *map(str, found.warnings), *left))
+    return ImportPreview(paths, rows, rules, (*named.refused, *map(str, found.warnings), *left))
 
 
 def import_paths(engine: Engine, paths: Sequence[str], job: Job) -> int:
@@ -89,7 +88,7 @@ def split_paths(text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"that is no list of paths: {error}", hint="Close the quotes.") from error
+        raise UsageError(f"invalid list of paths: {error}", hint="Close the quotes.") from error
 
 
 def _from(engine: Engine, paths: Sequence[str]) -> list[str]:
@@ -97,7 +96,7 @@ def _from(engine: Engine, paths: Sequence[str]) -> list[str]:
     return [path if path.startswith("~") else str(engine.root / path) for path in paths]
 
 
-def _rows(found: InStep) -> tuple[tuple[FileRow, ...], int]:
+def _rows(found: InStep) -> tuple[tuple[RuleFileRow, ...], int]:
     rows, total = [], 0
     for merge in found.merges:
         counts: Counter[Incoming] = Counter(
@@ -105,11 +104,11 @@ def _rows(found: InStep) -> tuple[tuple[FileRow, ...], int]:
         )
         total += sum(counts.values())
         told = ", ".join(f"{counts[what]:,} {what.value}" for what in Incoming if counts[what])
-        rows.append(FileRow(merge.state.file, told or "nothing new", bool(counts)))
+        rows.append(RuleFileRow(merge.state.file, told or "nothing new", bool(counts)))
     return tuple(rows), total
 
 
-class ImportFiles(ModalScreen[bool]):
+class ImportFiles(Dialog[bool]):
     """Lists the files that are known; a path that is written is looked at, then imported."""
 
     DEFAULT_CSS = f"""ImportFiles {{
@@ -127,13 +126,11 @@ class ImportFiles(ModalScreen[bool]):
     def __init__(self, screen: RulesScreen) -> None:
         super().__init__()
         self._section = screen
-        self.preview: Preview | None = None
+        self.preview: ImportPreview | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the path above the files."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown("Rule files")
-        with dialog:
+        with self.box("Rule files"):
             yield SafeInput(
                 placeholder="~/dotfiles/CLAUDE.md or a directory, then enter",
                 compact=True,
@@ -147,7 +144,7 @@ class ImportFiles(ModalScreen[bool]):
                 ),
                 empty=(
                     "No rule files were found here or in your home.\n\n"
-                    "CLAUDE.md, AGENTS.md, .cursor/rules and the like are found by themselves."
+                    "CLAUDE.md, AGENTS.md, .cursor/rules and the like are found automatically."
                 ),
             )
             yield Static(id="import-told")
@@ -162,14 +159,14 @@ class ImportFiles(ModalScreen[bool]):
         table.busy = "looking for rule files"
         engine = self._section.engine
 
-        def then(rows: tuple[FileRow, ...]) -> None:
+        def then(rows: tuple[RuleFileRow, ...]) -> None:
             table.busy = ""
             self._list(rows)
-            self._tell(f"{counted(len(rows), 'file')} found by themselves and kept in step.")
+            self._tell(f"{counted(len(rows), 'file')} found automatically and kept in sync.")
 
         def failed(failure: Failure) -> None:
             table.busy = ""
-            self._fail(failure)
+            self.fail(failure)
 
         self._section.ask("Files", lambda job: known_files(engine, job), then, group="import", failed=failed)
         self.query_one(Input).focus()
@@ -180,10 +177,10 @@ class ImportFiles(ModalScreen[bool]):
         text, engine = event.value.strip(), self._section.engine
         if not text:
             return
-        self._fail(None)
+        self.say("")
         self._tell("looking …")
 
-        def then(found: Preview) -> None:
+        def then(found: ImportPreview) -> None:
             self.preview = found
             self._list(found.rows)
             files = counted(len(found.rows), "file")
@@ -197,7 +194,7 @@ class ImportFiles(ModalScreen[bool]):
             lambda job: preview(engine, text, job),
             then,
             group="import",
-            failed=self._fail,
+            failed=self.fail,
         )
 
     @on(Input.Changed)
@@ -229,7 +226,7 @@ class ImportFiles(ModalScreen[bool]):
             lambda job: import_paths(engine, found.paths, job),
             then,
             group="import",
-            failed=self._fail,
+            failed=self.fail,
             writes=True,
         )
 
@@ -245,19 +242,18 @@ class ImportFiles(ModalScreen[bool]):
         """Go to the path."""
         self.query_one(Input).focus()
 
-    def _list(self, rows: Sequence[FileRow]) -> None:
+    def _list(self, rows: Sequence[RuleFileRow]) -> None:
         self.query_one(VirtualTable).set_rows(ListRows(rows, key=lambda row: row.file, cells=_cells))
 
     def _tell(self, text: str) -> None:
         self.query_one("#import-told", Static).update(shown_lines(text))
 
-    def _fail(self, failure: Failure | None) -> None:
-        told = "" if failure is None else f"! {failure.message}\n{failure.hint}".strip()
-        self.query_one(".dialog-error", Static).update(shown_lines(told))
-        if failure is not None:
-            self._tell("")
+    def fail(self, failure: Failure) -> None:
+        """Say why a job did not end."""
+        self._tell("")
+        super().fail(failure)
 
 
-def _cells(row: FileRow) -> tuple[Content, ...]:
+def _cells(row: RuleFileRow) -> tuple[Content, ...]:
     mark = ("+", "bold $text-success") if row.new else ("·", "$text-muted")
     return (Content.styled(*mark), shown(row.file), shown(row.what, "" if row.new else "$text-muted"))

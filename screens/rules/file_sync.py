@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.curation.dialog import ListDialog
 from screens.engine import BY, Engine
 from screens.jobs import Failure, Job
-from screens.safe_text import shown, shown_lines
+from screens.safe_text import shown
 from screens.widgets.confirm import DIALOG_CSS, Confirm
 from screens.widgets.diff import WordDiff, unified
 from screens.widgets.merge import MergeEditor
@@ -37,8 +35,8 @@ _SHOWN: Final = 12  # lines of a question
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One rule that is out of step with its file. `side` is where it changed: file, store or both.
+class RuleDifference:
+    """One rule that is out of sync with its file. `side` is where it changed: file, store or both.
 
     `ours` is the store's text and `theirs` the file's, None where there is none; `identifier` names the rule
     of a conflict, which is settled by it.
@@ -59,23 +57,27 @@ class Difference:
         return f"{self.file}:{self.line} {self.side} {self.what} {self.identifier} {self.ours or self.theirs}"
 
 
-def differences(drift: Sequence[FileDrift]) -> tuple[Difference, ...]:
-    """Return what is out of step, file by file: what both changed first, for it waits for somebody."""
-    found: list[Difference] = []
+def differences(drift: Sequence[FileDrift]) -> tuple[RuleDifference, ...]:
+    """Return what is out of sync, file by file: what both changed first, for it waits for somebody."""
+    found: list[RuleDifference] = []
     for file in drift:
         for conflict in file.conflicts:
             ours, theirs = _text(conflict.ours), _text(conflict.theirs)
             store_id = "" if conflict.ours is None else conflict.ours.id
             found.append(
-                Difference(file.file, conflict.line, "both", "!", ours, theirs, conflict.base.id, store_id)
+                RuleDifference(
+                    file.file, conflict.line, "both", "!", ours, theirs, conflict.base.id, store_id
+                )
             )
         for pending in file.pending:
             what = "+" if pending.base is None else "-" if pending.rule is None else "~"
             found.append(
-                Difference(file.file, pending.line, "store", what, _text(pending.rule), _text(pending.base))
+                RuleDifference(
+                    file.file, pending.line, "store", what, _text(pending.rule), _text(pending.base)
+                )
             )
         found += [
-            Difference(
+            RuleDifference(
                 file.file,
                 change.line,
                 "file",
@@ -88,30 +90,30 @@ def differences(drift: Sequence[FileDrift]) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def look_at(engine: Engine, job: Job) -> tuple[Difference, ...]:
-    """Return what is out of step, changing nothing. Raises: StoreError."""
+def look_at(engine: Engine, job: Job) -> tuple[RuleDifference, ...]:
+    """Return what is out of sync, changing nothing. Raises: StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
         outcome = look(workspace.rule_store(), workspace.rule_files())
     return differences(outcome.drift)
 
 
-def bring_in_step(engine: Engine, dry_run: bool, job: Job) -> Outcome:
+def sync_files(engine: Engine, dry_run: bool, job: Job) -> Outcome:
     """Write what the store alone changed into the files, or say what would be written. Raises: StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
         return write_pending(workspace.rule_store(), workspace.rule_files(), dry_run=dry_run)
 
 
-def take_side(engine: Engine, difference: Difference, side: str, job: Job) -> None:
-    """Say whose words of a conflict hold, `ours` or `theirs`. Raises: UsageError, StoreError."""
+def take_side(engine: Engine, difference: RuleDifference, side: str, job: Job) -> None:
+    """Keep one side of a conflict, `ours` or `theirs`. Raises: UsageError, StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
         settle(workspace.rule_store(), workspace.rule_files(), difference.identifier, side, by=BY)
 
 
-def take_merged(engine: Engine, difference: Difference, text: str, job: Job) -> None:
-    """Settle a conflict with words of both sides: ours hold, and become the merged ones. Raises: as above."""
+def take_merged(engine: Engine, difference: RuleDifference, text: str, job: Job) -> None:
+    """Settle a conflict with words of both sides: ours are kept and reworded. Raises: as above."""
     from workbench.rules.curation.curator import Curator
 
     fields, _ = checked({"rule": text})
@@ -140,10 +142,10 @@ def preview_text(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-class DriftDesk(ModalScreen[bool]):
-    """Lists what is out of step; settles conflicts one by one, then writes the files."""
+class SyncFiles(ListDialog[RuleDifference, bool]):
+    """Lists what is out of sync; settles conflicts one by one, then writes the files."""
 
-    DEFAULT_CSS = f"""DriftDesk {{
+    DEFAULT_CSS = f"""SyncFiles {{
         {DIALOG_CSS}
         & > .dialog {{ width: 116; height: 90%; }}
         & VirtualTable {{ height: 2fr; min-height: 4; }}
@@ -151,24 +153,21 @@ class DriftDesk(ModalScreen[bool]):
         & .dialog-error {{ max-height: 3; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o,left", "take('ours')", "Ours", id="drift.ours", tooltip="The store's words hold"),
-        Binding("t,right", "take('theirs')", "Theirs", id="drift.theirs", tooltip="The file's words hold"),
+        Binding("o,left", "take('ours')", "Ours", id="drift.ours", tooltip="Keep the store's words"),
+        Binding("t,right", "take('theirs')", "Theirs", id="drift.theirs", tooltip="Keep the file's words"),
         Binding("m", "merge", "Merge", id="drift.merge", tooltip="Merge both sides"),
-        Binding("f2,w", "write", "Write", id="drift.write", tooltip="Bring files and rules in step"),
+        Binding("f2,w", "write", "Write", id="drift.write", tooltip="Sync files and rules"),
         Binding("escape", "leave", "Leave", id="drift.leave", tooltip="Back to the list"),
     ]
 
     def __init__(self, screen: RulesScreen) -> None:
         super().__init__()
         self._section = screen
-        self.differences: tuple[Difference, ...] = ()
         self._changed = False
 
     def compose(self) -> ComposeResult:
         """Lay out the differences above both sides of one."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown("Files and rules out of step")
-        with dialog:
+        with self.box("Files and rules out of sync"):
             yield VirtualTable(
                 (
                     Column("what", "", 1, priority=6),
@@ -176,7 +175,7 @@ class DriftDesk(ModalScreen[bool]):
                     Column("file", "File", 24, priority=4),
                     Column("text", "Rule", priority=7, share=3),
                 ),
-                empty="Files and rules are in step: there is nothing to write.",
+                empty="Files and rules are in sync: there is nothing to write.",
             )
             yield WordDiff(left_title="the store", right_title="the file")
             yield Static(classes="dialog-error")
@@ -187,56 +186,45 @@ class DriftDesk(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """Look at the files."""
-        self.query_one(VirtualTable).focus()
+        self.table.focus()
         self._look()
 
     def _look(self) -> None:
-        table, engine = self.query_one(VirtualTable), self._section.engine
+        table, engine = self.table, self._section.engine
         table.busy = "comparing files and rules"
 
-        def then(found: tuple[Difference, ...]) -> None:
+        def then(found: tuple[RuleDifference, ...]) -> None:
             table.busy = ""
-            self.differences = found
+            self.entries = found
             keep = table.cursor_key
             table.set_rows(ListRows(found, key=lambda one: one.key, cells=_cells), keep=keep)
             both = sum(one.side == "both" for one in found)
-            self._say(f"{both:,} changed on both sides: say whose words hold" if both else "")
-            self._show()
+            self.say(f"{both:,} changed on both sides: say which one is kept" if both else "")
+            self.show_here()
 
         self._section.ask(
-            "Comparing", lambda job: look_at(engine, job), then, group="drift", failed=self._fail
+            "Comparing", lambda job: look_at(engine, job), then, group="drift", failed=self.fail
         )
 
     @property
-    def here(self) -> Difference | None:
-        """The difference under the cursor."""
-        place = self.query_one(VirtualTable).cursor
-        return self.differences[place] if place < len(self.differences) else None
-
-    @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self._show()
-
-    @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
-        self.action_merge()
+    def differences(self) -> tuple[RuleDifference, ...]:
+        """What is out of sync."""
+        return self.entries
 
     def action_take(self, side: str) -> None:
-        """Say whose words hold."""
+        """Say which side is kept."""
         here, engine = self.here, self._section.engine
         if here is None or here.side != "both":
-            self._say("only one side changed this: f2 brings it in step")
+            self.say("only one side changed this: f2 syncs it")
             return
         command = ["rules", "drift", "--resolve", here.identifier, "--take", side]
-        self._step("Settling", lambda job: take_side(engine, here, side, job), command, f"{side} holds")
+        self._step("Settling", lambda job: take_side(engine, here, side, job), command, f"kept {side}")
 
     def action_merge(self) -> None:
         """Merge both sides of a conflict."""
         here, engine = self.here, self._section.engine
         if here is None or here.side != "both" or here.ours is None or here.theirs is None:
-            self._say("only what both sides changed, and neither removed, can be merged")
+            self.say("only what both sides changed, and neither removed, can be merged")
             return
 
         def merged(text: str | None) -> None:
@@ -259,17 +247,17 @@ class DriftDesk(ModalScreen[bool]):
         engine = self._section.engine
         if not self.differences:
             return
-        self._say("looking at what would be written …")
+        self.say("looking at what would be written …")
 
         def then(outcome: Outcome) -> None:
-            self._say("")
+            self.say("")
             text = preview_text(outcome)
             incoming = sum(one.side == "file" for one in self.differences)
             taken = [f"{incoming:,} changes of files come into the store."] if incoming else []
             files = sum(written.changed for written in outcome.written)
             if not files and not incoming:
                 refused = _refusals(outcome)
-                self._say("\n".join(refused) if refused else "what is left changed on both sides: o, t or m")
+                self.say("\n".join(refused) if refused else "what is left changed on both sides: o, t or m")
                 return
             lines = text.split("\n")
             more = [f"and {counted(len(lines) - _SHOWN, 'more line')}"] if len(lines) > 10 * _SHOWN else []
@@ -278,7 +266,7 @@ class DriftDesk(ModalScreen[bool]):
             self.app.push_screen(Confirm(title, body, yes="Write"), self._confirmed)
 
         self._section.ask(
-            "Comparing", lambda job: bring_in_step(engine, True, job), then, group="drift", failed=self._fail
+            "Comparing", lambda job: sync_files(engine, True, job), then, group="drift", failed=self.fail
         )
 
     def action_leave(self) -> None:
@@ -301,10 +289,10 @@ class DriftDesk(ModalScreen[bool]):
 
         section.ask(
             "Writing",
-            lambda job: bring_in_step(engine, False, job),
+            lambda job: sync_files(engine, False, job),
             then,
             group="drift",
-            failed=self._fail,
+            failed=self.fail,
             writes=True,
         )
 
@@ -317,9 +305,14 @@ class DriftDesk(ModalScreen[bool]):
             section.bench.tell(f"{told}; f2 writes the files, u takes it back")
             self._look()
 
-        section.ask(name, work, then, group="drift", failed=self._fail, writes=True)
+        section.ask(name, work, then, group="drift", failed=self.fail, writes=True)
 
-    def _show(self) -> None:
+    def open_here(self) -> None:
+        """Merge both sides."""
+        self.action_merge()
+
+    def show_here(self) -> None:
+        """Show both sides of the difference."""
         here = self.here
         ours, theirs = ("", "") if here is None else (here.ours, here.theirs)
         self.query_one(WordDiff).show(
@@ -329,12 +322,10 @@ class DriftDesk(ModalScreen[bool]):
             right_title=_RIGHT.get("" if here is None else here.side, "the file"),
         )
 
-    def _fail(self, failure: Failure) -> None:
-        self.query_one(VirtualTable).busy = ""
-        self._say(f"! {failure.message}\n{failure.hint}".strip())
-
-    def _say(self, text: str) -> None:
-        self.query_one(".dialog-error", Static).update(shown_lines(text))
+    def fail(self, failure: Failure) -> None:
+        """Say why a job did not end."""
+        self.table.busy = ""
+        super().fail(failure)
 
 
 def _refusals(outcome: Outcome) -> list[str]:
@@ -350,7 +341,7 @@ def _text(rule: Rule | None) -> str | None:
     return None if rule is None else rule.rule
 
 
-def _cells(one: Difference) -> tuple[Content, ...]:
+def _cells(one: RuleDifference) -> tuple[Content, ...]:
     style = {"both": "bold $text-error", "store": "$text-warning", "file": "$text-primary"}[one.side]
     where = f"{one.file}:{one.line}" if one.line else one.file
     text = one.ours if one.ours is not None else one.theirs

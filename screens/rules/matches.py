@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from workbench.rules.matching.match import MatchParams
 
 
-def answer_cells(answer: Answer) -> tuple[Content, ...]:
+def answer_cells(answer: MessageMatch) -> tuple[Content, ...]:
     """Return whether a rule answers, its score, its text and where it stands."""
     yes = not answer.reason
     style = "" if yes else "$text-muted"
@@ -39,23 +39,23 @@ def answer_cells(answer: Answer) -> tuple[Content, ...]:
     )
 
 
-def score_parts(answer: Answer) -> tuple[Contribution, ...]:
+def score_parts(answer: MessageMatch) -> tuple[Contribution, ...]:
     """Return what the score of a rule is made of; the parts add up to it."""
     return tuple(Contribution(name, value, note) for name, value, note in answer.parts)
 
 
-def why(answer: Answer) -> Content:
+def why(answer: MessageMatch) -> Content:
     """Return why a rule answers or does not, in a sentence."""
     if answer.reason:
         return shown_lines(f"does not answer: {answer.reason}", "$text-warning")
     return shown_lines(answer.why, "$text-muted")
 
 
-class AnswersView(Vertical):
+class MatchesView(Vertical):
     """The rules above the parts of the score of the one under the cursor."""
 
     DEFAULT_CSS = """
-    AnswersView {
+    MatchesView {
         height: 1fr;
         & VirtualTable { height: 1fr; min-height: 3; }
         & FeatureBars { margin: 0 1; }
@@ -72,7 +72,7 @@ class AnswersView(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.rows: tuple[Answer, ...] = ()
+        self.rows: tuple[MessageMatch, ...] = ()
 
     def compose(self) -> ComposeResult:
         """Lay out table, bars and reasons."""
@@ -88,12 +88,12 @@ class AnswersView(Vertical):
         yield FeatureBars(order="given", empty="")
         yield Static()
 
-    def show(self, found: Answers) -> None:
+    def show(self, found: MessageMatches) -> None:
         """Show what answers to a message."""
         self.rows = found.answers
         table = self.query_one(VirtualTable)
         table.set_empty("No rule answers to that, not even nearly.")
-        rows: Sequence[Answer] = self.rows
+        rows: Sequence[MessageMatch] = self.rows
         table.set_rows(ListRows(rows, key=lambda row: row.rule.id, cells=answer_cells))
         self._show(0)
 
@@ -123,7 +123,7 @@ NEAR: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MessageMatch:
     """A rule and how it stands to a message: `final` is the sum of its weighted `parts`, by name.
 
     `reason` says why it does not answer, '' if it does; `why` says in sentences what is behind the score.
@@ -137,11 +137,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class MessageMatches:
     """What answers to a message, best first, then what is about the same and does not answer, with why."""
 
     message: str
-    answers: tuple[Answer, ...]
+    answers: tuple[MessageMatch, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -150,7 +150,7 @@ class Answers:
         return sum(not answer.reason for answer in self.answers)
 
 
-def answers(engine: Engine, message: str, job: Job) -> Answers:
+def answers(engine: Engine, message: str, job: Job) -> MessageMatches:
     """Match the rules with a message and the files it is about, as a plan does. Raises: WorkbenchError.
 
     A project without an index is indexed first, in a process of its own.
@@ -183,7 +183,7 @@ def answers(engine: Engine, message: str, job: Job) -> Answers:
         for one in near
     ]
     found += sorted(others, key=lambda one: (-one.final, -one.rule.priority, one.rule.id))
-    return Answers(message, tuple(found), tuple(report.notes))
+    return MessageMatches(message, tuple(found), tuple(report.notes))
 
 
 def _answer(
@@ -194,7 +194,7 @@ def _answer(
     params: MatchParams,
     why: str,
     reason: str = "",
-) -> Answer:
+) -> MessageMatch:
     """Return a rule with the weighted parts of its score, as a match scores it [adr2]."""
     told = [
         f"meaning {vector:.2f}" if vector is not None else "",
@@ -205,4 +205,4 @@ def _answer(
         ("priority", params.priority_weight * min(max(rule.priority, 0), 100) / 100, str(rule.priority)),
         ("level", params.scope_weight * params.level_weights.get(rule.level, 1.0), str(rule.level)),
     )
-    return Answer(rule, sum(value for _, value, _ in parts), parts, why, reason)
+    return MessageMatch(rule, sum(value for _, value, _ in parts), parts, why, reason)

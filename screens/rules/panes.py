@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
-from screens.rules.matches import Answers, AnswersView
+from screens.rules.matches import MatchesView, MessageMatches
 from screens.rules.rule_text import change_content, rule_content, told_cells, use_content
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
@@ -127,7 +127,7 @@ class RulePanes(Vertical):
                     select_on_focus=False,
                     id="test-message",
                 )
-                yield AnswersView(id="test-answers")
+                yield MatchesView(id="test-answers")
 
     def watch_pane(self, pane: str) -> None:
         """Show a pane."""
@@ -203,9 +203,9 @@ class RulePanes(Vertical):
         if where.line:
             code.goto(where.line)
 
-    def show_answers(self, found: Answers) -> None:
+    def show_answers(self, found: MessageMatches) -> None:
         """Show which rules answer to a message."""
-        self.query_one(AnswersView).show(found)
+        self.query_one(MatchesView).show(found)
 
     @on(VirtualTable.Highlighted, "#versions-list")
     def _version(self, event: VirtualTable.Highlighted) -> None:

@@ -6,15 +6,13 @@ Lists whose entries may hold commas (scopes, conditions, examples) are written o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from screens.curation.overtaken import FieldMerge, OvertakenRecord, Wording, field_merges
-from screens.curation.record_form import RecordForm
-from screens.widgets.form import Field
+from screens.curation.record_form import RecordFields
+from screens.widgets.form import FormField
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Level, Rule
 from workbench.rules.describing import check_text
@@ -46,40 +44,46 @@ LABELS: Final[Mapping[str, str]] = {
 """What the fields of a rule are called, in the order they are shown."""
 
 
-def form_fields(rule: Rule) -> tuple[Field, ...]:
+def form_fields(rule: Rule) -> tuple[FormField, ...]:
     """Return the fields of a rule that people decide."""
     return (
-        Field("rule", LABELS["rule"], rule.rule, "long", required=True, help="new words make a new version"),
-        Field(
+        FormField(
+            "rule", LABELS["rule"], rule.rule, "long", required=True, help="new words make a new version"
+        ),
+        FormField(
             "authority", LABELS["authority"], str(rule.authority), "choice", tuple(Authority), required=True
         ),
-        Field("priority", LABELS["priority"], rule.priority, "number", least=0, most=100, required=True),
-        Field("enabled", LABELS["enabled"], rule.enabled, "flag"),
-        Field("category", LABELS["category"], str(rule.category), "choice", tuple(Category), required=True),
-        Field("level", LABELS["level"], str(rule.level), "choice", tuple(Level), required=True),
-        Field("tags", LABELS["tags"], rule.tags, "tags", help="language:python, workflow:commit"),
-        Field("tool_targets", LABELS["tool_targets"], rule.tool_targets, "tags", help="claude, cursor"),
-        Field("scope", LABELS["scope"], _lines(rule.scope), "long", help="a name or path:GLOB a line"),
-        Field(
+        FormField("priority", LABELS["priority"], rule.priority, "number", least=0, most=100, required=True),
+        FormField("enabled", LABELS["enabled"], rule.enabled, "flag"),
+        FormField(
+            "category", LABELS["category"], str(rule.category), "choice", tuple(Category), required=True
+        ),
+        FormField("level", LABELS["level"], str(rule.level), "choice", tuple(Level), required=True),
+        FormField("tags", LABELS["tags"], rule.tags, "tags", help="language:python, workflow:commit"),
+        FormField("tool_targets", LABELS["tool_targets"], rule.tool_targets, "tags", help="claude, cursor"),
+        FormField("scope", LABELS["scope"], _lines(rule.scope), "long", help="a name or path:GLOB a line"),
+        FormField(
             "condition_text", LABELS["condition_text"], rule.condition_text, help="when it is about a task"
         ),
-        Field(
+        FormField(
             "conditions",
             LABELS["conditions"],
             _lines(condition_lines(rule.conditions)),
             "long",
             help="NAME=VALUE a line",
         ),
-        Field(
+        FormField(
             "examples",
             LABELS["examples"],
             _lines(rule.examples),
             "long",
             help="a message it answers to a line",
         ),
-        Field("cooldown", LABELS["cooldown"], rule.cooldown, "number", least=0, most=10**9, required=True),
-        Field("check", LABELS["check"], check_text(rule), help='JSON: {"command": "git push --force"}'),
-        Field("name", LABELS["name"], rule.name, help="made of the text where empty"),
+        FormField(
+            "cooldown", LABELS["cooldown"], rule.cooldown, "number", least=0, most=10**9, required=True
+        ),
+        FormField("check", LABELS["check"], check_text(rule), help='JSON: {"command": "git push --force"}'),
+        FormField("name", LABELS["name"], rule.name, help="made of the text where empty"),
     )
 
 
@@ -199,8 +203,8 @@ def _texts(name: str, value: Any) -> list[str]:
     if name == "conditions":
         return condition_lines(value)
     if name == "check":
-        told = msgspec.to_builtins(value)
-        return [json.dumps({key: item for key, item in told.items() if item}, ensure_ascii=False)]
+        check = msgspec.to_builtins(value)
+        return [json.dumps({key: item for key, item in check.items() if item}, ensure_ascii=False)]
     return list(value) if isinstance(value, (tuple, list)) else [str(value)]
 
 
@@ -213,55 +217,14 @@ def condition_lines(conditions: Mapping[str, Any]) -> list[str]:
     return found
 
 
-Save = Callable[[RecordForm, dict[str, Any]], None]
-"""Is given the form and what was changed; ends with `done` or `refused` of the form."""
-
-
-class EditRule(RecordForm):
-    """A form of a rule's fields."""
-
-    def __init__(
-        self,
-        title: str,
-        fields: Sequence[Field],
-        save: Save,
-        *,
-        extra_tags: Sequence[str] = (),
-        new: bool = False,
-    ) -> None:
-        tags = tuple(extra_tags)
-        super().__init__(
-            title,
-            fields,
-            save,
-            validate=partial(problems, extra_tags=tags),
-            convert=lambda values: record_values(values, tags)[0],
-            new=new,
-        )
-
-
-TEXTS: Final = frozenset({"rule", "condition_text", "scope", "conditions", "examples", "check", "name"})
-"""Fields that can be merged as texts."""
-
-
-def rule_merges(seen: Rule, now: Rule, changes: Mapping[str, Any]) -> tuple[FieldMerge, ...]:
-    """Return the fields that differ; a name follows from the text unless it was edited."""
-    names = [name for name in LABELS if name != "name" or name in changes]
-    return field_merges(names, seen, now, changes)
-
-
-class OvertakenRule(OvertakenRecord):
-    """Chooses a side for every field of a rule that both changed."""
-
-    def __init__(
-        self, seen: Rule, now: Rule, changes: Mapping[str, Any], *, extra_tags: Sequence[str] = ()
-    ) -> None:
-        tags = tuple(extra_tags)
-        wording = Wording(
-            LABELS,
-            TEXTS,
-            value_text,
-            lambda name, text: record_values({name: text}, tags)[0][name],
-            lambda name, text: problems({name: text}, tags).get(name, ""),
-        )
-        super().__init__(now.id[:13], rule_merges(seen, now, changes), wording)
+def rule_fields(extra_tags: Sequence[str] = ()) -> RecordFields:
+    """Return how the fields of a rule are called, written and read; a name follows from the text."""
+    tags = tuple(extra_tags)
+    return RecordFields(
+        LABELS,
+        frozenset({"rule", "condition_text", "scope", "conditions", "examples", "check", "name"}),
+        value_text,
+        lambda values: record_values(values, tags)[0],
+        lambda values: problems(values, tags),
+        derived=frozenset({"name"}),
+    )

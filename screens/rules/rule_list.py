@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 
+from screens.curation.record_screen import ListQuery
 from screens.filter_matching import Value, filter_rows
-from screens.filtering import Field, Filter, Kind
+from screens.filtering import Field, Kind
 from screens.rules.rows import position_of
 from workbench.records.rules import Authority, Category, Level, Rule
 from workbench.rules.describing import place
@@ -222,16 +223,10 @@ def inverse(order: Sequence[int], count: int) -> array[int]:
 
 Progress = Callable[[str, int, int], None]
 
-NOTHING: Final = Filter()
-"""The filter that lets everything through."""
-
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the list shall show: a filter, and a column to sort by and its direction, if one was chosen."""
-
-    filter: Filter = NOTHING
-    sort: tuple[str, bool] | None = None
+class RuleQuery(ListQuery):
+    """What the list is to show; rules are in the order of their files where no column was chosen."""
 
     @property
     def order(self) -> tuple[str, bool]:
@@ -240,7 +235,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RuleListing:
     """Positions of rules in the order they are shown, the row of each position, and what a search found."""
 
     order: Sequence[int]
@@ -250,11 +245,11 @@ class Listing:
 
 def listed(
     rules: Sequence[Rule],
-    wanted: Wanted,
+    wanted: RuleQuery,
     base: Sequence[int],
     found: Mapping[int, FoundRule] | None = None,
     progress: Progress = lambda stage, done, total: None,
-) -> Listing:
+) -> RuleListing:
     """Return what is shown of rules sorted by id; `base` are their positions in the order wanted.
 
     Of a search only what it found is shown, best first. A filter that ranks puts better matches first unless
@@ -267,10 +262,10 @@ def listed(
         if wanted.sort is not None:
             start = array("I", (position for position in base if position in places))
     order = _let_through(rules, wanted, start, ranked=wanted.sort is None and found is None, tell=progress)
-    return Listing(order, inverse(order, len(rules)), found)
+    return RuleListing(order, inverse(order, len(rules)), found)
 
 
-def base_order(rules: Sequence[Rule], wanted: Wanted, progress: Progress) -> array[int]:
+def base_order(rules: Sequence[Rule], wanted: RuleQuery, progress: Progress) -> array[int]:
     """Return all positions in the order wanted."""
     column, descending = wanted.order
     return sorted_positions(rules, column, descending=descending, check=lambda: progress("Sorting", 0, 0))
@@ -283,7 +278,7 @@ def by_position(rules: Sequence[Rule], found: Sequence[FoundRule]) -> dict[int, 
 
 
 def _let_through(
-    rules: Sequence[Rule], wanted: Wanted, start: Sequence[int], *, ranked: bool, tell: Progress
+    rules: Sequence[Rule], wanted: RuleQuery, start: Sequence[int], *, ranked: bool, tell: Progress
 ) -> Sequence[int]:
     if not wanted.filter:
         return start

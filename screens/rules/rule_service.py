@@ -3,105 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from screens.curation.changes import Overtaken, Saved
 from screens.engine import Engine, Rules
 from screens.jobs import Job
 from screens.rules.rule_text import summary
+from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import Told, story
-from workbench.curation.conflicts import RecordChanged
 from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.fields import new_rule
 from workbench.rules.rulebook import Rulebook
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """Rules as they are after a step, and files of theirs that do not say so yet."""
+class RuleService:
+    """Changes rules, each call one step that `u` takes back. Raises: WorkbenchError."""
 
-    rules: tuple[Rule, ...]
-    behind: tuple[str, ...] = ()
+    engine: Engine
 
+    def save(self, seen: Rule, changes: Mapping[str, Any], job: Job) -> Saved[Rule] | Overtaken[Rule]:
+        """Change fields of a rule as it was seen, or say what others did to it."""
+        with self._held(job) as work:
+            try:
+                after = work.curator.edit(seen.id, seen=seen, **changes)
+            except RecordChanged as error:
+                return Overtaken(seen, error.now, changes)
+            return Saved((after,), _outdated(work, [after]) if after.id != seen.id else ())
 
-@dataclass(frozen=True, slots=True)
-class Overtaken:
-    """A rule that somebody else changed while it was edited; `now` is None where it was removed."""
+    def add(self, fields: Mapping[str, Any], home: bool, job: Job) -> Saved[Rule]:
+        """Add a rule of checked fields, to this project or to the person's own."""
+        with self._held(job) as work:
+            rule = new_rule(fields, None if home else work.store.project_id)
+            return Saved((work.curator.add(rule),))
 
-    seen: Rule
-    now: Rule | None
-    changes: Mapping[str, Any]
+    def add_again(self, found: Overtaken[Rule], job: Job) -> Saved[Rule]:
+        """Add a rule again that somebody removed while it was edited, with what was written."""
+        with self._held(job) as work:
+            rule = replace(found.seen, **{"action_text": "", **found.changes}, id="", replaces=(), version=1)
+            return Saved((work.curator.add(rule),), _outdated(work, [rule]))
 
+    def save_each(self, changes: Mapping[str, Mapping[str, Any]], title: str, job: Job) -> Saved[Rule]:
+        """Change several rules in one step, each in its way. Raises: UsageError if one of them cannot be."""
+        with self._held(job) as work:
+            current = {rule.id: rule for rule in work.book.rules}
+            gone = set(changes) - current.keys()
+            if gone:
+                raise UsageError(
+                    f"{len(gone):,} of the rules were superseded or removed meanwhile",
+                    hint="Nothing was changed: look at the list again and mark what is there now.",
+                )
+            differing = {
+                identifier: mine
+                for identifier, rule in current.items()
+                if (mine := changes.get(identifier))
+                and any(getattr(rule, name) != mine[name] for name in mine)
+            }
+            if not differing:
+                return Saved(())
+            return Saved(tuple(work.curator.edit_each(differing, title=title)))
 
-def save_edit(engine: Engine, seen: Rule, changes: Mapping[str, Any], job: Job) -> Saved | Overtaken:
-    """Change fields of a rule as it was seen, or say what others did to it. Raises: WorkbenchError."""
-    with engine.rules("rules-edit", job.progress) as work:
-        try:
-            after = work.curator.edit(seen.id, seen=seen, **changes)
-        except RecordChanged as error:
-            return Overtaken(seen, error.now, changes)
-        words = after.id != seen.id
-        return Saved((after,), _behind(work, [after]) if words else ())
+    def remove(self, identifiers: Sequence[str], job: Job) -> Saved[Rule]:
+        """Put rules out of force in one step."""
+        with self._held(job) as work:
+            wanted = set(identifiers)
+            rules = tuple(rule for rule in work.book.rules if rule.id in wanted)
+            work.curator.remove(list(identifiers))
+            return Saved(rules, _outdated(work, rules))
 
-
-def save_new(engine: Engine, fields: Mapping[str, Any], home: bool, job: Job) -> Saved:
-    """Add a rule of checked fields, to this project or for the person. Raises: WorkbenchError."""
-    with engine.rules("rules-edit", job.progress) as work:
-        rule = new_rule(fields, None if home else work.store.project_id)
-        return Saved((work.curator.add(rule),))
-
-
-def save_again(engine: Engine, seen: Rule, changes: Mapping[str, Any], job: Job) -> Saved:
-    """Add a rule anew that somebody removed while it was edited. Raises: WorkbenchError."""
-    with engine.rules("rules-edit", job.progress) as work:
-        rule = replace(seen, **{"action_text": "", **changes}, id="", replaces=(), version=1)
-        return Saved((work.curator.add(rule),), _behind(work, [rule]))
-
-
-def save_each(engine: Engine, changes: Mapping[str, Mapping[str, Any]], title: str, job: Job) -> Saved:
-    """Change several rules in one step, each in its way. Raises: UsageError if one of them cannot be."""
-    with engine.rules("rules-edit", job.progress) as work:
-        differing = {
-            rule.id: mine
-            for rule in work.book.rules
-            if (mine := changes.get(rule.id)) and any(getattr(rule, name) != mine[name] for name in mine)
-        }
-        gone = set(changes) - {rule.id for rule in work.book.rules}
-        if gone:
-            raise UsageError(
-                f"{len(gone):,} of the rules gave way or were removed meanwhile",
-                hint="Nothing was changed: look at the list again and mark what is there now.",
-            )
-        if not differing:
-            return Saved(())
-        return Saved(tuple(work.curator.edit_each(differing, title=title)))
+    def _held(self, job: Job) -> AbstractContextManager[Rules]:
+        return self.engine.rules("rules-edit", job.progress)
 
 
-def remove_rules(engine: Engine, identifiers: Sequence[str], job: Job) -> Saved:
-    """Put rules out of force in one step. Raises: WorkbenchError."""
-    with engine.rules("rules-edit", job.progress) as work:
-        wanted = set(identifiers)
-        rules = tuple(rule for rule in work.book.rules if rule.id in wanted)
-        work.curator.remove(list(identifiers))
-        return Saved(rules, _behind(work, rules))
-
-
-def _behind(work: Rules, rules: Sequence[Rule]) -> tuple[str, ...]:
+def _outdated(work: Rules, rules: Sequence[Rule]) -> tuple[str, ...]:
     from workbench.rules.files.drift import files_behind  # reads and writes files: not for the first paint
 
     return files_behind(work.store, work.opened.workspace.rule_files, rules)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """The rules in force, how many there are in a line, and what is odd about their files."""
+class LoadedRules:
+    """The rules in force, how many there are in a line, and what is wrong with their files."""
 
     book: Rulebook
     summary: str
@@ -109,24 +97,24 @@ class Loaded:
 
     @property
     def odd(self) -> str:
-        """What is odd in one note: many at once would cover what they are about."""
+        """What is wrong in one note: many at once would cover what they are about."""
         if not self.warnings:
             return ""
         first, more = self.warnings[0], len(self.warnings) - 1
-        return f"{first}\n… and {more:,} more: `workbench rules list` tells them" if more else first
+        return f"{first}\n… and {more:,} more: see `workbench rules list`" if more else first
 
 
-class Library:
+class RuleLibrary:
     """Reads rules; keeps the fold of the journals for as long as they stay the same."""
 
     def __init__(self) -> None:
         self._ledger: tuple[str, RuleLedger] | None = None
 
-    def read(self, engine: Engine, job: Job) -> Loaded:
-        """Return the rules in force, in step with their files. Raises: WorkbenchError."""
+    def read(self, engine: Engine, job: Job) -> LoadedRules:
+        """Return the rules in force, synced with their files. Raises: WorkbenchError."""
         with engine.rules("rules", job.progress) as work:
             book, notes = work.book, work.notes
-        return Loaded(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
+        return LoadedRules(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
 
     def story(self, engine: Engine, identifier: str, job: Job) -> tuple[Told, ...]:
         """Return what was done to a rule and its earlier versions, oldest first. Raises: WorkbenchError."""
@@ -154,13 +142,13 @@ class Library:
 
 
 def read_place(engine: Engine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:
-    """Return the file a rule stands in, None if there is none. Raises: OSError if it cannot be read."""
+    """Return the file a rule is in, None if there is none. Raises: OSError if it cannot be read."""
     path = place_of(engine, rule, job.progress)
     return None if path is None else (path, path.read_bytes())
 
 
 def place_of(engine: Engine, rule: Rule, progress: Callable[[str, int, int], None]) -> Path | None:
-    """Return the path of the file a rule stands in, None if it stands in none or that is gone."""
+    """Return the path of the file a rule is in, None if it is in none or that is gone."""
     if rule.provenance is None:
         return None
     with engine.workspace(progress) as opened:

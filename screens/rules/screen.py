@@ -13,26 +13,29 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 
-from screens.base import SectionScreen
 from screens.commands.model import bindings
 from screens.commands.rules import RULES
-from screens.filtering import Filter
+from screens.curation.dialog import Dialog
+from screens.curation.record_screen import RecordScreen
+from screens.filtering import Facet, write
 from screens.jobs import Failure, Job
-from screens.rules.desk import Desk
-from screens.rules.matches import AnswersView, answers
+from screens.rules.facets import FacetCount, FacetDialog, count_facets, plain_facets
+from screens.rules.matches import MatchesView, answers
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rows import COLUMNS, RuleRows, columns, position_of
+from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list import (
     DESCENDING_FIRST,
     FIELDS,
+    PLACE,
     SORT_KEYS,
-    Listing,
-    Wanted,
+    RuleListing,
+    RuleQuery,
     base_order,
     by_position,
     listed,
 )
-from screens.rules.rule_service import Library, Loaded, read_place
+from screens.rules.rule_service import LoadedRules, RuleLibrary, read_place
 from screens.rules.search import Finder, SearchBar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
@@ -56,17 +59,23 @@ _NEED_A_RULE: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Sought:
+class LastSearch:
     """What was searched for last and what it found by position; None while nothing is searched for."""
 
     text: str = ""
     found: Mapping[int, Any] | None = None
 
 
-class RulesScreen(SectionScreen):
-    """Lists rules; what changes them is at the desk."""
+class RulesScreen(RecordScreen[Rule, RuleQuery]):
+    """Lists rules; `changes` is what changes them."""
 
     section: ClassVar[str] = "rules"
+    noun: ClassVar = "rule"
+    list_id: ClassVar = "rules"
+    list_command: ClassVar = ("rules", "list")
+    sort_columns: ClassVar = SORT_KEYS
+    largest_first: ClassVar = DESCENDING_FIRST
+    default_sort: ClassVar = (PLACE, False)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(RULES)]
     DEFAULT_CSS = """
     RulesScreen {
@@ -83,15 +92,14 @@ class RulesScreen(SectionScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.library = Library()
-        self.loaded: Loaded | None = None
-        self.wanted = Wanted()
-        self.sought = Sought()
-        self.desk = Desk(self)
+        self.library = RuleLibrary()
+        self.loaded: LoadedRules | None = None
+        self.wanted = RuleQuery()
+        self.sought = LastSearch()
+        self.changes = RuleChanges(self)
         self._finder = Finder()
         self._bases: dict[tuple[str, bool], array[int]] = {}
         self._marked_among: tuple[Rule, ...] = ()
-        self._wanted_key: str | None = None
 
     def compose_body(self) -> ComposeResult:
         """Lay out the bars above the list and the panes."""
@@ -102,12 +110,7 @@ class RulesScreen(SectionScreen):
                 yield VirtualTable(COLUMNS, empty=EMPTY, id="rules")
                 yield RulePanes(id="panes")
 
-    # What is shown.
-
-    @property
-    def table(self) -> VirtualTable:
-        """The list."""
-        return self.query_one("#rules", VirtualTable)
+    # What is listed.
 
     @property
     def panes(self) -> RulePanes:
@@ -119,28 +122,21 @@ class RulesScreen(SectionScreen):
         """The rules in force, by id."""
         return () if self.loaded is None else self.loaded.book.rules
 
-    @property
-    def current(self) -> Rule | None:
-        """The rule under the cursor."""
-        key = self.table.cursor_key
-        return None if key is None else self.rule(key)
-
-    def rule(self, identifier: str) -> Rule | None:
+    def record(self, identifier: str) -> Rule | None:
         """Return the rule in force with an id."""
         position = position_of(self.rules, identifier)
         return None if position is None else self.rules[position]
 
-    @property
-    def chosen(self) -> tuple[Rule, ...]:
-        """The marked rules, or the one under the cursor."""
-        return tuple(rule for key in self.table.chosen if (rule := self.rule(key)) is not None)
+    def text_of(self, record: Rule) -> str:
+        """Return the rule's text."""
+        return record.rule
 
     # The section.
 
     def load(self) -> None:
         """Read the rules, in step with their files."""
         self.table.busy = "reading rules"
-        self.ask("Rules", partial(self.library.read, self.engine), self._arrived, failed=self._not_read)
+        self.ask("Rules", partial(self.library.read, self.engine), self._arrived, failed=self.not_read)
 
     def stores(self) -> Iterable[str]:
         """Journals of rules and of their use."""
@@ -148,26 +144,14 @@ class RulesScreen(SectionScreen):
 
     def remember(self) -> Mapping[str, Any]:
         """Keep filter, search, order, cursor and pane."""
-        return {
-            "filter": self.query_one(FilterBar).text,
-            "search": self.query_one(SearchBar).text,
-            "sort": list(self.wanted.sort) if self.wanted.sort else None,
-            "key": self.table.cursor_key or self._wanted_key or "",
-            "pane": self.panes.pane,
-        }
+        return {**super().remember(), "search": self.query_one(SearchBar).text, "pane": self.panes.pane}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take them back."""
-        sort, key, pane = kept.get("sort"), kept.get("key"), kept.get("pane")
-        if isinstance(sort, list) and len(sort) == 2 and sort[0] in SORT_KEYS:
-            self.wanted = replace(self.wanted, sort=(str(sort[0]), bool(sort[1])))
-        self._wanted_key = key if isinstance(key, str) and key else None
-        if pane in PANES:
-            self.panes.pane = pane
+        super().recall(kept)
+        if kept.get("pane") in PANES:
+            self.panes.pane = kept["pane"]
         self.query_one(SearchBar).set_text(str(kept.get("search") or ""))
-        self.query_one(FilterBar).set_text(str(kept.get("filter") or ""))
-        self.wanted = replace(self.wanted, filter=self.query_one(FilterBar).filter)
-        self.table.focus()
 
     def available(self, command_id: str) -> bool | None:
         """Commands about a rule need one."""
@@ -183,7 +167,7 @@ class RulesScreen(SectionScreen):
 
     # Reading and listing.
 
-    def _arrived(self, loaded: Loaded) -> None:
+    def _arrived(self, loaded: LoadedRules) -> None:
         before = self.loaded
         self.loaded = loaded
         if before is None or before.book.rules is not loaded.book.rules:
@@ -196,36 +180,31 @@ class RulesScreen(SectionScreen):
         else:
             self._list()
 
-    def _not_read(self, failure: Failure) -> None:
-        self.table.busy = ""
-        self.bench.tell(f"the rules cannot be read: {failure.message}\n{failure.hint}", severity="error")
-        self.bench.log_action(["rules", "list"], failure.details or failure.message, failed=True)
-
     def _list(self, *, stay: bool = True) -> None:
         """List what is wanted, off the loop; the cursor stays on its rule or goes to the best one."""
         wanted, found, rules = self.wanted, self.sought.found, self.rules
         known = self._bases.get(wanted.order)
 
-        def work(job: Job) -> tuple[array[int], Listing]:
+        def work(job: Job) -> tuple[array[int], RuleListing]:
             base = known or base_order(rules, wanted, job.progress)
             return base, listed(rules, wanted, base, found, job.progress)
 
-        def then(made: tuple[array[int], Listing]) -> None:
+        def then(made: tuple[array[int], RuleListing]) -> None:
             if rules is self.rules:
                 self._bases[wanted.order] = made[0]
                 self._show(made[1], stay=stay)
 
         self.ask("Listing", work, then, group="list")
 
-    def _show(self, listing: Listing, *, stay: bool) -> None:
+    def _show(self, listing: RuleListing, *, stay: bool) -> None:
         table = self.table
         scored = listing.found is not None
         wanted = columns(scored=scored)
         if table.columns != wanted:
             table.set_columns(wanted)
         least = self.engine.config.rules.threshold
-        key = self._wanted_key or (table.cursor_key if stay else None)
-        self._wanted_key = None
+        key = self.goal or (table.cursor_key if stay else None)
+        self.goal = ""
         table.busy = ""
         table.set_empty(EMPTY if not self.rules else NONE_LIKE_THAT)
         table.sort = self.wanted.sort or (("score", True) if scored else None)
@@ -240,16 +219,20 @@ class RulesScreen(SectionScreen):
 
     # Filter, search, order.
 
-    @on(FilterBar.Changed)
-    def _filtered(self, event: FilterBar.Changed) -> None:
-        event.stop()
-        self._want(event.query)
-
-    def _want(self, query: Filter) -> None:
-        if query != self.wanted.filter:
-            self.wanted = replace(self.wanted, filter=query)
+    def want(self, wanted: RuleQuery) -> None:
+        """List something else; a filter that ranks brings the cursor to the best one."""
+        if wanted != self.wanted:
+            stay = wanted.filter == self.wanted.filter or not wanted.filter.ranks
+            self.wanted = wanted
             if self.loaded is not None:
-                self._list(stay=not query.ranks)
+                self._list(stay=stay)
+
+    def sort_by(self, column: str) -> None:
+        """Sort by a column; by scores means as they were found."""
+        if column == "score":
+            self.want(replace(self.wanted, sort=None))
+        else:
+            super().sort_by(column)
 
     @on(SearchBar.Changed)
     def _sought(self, event: SearchBar.Changed) -> None:
@@ -263,7 +246,7 @@ class RulesScreen(SectionScreen):
         if loaded is None:
             return
         if not text:
-            self.sought = Sought()
+            self.sought = LastSearch()
             bar.say("")
             self._list()
             return
@@ -272,7 +255,7 @@ class RulesScreen(SectionScreen):
         search_again = text == self.sought.text
 
         def then(search: Any) -> None:
-            self.sought = Sought(text, by_position(loaded.book.rules, search.found))
+            self.sought = LastSearch(text, by_position(loaded.book.rules, search.found))
             notes = f" · {search.notes[0]}" if search.notes else ""
             bar.say(f"{len(search.found):,} by {search.mode}{notes}")
             self._list(stay=search_again)
@@ -283,49 +266,25 @@ class RulesScreen(SectionScreen):
 
         self.ask("Searching", work, then, group="search", failed=failed)
 
-    @on(VirtualTable.SortRequested, "#rules")
-    def _sort_by(self, event: VirtualTable.SortRequested) -> None:
-        event.stop()
-        self._sort(event.column_id)
-
-    def _sort(self, column: str) -> None:
-        if column == "score":
-            self.wanted = replace(self.wanted, sort=None)
-        elif column in SORT_KEYS:
-            now = self.wanted.sort
-            descending = not now[1] if now and now[0] == column else column in DESCENDING_FIRST
-            self.wanted = replace(self.wanted, sort=(column, descending))
-        if self.loaded is not None:
-            self._list()
-
-    def action_sort(self) -> None:
-        """Sort by the next column, after the last one as it was."""
-        names = list(SORT_KEYS)
-        now = self.wanted.sort
-        place = names.index(now[0]) + 1 if now else 0
-        if place < len(names):
-            self.wanted = replace(self.wanted, sort=None)
-            self._sort(names[place])
-        else:
-            self._sort("score")
-
-    def action_reverse(self) -> None:
-        """Turn the order round."""
-        column, descending = self.wanted.order
-        self.wanted = replace(self.wanted, sort=(column, descending))
-        self._sort(column)
-
-    def action_filter(self) -> None:
-        """Type a filter."""
-        self.query_one(FilterBar).open()
-
     def action_search(self) -> None:
         """Type a search."""
         self.query_one(SearchBar).open()
 
     def action_facets(self) -> None:
-        """Count values and filter by some."""
-        self.desk.facets(self.query_one(FilterBar), self.table)
+        """Count the values of every field among the rules shown, and filter by some of them."""
+        rows, bar = self.table.rows, self.query_one(FilterBar)
+        if not isinstance(rows, RuleRows):
+            return
+
+        def chosen(facets: tuple[Facet, ...] | None) -> None:
+            if facets is not None:
+                kept = [term for term in bar.filter.terms if term not in plain_facets(bar.filter)]
+                bar.set_text(write([*kept, *facets]))
+
+        def then(counts: tuple[FacetCount, ...]) -> None:
+            self.app.push_screen(FacetDialog(counts, plain_facets(bar.filter)), chosen)
+
+        self.ask("Counting", lambda job: count_facets(rows, job.progress), then)
 
     # The rule under the cursor.
 
@@ -400,10 +359,6 @@ class RulesScreen(SectionScreen):
         self.panes.turn(-1)
         self._glance()
 
-    def action_list(self) -> None:
-        """Go back to the list."""
-        self.table.focus()
-
     @on(RulePanes.MessageGiven)
     def _test(self, event: RulePanes.MessageGiven) -> None:
         event.stop()
@@ -418,78 +373,77 @@ class RulesScreen(SectionScreen):
         self.say("matching …")
         self.ask("Matching", partial(answers, self.engine, message), then, group="match")
 
-    @on(AnswersView.RuleWanted)
-    def _wanted(self, event: AnswersView.RuleWanted) -> None:
+    @on(MatchesView.RuleWanted)
+    def _wanted(self, event: MatchesView.RuleWanted) -> None:
         event.stop()
         if not self.table.select_key(event.rule_id):
             self.say("the filter hides that rule")
         self.table.focus()
 
-    def action_copy(self) -> None:
-        """Copy the text."""
-        if rule := self.current:
-            self.bench.copy(rule.rule, "the rule")
-
-    def action_copy_id(self) -> None:
-        """Copy the id."""
-        if rule := self.current:
-            self.bench.copy(rule.id, "the rule's id")
-
-    # The desk.
+    # Changing.
 
     def action_edit(self) -> None:
         """Edit the rule in a form."""
         if rule := self.current:
-            self.desk.edit(rule)
+            self.changes.edit(rule)
 
     def action_edit_text(self) -> None:
         """Edit the text in an editor."""
         if rule := self.current:
-            self.desk.edit_text(rule)
+            self.changes.edit_text(rule)
 
     def action_edit_file(self) -> None:
         """Open the rule's file in an editor."""
         if rule := self.current:
-            self.desk.edit_file(rule)
+            self.changes.edit_file(rule)
 
     def action_new(self) -> None:
         """Write a new rule."""
-        self.desk.new()
+        self.changes.new()
 
     def action_switch(self) -> None:
         """Switch rules on or off."""
-        self.desk.toggle(self.chosen)
+        self.changes.toggle(self.chosen)
 
     def action_remove(self) -> None:
         """Put rules out of force."""
-        self.desk.remove(self.chosen)
+        self.changes.remove(self.chosen)
 
     def action_edit_marked(self) -> None:
         """Change all marked rules."""
-        self.desk.edit_marked(self.chosen)
+        self.changes.edit_marked(self.chosen)
 
     def action_add_example(self) -> None:
         """Add an example."""
         if rule := self.current:
-            self.desk.add_example(rule)
+            self.changes.add_example(rule)
 
     def action_remove_example(self) -> None:
         """Remove an example."""
         if rule := self.current:
-            self.desk.remove_example(rule)
+            self.changes.remove_example(rule)
 
     def action_import_files(self) -> None:
-        """Import rule files."""
-        self.desk.import_files()
+        """Choose rule files and import them."""
+        from screens.rules.file_import import ImportFiles
+
+        self._open_files(ImportFiles(self))
 
     def action_export(self) -> None:
-        """Write other agents' files."""
-        self.desk.export()
+        """Choose agents and write their files."""
+        from screens.rules.file_export import ExportRules
+
+        self._open_files(ExportRules(self))
 
     def action_drift(self) -> None:
-        """Bring files and rules in step."""
-        self.desk.drift()
+        """Sync files and rules."""
+        from screens.rules.file_sync import SyncFiles
 
-    def go_to(self, key: str) -> None:
-        """Have the cursor on a rule once it is listed."""
-        self._wanted_key = key
+        self._open_files(SyncFiles(self))
+
+    def _open_files(self, dialog: Dialog[bool]) -> None:
+        def closed(changed: bool | None) -> None:
+            if changed:
+                self.mark_stale()
+
+        self.app.push_screen(dialog, closed)

@@ -34,7 +34,7 @@ MOST_IN_PLACE: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """A field and its value.
 
     Values: `text` and `long` str, `number` int, float or None, `choice` str or None, `tags` a tuple of str,
@@ -52,7 +52,7 @@ class Field:
     help: str = ""
 
 
-def raw_of(field: Field) -> Raw:
+def raw_of(field: FormField) -> Raw:
     """Return what a field's widget begins with; hidden characters are shown."""
     value = field.value
     if field.kind == "flag":
@@ -64,12 +64,12 @@ def raw_of(field: Field) -> Raw:
     return visible(str(value)) if field.kind == "long" else visible_line(str(value))
 
 
-def in_place(field: Field) -> bool:
+def in_place(field: FormField) -> bool:
     """Whether a field can be edited where it is shown."""
     return len(str(raw_of(field))) <= MOST_IN_PLACE
 
 
-def parsed(field: Field, raw: Raw) -> Any:
+def parsed(field: FormField, raw: Raw) -> Any:
     """Return the value that a widget's content means; the field's own while nothing was changed.
 
     Raises: ValueError saying what is wrong.
@@ -89,7 +89,7 @@ def parsed(field: Field, raw: Raw) -> Any:
     return value
 
 
-def problem(field: Field, raw: Raw) -> str:
+def problem(field: FormField, raw: Raw) -> str:
     """Return what is wrong with a widget's content, or ''."""
     try:
         parsed(field, raw)
@@ -98,7 +98,7 @@ def problem(field: Field, raw: Raw) -> str:
     return ""
 
 
-def _number(field: Field, text: str) -> int | float | None:
+def _number(field: FormField, text: str) -> int | float | None:
     if not text:
         return None
     try:
@@ -112,7 +112,7 @@ def _number(field: Field, text: str) -> int | float | None:
     raise ValueError(" ".join([f"{field.label} must be a number", *bounds]))
 
 
-def _within(field: Field, number: float) -> bool:
+def _within(field: FormField, number: float) -> bool:
     return (field.least is None or number >= field.least) and (field.most is None or number <= field.most)
 
 
@@ -172,7 +172,7 @@ class FieldForm(VerticalScroll):
 
     def __init__(
         self,
-        fields: Sequence[Field] = (),
+        fields: Sequence[FormField] = (),
         *,
         validate: ValidateAll = lambda values: {},
         id: str | None = None,
@@ -187,7 +187,7 @@ class FieldForm(VerticalScroll):
         for place, field in enumerate(self._record):
             yield _row(place, field)
 
-    async def load(self, fields: Sequence[Field]) -> None:
+    async def load(self, fields: Sequence[FormField]) -> None:
         """Show another record; what was changed in the one before is gone."""
         self._record = tuple(fields)
         await self.recompose()
@@ -269,7 +269,7 @@ class FieldForm(VerticalScroll):
         return _held(self.query_one(f"#field-{place}")) if in_place(field) else raw_of(field)
 
 
-def _row(place: int, field: Field) -> Widget:
+def _row(place: int, field: FormField) -> Widget:
     parts: list[Widget] = [
         Horizontal(
             Static(_label(field, dirty=False), classes="field-label"),
@@ -283,7 +283,7 @@ def _row(place: int, field: Field) -> Widget:
     return Vertical(*parts, id=f"row-{place}", classes="field")
 
 
-def _widget(place: int, field: Field) -> Widget:
+def _widget(place: int, field: FormField) -> Widget:
     name = f"field-{place}"
     raw = raw_of(field)
     if not in_place(field):
@@ -329,7 +329,7 @@ def _put(widget: Widget, raw: Raw) -> None:
         widget.value = str(raw)
 
 
-def _label(field: Field, *, dirty: bool) -> Content:
+def _label(field: FormField, *, dirty: bool) -> Content:
     return shown(f"{DIRTY if dirty else ' '} {field.label}{'*' if field.required else ''}").truncate(
         17, ellipsis=True
     )

@@ -22,7 +22,7 @@ from screens.leaving import LeaveQuestion
 from screens.plan.screen import PlanScreen
 from screens.sections import SECTIONS
 from screens.terminal_keys import tell_alt_digits_apart
-from screens.widgets.form import Field
+from screens.widgets.form import FormField
 from tests.processes import LONG
 from tests.screens.conftest import settle
 from tests.screens.golden import SIZES, screen_text
@@ -156,7 +156,7 @@ async def test_leaving_asks_where_something_would_be_lost(tmp_path: Path) -> Non
     app = make(tmp_path)
     async with app.run_test() as pilot:
         await settle(pilot)
-        form = RecordForm("Edit", [Field("name", "Name", "a")], lambda form, values: None)
+        form = RecordForm("Edit", [FormField("name", "Name", "a")], lambda form, values: None)
         app.push_screen(form)
         await settle(pilot)
         await pilot.press("b", "ctrl+q")

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from screens.conflicts.pair import Of, Pair, Side
+from screens.conflicts.pair import PairSide, PairType, RecordPair
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
 from workbench.records.rules import Rule
 
 HOSTILE = "[/] list[int] = x[0] \x1b[31mred\x00 \u202eabc 🧪"
 
 
-def side(name: str, text: str = "", **fields: object) -> Side:
+def side(name: str, text: str = "", **fields: object) -> PairSide:
     """Return a side that stands in the file of its name."""
     rule = Rule(id=name, name="", rule=text or f"Say {name}.")
     facts = (("priority", str(len(name))), ("scope", "everywhere"))
-    made = Side(name, rule.rule, f"{name}.md:3", rule, file=f"{name}.md", lines=(3, 3), facts=facts)
+    made = PairSide(name, rule.rule, f"{name}.md:3", rule, file=f"{name}.md", lines=(3, 3), facts=facts)
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def pair(one: str, other: str, kind: ConflictKind = ConflictKind.NEAR, **fields: object) -> Pair:
+def pair(one: str, other: str, kind: ConflictKind = ConflictKind.NEAR, **fields: object) -> RecordPair:
     """Return a pair of two sides, named by both."""
-    made = Pair(
+    made = RecordPair(
         f"conflict-{one}-{other}",
-        Of.RULE,
+        PairType.RULE,
         kind,
         0.9,
         side(one),

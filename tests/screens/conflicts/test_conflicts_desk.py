@@ -8,9 +8,9 @@ import pytest
 
 from screens.conflicts.decisions import likeliest, scopes_for, wider_side
 from screens.conflicts.pair import (
-    Choice,
-    Of,
-    Pair,
+    PairChoice,
+    PairType,
+    RecordPair,
     advised,
     command_of,
     command_of_all,
@@ -18,9 +18,9 @@ from screens.conflicts.pair import (
     in_words,
 )
 from screens.conflicts.pair_list import FIELDS, PairRows, arranged
-from screens.conflicts.pair_panel import empty_desk, pair_evidence, pair_headline
+from screens.conflicts.pair_panel import empty_queue, pair_evidence, pair_headline
 from screens.conflicts.pair_source import redone_since, reopened_since, walkable_at
-from screens.conflicts.queue import Desk, Item, Scan, State, combined, count, taken
+from screens.conflicts.queue import PairQueue, PairScan, PairState, QueuedPair, combined, count, taken
 from screens.filtering import parse
 from tests.screens.conflicts.making import HOSTILE, pair, side
 from workbench.curation.records import CurationStep, SettledConflict
@@ -28,21 +28,21 @@ from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.rules import Rule
 
 
-def desk_with(*pairs: Pair) -> Desk:
+def desk_with(*pairs: RecordPair) -> PairQueue:
     """Return a desk that was told of these pairs."""
-    desk = Desk()
-    tell(desk, Scan(tuple(pairs)))
+    desk = PairQueue()
+    tell(desk, PairScan(tuple(pairs)))
     return desk
 
 
-def tell(desk: Desk, scan: Scan) -> None:
+def tell(desk: PairQueue, scan: PairScan) -> None:
     """Ask, and take in the answer at once."""
     before, touched = desk.ask()
     items = taken(before, touched, scan)
     desk.adopt(items, scan, count(items))
 
 
-def states(desk: Desk) -> dict[str, State]:
+def states(desk: PairQueue) -> dict[str, PairState]:
     """Return how each pair stands."""
     return {identifier: item.state for identifier, item in desk.items.items()}
 
@@ -61,7 +61,7 @@ def test_progress_counts_what_was_settled_here() -> None:
     desk.begin([AB.id])
     desk.finish([AB.id])
     assert (desk.progress, list(desk.items)) == ((1, 2), [CD.id])
-    tell(desk, Scan((AB, CD), reopened=(AB.id,)))
+    tell(desk, PairScan((AB, CD), reopened=(AB.id,)))
     assert desk.progress == (0, 2)
 
 
@@ -72,9 +72,9 @@ def test_decisions_made_while_the_engine_is_asked_hold() -> None:
     desk.begin([AB.id, BC.id])
     desk.finish([AB.id])
     desk.put_off(CD.id)
-    items = taken(before, touched, Scan((AB, BC, CD)))
-    desk.adopt(items, Scan((AB, BC, CD)), count(items))
-    assert states(desk) == {BC.id: State.SETTLING, CD.id: State.LATER}
+    items = taken(before, touched, PairScan((AB, BC, CD)))
+    desk.adopt(items, PairScan((AB, BC, CD)), count(items))
+    assert states(desk) == {BC.id: PairState.SETTLING, CD.id: PairState.LATER}
     assert (desk.settled, desk.waiting, desk.settling) == ({AB.id}, 1, 1)
 
 
@@ -83,19 +83,19 @@ def test_what_goes_along_with_a_decision_vanishes_and_comes_back_with_it() -> No
     desk = desk_with(AB, BC)
     desk.begin([AB.id])
     desk.finish([AB.id])
-    tell(desk, Scan(()))
-    assert (states(desk), desk.waiting) == ({BC.id: State.ALONG}, 0)
+    tell(desk, PairScan(()))
+    assert (states(desk), desk.waiting) == ({BC.id: PairState.ALONG}, 0)
     assert arranged(desk.items, parse(""), "surest") == []
     desk.clear()
-    tell(desk, Scan((AB, BC), reopened=(AB.id,)))
-    assert set(states(desk).values()) == {State.OPEN}
+    tell(desk, PairScan((AB, BC), reopened=(AB.id,)))
+    assert set(states(desk).values()) == {PairState.OPEN}
 
 
 def test_what_others_did_is_shown() -> None:
     """Settled, changed, reworded and no conflict any more: each stays to be seen until the next search."""
     reworded = pair("c", "e")
     desk = desk_with(AB, BC, CD, pair("x", "y"))
-    scan = Scan(
+    scan = PairScan(
         (BC, reworded),
         settled={AB.id: "cli: keep both"},
         changed=frozenset({BC.id}),
@@ -103,15 +103,15 @@ def test_what_others_did_is_shown() -> None:
     )
     tell(desk, scan)
     assert states(desk) == {
-        BC.id: State.CHANGED,
-        reworded.id: State.CHANGED,
-        AB.id: State.ELSEWHERE,
-        "conflict-x-y": State.GONE,
+        BC.id: PairState.CHANGED,
+        reworded.id: PairState.CHANGED,
+        AB.id: PairState.ELSEWHERE,
+        "conflict-x-y": PairState.GONE,
     }
     assert desk.items[AB.id].told == "Settled meanwhile by cli: keep both."
     assert (desk.waiting, desk.progress) == (2, (0, 2))
-    tell(desk, Scan((BC, reworded)))
-    assert states(desk)[BC.id] is State.CHANGED
+    tell(desk, PairScan((BC, reworded)))
+    assert states(desk)[BC.id] is PairState.CHANGED
     desk.clear()
     assert list(desk.items) == [BC.id, reworded.id]
 
@@ -119,14 +119,14 @@ def test_what_others_did_is_shown() -> None:
 def test_redoing_counts_as_settled_here() -> None:
     """What redo settled again is of this sitting."""
     desk = desk_with(AB)
-    tell(desk, Scan((), settled={AB.id: "tui: keep left"}, redone=frozenset({AB.id})))
+    tell(desk, PairScan((), settled={AB.id: "tui: keep left"}, redone=frozenset({AB.id})))
     assert (desk.items, desk.progress) == ({}, (1, 1))
 
 
 def test_what_sources_say_is_joined() -> None:
     """Pairs and counts of several sources are one queue."""
-    both = combined([Scan((AB,), 2, settled={"s": "x"}), Scan((CD,), 3, changed=frozenset({CD.id}))])
-    assert both == Scan((AB, CD), 5, settled={"s": "x"}, changed=frozenset({CD.id}))
+    both = combined([PairScan((AB,), 2, settled={"s": "x"}), PairScan((CD,), 3, changed=frozenset({CD.id}))])
+    assert both == PairScan((AB, CD), 5, settled={"s": "x"}, changed=frozenset({CD.id}))
 
 
 def test_the_list_is_filtered_and_ordered() -> None:
@@ -148,28 +148,28 @@ def test_the_list_is_filtered_and_ordered() -> None:
 def test_rows_show_hostile_texts_as_they_are() -> None:
     """Nothing in a text is obeyed, and a huge one costs no more than it shows."""
     wild = pair("a", "b", left=side("a", HOSTILE), right=side("b", "x " * 500_000), why=HOSTILE)
-    rows = PairRows([wild.id], {wild.id: Item(wild)})
+    rows = PairRows([wild.id], {wild.id: QueuedPair(wild)})
     plain = [cell.plain for cell in rows.cells(0)]
     assert plain[5].startswith("[/] list[int] = x[0]")
     assert not {"\x1b", "\x00", "\u202e"} & set("".join(plain))
     assert len(plain[6]) <= 400
-    told = pair_evidence(Item(wild)).plain
+    told = pair_evidence(QueuedPair(wild)).plain
     assert "[/] list[int] = x[0]" in told
     assert not {"\x1b", "\x00", "\u202e"} & set(told)
 
 
 def test_the_evidence_says_what_speaks_for_each() -> None:
     """Tests with their scores, the way out with its keys, facts that differ apart from those that do not."""
-    told = pair_evidence(Item(pair("a", "bb"), State.CHANGED, "Read it again.")).plain.split("\n")
+    told = pair_evidence(QueuedPair(pair("a", "bb"), PairState.CHANGED, "Read it again.")).plain.split("\n")
     assert told[0] == "! Read it again."
     assert any(line.startswith("shared words 0.50") for line in told)
     assert any("keep left (a or L)" in line for line in told)
     assert any(line.startswith("priority") and "1 │ 2" in line for line in told)
     assert told[-1].endswith("scope everywhere")
-    head = pair_headline(Item(AB), (12, 47), (3, 35)).plain
+    head = pair_headline(QueuedPair(AB), (12, 47), (3, 35)).plain
     assert "12 of 47 settled" in head
     assert "pair 3 of 35" in head
-    assert empty_desk(1, 2).plain.startswith("No conflicts among 1 rule. 2 settled in this sitting")
+    assert empty_queue(1, 2).plain.startswith("No conflicts among 1 rule. 2 settled in this sitting")
 
 
 SAID = {
@@ -190,7 +190,7 @@ def test_a_choice_is_a_decision_and_a_command_line(action: Action) -> None:
     """What the engine gets and what the log says are the same choice."""
     scope = ("git",) if action is Action.NARROW_SCOPE else ()
     text = "T" if action is Action.MERGE else ""
-    choice = Choice(AB, action, text=text, keep="a", scope=scope)
+    choice = PairChoice(AB, action, text=text, keep="a", scope=scope)
     words, told = SAID[action]
     assert command_of(choice) == ["rules", "conflicts", "resolve", AB.id[:17], *words]
     assert in_words(choice) == told
@@ -201,12 +201,12 @@ def test_a_choice_is_a_decision_and_a_command_line(action: Action) -> None:
 def test_a_suggestion_that_needs_a_scope_is_no_choice_yet() -> None:
     """Narrowing is asked for; everything else is taken as it is suggested."""
     narrowing = replace(AB, suggestion=Suggestion(Action.NARROW_SCOPE, "why"))
-    merging = replace(AB, of=Of.LEARNING, suggestion=Suggestion(Action.MERGE, "why", text="T"))
+    merging = replace(AB, of=PairType.LEARNING, suggestion=Suggestion(Action.MERGE, "why", text="T"))
     assert advised(narrowing) is None
     choice = advised(merging)
     assert choice is not None
     assert (choice.text, command_of(choice)) == ("T", ["memory", "resolve", AB.id[:17], "--suggested"])
-    assert command_of_all(Of.RULE, (AB, CD))[3:] == [AB.id[:17], CD.id[:17], "--suggested"]
+    assert command_of_all(PairType.RULE, (AB, CD))[3:] == [AB.id[:17], CD.id[:17], "--suggested"]
 
 
 def test_steps_of_the_app_are_told_from_those_of_others() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from screens.app import WorkbenchApp
-from screens.conflicts.pair import Of, Pair
-from screens.conflicts.queue import Scan, State, count, taken
+from screens.conflicts.pair import PairType, RecordPair
+from screens.conflicts.queue import PairScan, PairState, count, taken
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conflicts.making import pair, side
 from tests.screens.conftest import press, settle
@@ -21,7 +21,7 @@ NOT_FULL = "Do not run the full test suite with `make test` before every commit;
 CENTS = "Amounts of money are integers of cents; never use floats for money."
 
 
-def sample() -> tuple[Pair, ...]:
+def sample() -> tuple[RecordPair, ...]:
     """Return pairs of every kind, one of them of learnings."""
     denies = "one rules out, the other asks for: run the full test suite before every commit"
     first = pair(
@@ -43,7 +43,7 @@ def sample() -> tuple[Pair, ...]:
         first,
         pair("agents", "python", ConflictKind.SUBSUMED, **money),
         pair("left", "right", ConflictKind.EXACT, score=1.0, suggestion=Suggestion(Action.MERGE, "Twice.")),
-        pair("one", "other", of=Of.LEARNING),
+        pair("one", "other", of=PairType.LEARNING),
     )
 
 
@@ -51,13 +51,13 @@ async def shown(app: WorkbenchApp) -> ConflictsScreen:
     """Return the desk with the sample's pairs, one put off, one settled by somebody else."""
     screen = app.screen
     assert isinstance(screen, ConflictsScreen)
-    before, touched = screen.desk.ask()
-    items = taken(before, touched, Scan(sample()))
-    for place, state in ((1, State.LATER), (3, State.ELSEWHERE)):
+    before, touched = screen.queue.ask()
+    items = taken(before, touched, PairScan(sample()))
+    for place, state in ((1, PairState.LATER), (3, PairState.ELSEWHERE)):
         key = list(items)[place]
-        told = "Settled meanwhile by cli: keep both." if state is State.ELSEWHERE else ""
+        told = "Settled meanwhile by cli: keep both." if state is PairState.ELSEWHERE else ""
         items[key] = replace(items[key], state=state, told=told)
-    screen.desk.adopt(items, Scan(), count(items))
+    screen.queue.adopt(items, PairScan(), count(items))
     screen._arrange()
     return screen
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from screens.app import WorkbenchApp
-from screens.conflicts.queue import State
+from screens.conflicts.queue import PairState
 from screens.conflicts.rule_pairs import SMALL
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conftest import press, settle
@@ -43,7 +43,7 @@ def desk_of(app: WorkbenchApp) -> ConflictsScreen:
     return screen
 
 
-def state_of(desk: ConflictsScreen) -> State:
+def state_of(desk: ConflictsScreen) -> PairState:
     """Return how the pair that is shown stands."""
     assert desk.item is not None
     return desk.item.state
@@ -56,14 +56,14 @@ async def test_many_rules_are_searched_beside_the_loop(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         desk = desk_of(app)
-        waiting = desk.desk.waiting
+        waiting = desk.queue.waiting
         assert waiting > 500
         assert desk.item is not None
         first = desk.item.pair
         await press(pilot, "a", "r", "slash", *"logs", "enter", "G")
-        assert desk.desk.progress[0] == 1
+        assert desk.queue.progress[0] == 1
         await press(pilot, "u")
-        assert (desk.item.pair.id, desk.desk.waiting) == (first.id, waiting)
+        assert (desk.item.pair.id, desk.queue.waiting) == (first.id, waiting)
 
 
 async def test_a_search_by_a_child_can_be_cancelled_and_begun_anew(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ async def test_a_search_by_a_child_can_be_cancelled_and_begun_anew(tmp_path: Pat
         app.action_cancel_jobs()
         assert all(job.cancelled for job in app.jobs.running)
         await settle(pilot)
-        assert (desk.desk.waiting, desk.query_one("#conflicts-queue").is_mounted) == (0, True)
+        assert (desk.queue.waiting, desk.query_one("#conflicts-queue").is_mounted) == (0, True)
         await press(pilot, "S")
-        assert desk.desk.waiting > 300
+        assert desk.queue.waiting > 300
 
 
 @pytest.mark.parametrize("reworded", [False, True])
@@ -96,13 +96,13 @@ async def test_what_others_do_is_looked_up_in_the_journals(tmp_path: Path, rewor
             text = pair.left.text.replace("Use the", "USE the")
             made = Curator(store, "cli").edit(pair.left.id, rule=text)
             await press(pilot, "R")
-            assert state_of(desk) is State.CHANGED
+            assert state_of(desk) is PairState.CHANGED
             assert made.id in [side.id for side in desk.item.pair.sides]
             Curator(store, "cli").edit(made.id, rule="Something else altogether is said here.")
             await press(pilot, "f5")
-            assert state_of(desk) is State.GONE
+            assert state_of(desk) is PairState.GONE
         else:
             decision = Decision(pair.id, pair.left.id, pair.right.id, Action.KEEP_BOTH)
             Curator(store, "cli").resolve(decision)
             await press(pilot, "f5")
-            assert state_of(desk) is State.ELSEWHERE
+            assert state_of(desk) is PairState.ELSEWHERE

@@ -11,9 +11,9 @@ from textual.widgets import Input, Static
 from screens.app import WorkbenchApp
 from screens.chrome.status_line import StatusLine
 from screens.conflicts.decisions import NarrowForm
-from screens.conflicts.pair import Of
+from screens.conflicts.pair import PairType
 from screens.conflicts.pair_panel import PairPanel
-from screens.conflicts.queue import State
+from screens.conflicts.queue import PairState
 from screens.conflicts.screen import ConflictsScreen
 from screens.widgets.choose import Choose
 from screens.widgets.code import CodeView
@@ -92,17 +92,17 @@ async def test_a_key_settles_a_pair_and_the_next_one_shows(roastery: Path) -> No
         assert (first.kind, app.badges["conflicts"]) == ("contradictory", "9")
         await press(pilot, "L")
         assert shown_id(desk) != first.id
-        assert (desk.desk.progress, app.badges["conflicts"]) == ((1, 9), "8")
+        assert (desk.queue.progress, app.badges["conflicts"]) == ((1, 9), "8")
         assert logged(app) == f"workbench rules conflicts resolve {first.id[:17]} --action keep-left"
         assert f"{first.right.file} does not say so yet" in app.log_of_actions.actions[-1].outcome
         assert first.right.id not in curator(roastery).store.ledger().live
         await press(pilot, "j", "u")
-        assert (shown_id(desk), desk.desk.progress) == (first.id, (0, 9))
+        assert (shown_id(desk), desk.queue.progress) == (first.id, (0, 9))
         assert logged(app) == "workbench rules undo"
         assert desk.query_one(StatusLine).left.startswith("undone: ")
         await press(pilot, "U")
-        assert first.id not in desk.desk.items
-        assert (desk.query_one(VirtualTable).count, desk.desk.progress) == (8, (1, 9))
+        assert first.id not in desk.queue.items
+        assert (desk.query_one(VirtualTable).count, desk.queue.progress) == (8, (1, 9))
 
 
 async def test_undo_reaches_back_to_an_earlier_day(roastery: Path) -> None:
@@ -125,7 +125,7 @@ async def test_other_plain_decisions(roastery: Path, key: str, action: str) -> N
         desk = await desk_of(pilot)
         first = shown_id(desk)
         await press(pilot, key)
-        assert first not in desk.desk.items
+        assert first not in desk.queue.items
         assert logged(app).endswith(f"--action {action}")
         assert curator(roastery).store.ledger().settled[first].action == action.replace("-", "_")
 
@@ -154,7 +154,7 @@ async def test_two_are_merged_in_three_panes(roastery: Path) -> None:
         assert isinstance(editor, MergeEditor)
         await pilot.resize_terminal(70, 22)
         await press(pilot, "e", *"Please ", "f2")
-        assert first not in desk.desk.items
+        assert first not in desk.queue.items
         words = [rule.rule for rule in curator(roastery).store.ledger().live.values()]
         assert [text for text in words if text.startswith("Please ")]
         assert "--action merge --text 'Please " in logged(app)
@@ -176,7 +176,7 @@ async def test_one_is_narrowed_to_a_scope(roastery: Path) -> None:
         assert app.screen is form
         field.value = "path:tests/**"
         await press(pilot, "enter")
-        assert pair.id not in desk.desk.items
+        assert pair.id not in desk.queue.items
         assert curator(roastery).store.ledger().live[pair.left.id].scope == ("path:tests/**",)
         assert logged(app).endswith("--action narrow-scope --keep right --scope 'path:tests/**'")
 
@@ -206,9 +206,9 @@ async def test_a_pair_that_waits_goes_to_the_end(roastery: Path) -> None:
         assert shown_id(desk) != first
         await press(pilot, "G")
         assert shown_id(desk) == first
-        assert desk.desk.items[first].state is State.LATER
+        assert desk.queue.items[first].state is PairState.LATER
         await press(pilot, "f5")
-        assert desk.desk.items[first].state is State.LATER
+        assert desk.queue.items[first].state is PairState.LATER
 
 
 async def test_all_exact_duplicates_are_one_step(roastery: Path) -> None:
@@ -219,14 +219,14 @@ async def test_all_exact_duplicates_are_one_step(roastery: Path) -> None:
         await press(pilot, "A")
         assert isinstance(app.screen, Confirm)
         await press(pilot, "n")
-        assert desk.desk.progress == (0, 9)
+        assert desk.queue.progress == (0, 9)
         await press(pilot, "A", "y")
-        kinds = [item.pair.kind.value for item in desk.desk.items.values() if item.waits]
+        kinds = [item.pair.kind.value for item in desk.queue.items.values() if item.waits]
         assert kinds.count("exact") <= 1
-        assert desk.desk.progress[0] >= 5
+        assert desk.queue.progress[0] >= 5
         assert logged(app) == "workbench rules conflicts resolve --kind exact --suggested"
         await press(pilot, "u")
-        assert desk.desk.progress == (0, 9)
+        assert desk.queue.progress == (0, 9)
 
 
 async def test_marked_pairs_are_settled_together(roastery: Path) -> None:
@@ -235,7 +235,7 @@ async def test_marked_pairs_are_settled_together(roastery: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         desk = await desk_of(pilot)
         await press(pilot, "space", "space", "A", "y")
-        assert desk.desk.progress[0] == 2
+        assert desk.queue.progress[0] == 2
         assert logged(app).startswith("workbench rules conflicts resolve conflict-")
         assert desk.query_one(VirtualTable).mark_count == 0
 
@@ -289,13 +289,13 @@ async def test_what_somebody_else_settles_is_not_overwritten(roastery: Path) -> 
         pair = desk.item.pair
         curator(roastery).resolve(Decision(pair.id, pair.left.id, pair.right.id, Action.KEEP_BOTH))
         await press(pilot, "L")
-        assert desk.desk.items[pair.id].state is State.ELSEWHERE
+        assert desk.queue.items[pair.id].state is PairState.ELSEWHERE
         assert curator(roastery).store.ledger().settled[pair.id].action == "keep_both"
         assert app.log_of_actions.actions[-1].failed
         assert shown_id(desk) == pair.id
         assert "Settled meanwhile by cli: keep both." in said(desk)
         await press(pilot, "R", "S")
-        assert pair.id not in desk.desk.items
+        assert pair.id not in desk.queue.items
 
 
 async def test_a_changed_side_is_read_again_before_it_is_decided(roastery: Path) -> None:
@@ -308,7 +308,7 @@ async def test_a_changed_side_is_read_again_before_it_is_decided(roastery: Path)
         text = f"{pair.left.text} Really."
         made = curator(roastery).edit(pair.left.id, rule=text)
         await press(pilot, "L")
-        assert desk.item.state is State.CHANGED
+        assert desk.item.state is PairState.CHANGED
         assert "read it again" in said(desk)
         assert text in (desk.item.pair.left.text, desk.item.pair.right.text)
         assert made.id in curator(roastery).store.ledger().live
@@ -328,7 +328,7 @@ async def test_a_merge_that_others_overtook_is_gone_on_with(roastery: Path) -> N
         await press(pilot, "m", "e", *"Mine: ")
         curator(roastery).edit(pair.right.id, rule=f"{pair.right.text} Really.")
         await press(pilot, "f2")
-        assert desk.item.state is State.CHANGED
+        assert desk.item.state is PairState.CHANGED
         assert app.log_of_actions.actions[-1].failed
         await press(pilot, "m")
         editor = app.screen_stack[-1]
@@ -356,7 +356,7 @@ async def test_a_store_that_refuses_leaves_the_pair(roastery: Path) -> None:
         journal.rmdir()
         journal.write_bytes(kept)
         await press(pilot, "L")
-        assert first not in desk.desk.items
+        assert first not in desk.queue.items
 
 
 async def test_learnings_are_settled_at_the_same_desk(roastery: Path) -> None:
@@ -371,7 +371,7 @@ async def test_learnings_are_settled_at_the_same_desk(roastery: Path) -> None:
         await press(pilot, "L", "slash", *"of:learning", "enter")
         assert desk.item is not None
         pair = desk.item.pair
-        assert (pair.of, pair.kind) == (Of.LEARNING, "contradictory")
+        assert (pair.of, pair.kind) == (PairType.LEARNING, "contradictory")
         await press(pilot, "R")
         assert logged(app) == f"workbench memory resolve {pair.id[:17]} --action keep-right"
         assert [one.text for one in learnings(roastery).learnings()] == [pair.right.text]
@@ -379,13 +379,13 @@ async def test_learnings_are_settled_at_the_same_desk(roastery: Path) -> None:
         assert (shown_id(desk), logged(app)) == (pair.id, "workbench memory undo")
         await press(pilot, "u", "slash", "escape")
         assert logged(app) == "workbench rules undo"
-        assert desk.desk.items[rules_pair].waits
+        assert desk.queue.items[rules_pair].waits
         learnings(roastery).edit(pair.left.id, text="`pnpm test` needs `pnpm build` and a lint first")
         await press(pilot, "slash", *"of:learning", "enter", "A")
         assert app.screen is desk
 
 
-async def test_an_empty_desk_teaches(tmp_path: Path) -> None:
+async def test_an_empty_queue_teaches(tmp_path: Path) -> None:
     """Without a conflict it says among how many rules, what would be found, and which key searches."""
     (tmp_path / "CLAUDE.md").write_text("# Rules\n\n- Never log a token.\n", encoding="utf-8")
     app = make(tmp_path)
@@ -393,7 +393,7 @@ async def test_an_empty_desk_teaches(tmp_path: Path) -> None:
         desk = await desk_of(pilot)
         told = str(desk.query_one(".pair--nothing", Static).content)
         assert told.startswith("No conflicts among 1 rule.")
-        assert "S searches anew" in told
+        assert "S searches again" in told
         assert app.badges["conflicts"] == ""
         for key in "L", "R", "b", "m", "n", "s", "a", "w", "A", "o", "y", "J":
             await press(pilot, key)
@@ -412,7 +412,7 @@ async def test_hostile_texts_are_shown_and_settled(tmp_path: Path) -> None:
         assert "[/] list[int] = x[0]" in text
         assert "\u202e" not in text
         await press(pilot, "a")
-        assert desk.desk.progress == (1, 1)
+        assert desk.queue.progress == (1, 1)
 
 
 async def test_the_place_is_found_again(roastery: Path, tmp_path: Path) -> None:
@@ -438,12 +438,12 @@ async def test_a_cancelled_search_leaves_what_is_known(roastery: Path) -> None:
         desk.action_scan()
         desk.action_scan()
         await settle(pilot)
-        assert "S searches anew" not in desk.query_one(StatusLine).left
+        assert "S searches again" not in desk.query_one(StatusLine).left
         desk.action_scan()
         app.action_cancel_jobs()
         await settle(pilot)
-        assert "S searches anew" in desk.query_one(StatusLine).left
-        assert (desk.query_one(VirtualTable).busy, desk.desk.waiting) == ("", 9)
+        assert "S searches again" in desk.query_one(StatusLine).left
+        assert (desk.query_one(VirtualTable).busy, desk.queue.waiting) == ("", 9)
 
 
 def test_rules_are_what_sides_hold() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 import pytest
 
-from screens.learnings.audit import PRUNE, Audit, AuditView, Finding
+from screens.learnings.audit import PRUNE, AuditView, JunkAudit, JunkFinding
 from store.clock import SystemClock
 from tests.screens.golden import SIZES, check_golden
 from tests.screens.learnings.conftest import Made, Open
@@ -56,15 +56,15 @@ async def test_nothing_learned(still: None, opened: Open, size: tuple[int, int])
         check_golden(desk.app, "learnings-empty")
 
 
-def _audit(made: Made) -> Audit:
-    stale = Finding("stale", made.stale.id, "nothing was heard of it for 319 days", made.stale.text)
-    twice = Finding(
+def _audit(made: Made) -> JunkAudit:
+    stale = JunkFinding("stale", made.stale.id, "nothing was heard of it for 319 days", made.stale.text)
+    twice = JunkFinding(
         "duplicate",
         made.repeating.id,
         "both need the same variable",
         made.repeating.text,
         made.plain.id,
     )
-    going = Finding(PRUNE, made.stale.id, "automatic, unreviewed, seen once, old", made.stale.text)
+    going = JunkFinding(PRUNE, made.stale.id, "automatic, unreviewed, seen once, old", made.stale.text)
     found = {"duplicate": (twice,), "contradiction": (), "stale": (stale,), PRUNE: (going,)}
-    return Audit(7, found)
+    return JunkAudit(7, found)

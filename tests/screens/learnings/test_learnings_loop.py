@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from screens.jobs import Job
-from screens.learnings.learning_service import FEW, Known
+from screens.learnings.learning_service import FEW, KnownLearnings
 from screens.widgets.filter import FilterBar
 from tests.screens.learnings.conftest import Made, Open, auto, store_at
 from workbench.memory.learnings.learningstore import LOCK, Draft, record
@@ -53,7 +53,7 @@ async def test_what_waits_is_known_before_all_are_compared(opened: Open, made: M
     """Reading alone fills the queue; what collides comes to its top, and the cursor with it."""
     async with opened() as desk:
         screen = desk.screen
-        read = screen.library.read(screen.engine, Known(), Job("test", "test", screen, desk.app))
+        read = screen.library.read(screen.engine, KnownLearnings(), Job("test", "test", screen, desk.app))
         assert not read.whole
         assert made.conflicting.id in read.waiting
         assert {item.why.value for item in read.waiting.values()} == {"unreviewed"}

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from screens.filtering import parse
 from screens.jobs import Job
-from screens.learnings.audit import PRUNE, Finding, audit_of, prune_question
+from screens.learnings.audit import PRUNE, JunkFinding, audit_of, prune_question
 from screens.learnings.learning_form import (
     MINE,
     OWNER,
@@ -36,17 +36,17 @@ from screens.learnings.learning_list import (
     FIELDS,
     SORT_KEYS,
     STATES,
+    LearningQuery,
     LearningRecord,
     LearningRows,
-    Wanted,
     arranged,
     days,
     learning_cells,
     state_of,
 )
-from screens.learnings.learning_pane import Progress, changed, head_content, story_content
-from screens.learnings.learning_service import Known, Story, documents
-from screens.learnings.origins import Origin, origins
+from screens.learnings.learning_pane import ReviewProgress, changed, head_content, story_content
+from screens.learnings.learning_service import KnownLearnings, LearningStory, documents
+from screens.learnings.origins import LearningOrigin, origins
 from screens.widgets.form import parsed, raw_of
 from tests.screens.learnings.conftest import HOSTILE, auto
 from tests.screens.test_commands import check_command_line
@@ -75,7 +75,7 @@ GONE = replace(ONE, id="learning-3333333333", state=LearningState.REJECTED, hit_
 AGAINST = Note("2026-11-16T08:00:00Z", "hook", ONE.id, "s-5", None, "`pytest` worked")
 
 
-def known(*learnings: FeatureLearning) -> Known:
+def known(*learnings: FeatureLearning) -> KnownLearnings:
     """Return these learnings, of which those that are live and unreviewed wait."""
     waiting = {
         one.id: ReviewItem(one, Why.UNREVIEWED, "nobody")
@@ -84,7 +84,7 @@ def known(*learnings: FeatureLearning) -> Known:
     }
     live = sum(one.live for one in learnings)
     there = {one.id: one for one in learnings}
-    return Known(there, waiting, against={ONE.id: (AGAINST,)}, live=live, now=NOW, whole=True)
+    return KnownLearnings(there, waiting, against={ONE.id: (AGAINST,)}, live=live, now=NOW, whole=True)
 
 
 ALL = known(ONE, TWO, GONE)
@@ -94,7 +94,7 @@ def filtered(text: str) -> list[str]:
     """Return the last digits of what a filter lets through, all views, by id."""
     query = parse(text, FIELDS)
     assert query.problems == ()
-    return sorted(one[-1] for one in arranged(ALL, Wanted("all", query)))
+    return sorted(one[-1] for one in arranged(ALL, LearningQuery(view="all", filter=query)))
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_every_field_has_values() -> None:
 @pytest.mark.parametrize("column", SORT_KEYS)
 def test_every_order_turns_round(column: str) -> None:
     """Each column sorts all learnings, up and down, and is one of the columns."""
-    up = arranged(ALL, Wanted("all", sort=(column, False)))
-    down = arranged(ALL, Wanted("all", sort=(column, True)))
+    up = arranged(ALL, LearningQuery(view="all", sort=(column, False)))
+    down = arranged(ALL, LearningQuery(view="all", sort=(column, True)))
     assert column in {one.id for one in COLUMNS}
     assert sorted(up) == sorted(down) == sorted(ALL.learnings)
     keys = [SORT_KEYS[column](ALL.learnings[one], ALL) for one in up]
@@ -154,8 +154,8 @@ def test_every_order_turns_round(column: str) -> None:
 
 def test_the_queue_is_what_waits_and_all_begins_with_the_newest_live_one() -> None:
     """The queue keeps its order; of all, what is gone comes last."""
-    assert arranged(ALL, Wanted()) == [ONE.id]
-    assert arranged(ALL, Wanted("all")) == [TWO.id, ONE.id, GONE.id]
+    assert arranged(ALL, LearningQuery()) == [ONE.id]
+    assert arranged(ALL, LearningQuery(view="all")) == [TWO.id, ONE.id, GONE.id]
 
 
 def test_rows_have_a_cell_for_each_column() -> None:
@@ -177,7 +177,7 @@ def test_any_text_is_told_on_its_lines(text: str) -> None:
     one = replace(ONE, text=text, reason=text, evidence=text, feature=text)
     row = learning_cells(one, ALL)
     assert all("\n" not in (cell if isinstance(cell, str) else cell.plain) for cell in row)
-    told = story_content(Story(one, None, (), (), (), (), NOW), width=40).plain
+    told = story_content(LearningStory(one, None, (), (), (), (), NOW), width=40).plain
     assert not {character for character in told if ord(character) < 32} - {"\n", "\t"}
 
 
@@ -190,7 +190,9 @@ def test_a_story_tells_everything() -> None:
         Change("2026-11-11T08:00:00Z", "ingest", ONE.id, None, before, "seen", "1"),
         Change("2026-11-12T08:00:00Z", "cli", ONE.id, before, ONE, "it was wrong", "2"),
     )
-    told = story_content(Story(ONE, item, ("override",), hits, (AGAINST,), changes, NOW), width=70).plain
+    told = story_content(
+        LearningStory(ONE, item, ("override",), hits, (AGAINST,), changes, NOW), width=70
+    ).plain
     for part in (
         "? unreviewed",
         "1 against",
@@ -219,7 +221,7 @@ def test_a_change_marks_the_words() -> None:
 
 def test_the_headline_counts() -> None:
     """What waits by reason, what is gone, and how far the sitting is."""
-    told = head_content(ALL, "all", Progress(3, 1), comparing=True).plain
+    told = head_content(ALL, "all", ReviewProgress(3, 1), comparing=True).plain
     assert "2 live, 1 gone" in told
     assert "? 1" in told
     assert "3 of 4 done" in told
@@ -269,8 +271,8 @@ def test_origins_have_lines_where_they_are_told() -> None:
     """A file's line stands in what was seen; a session comes last."""
     one = replace(ONE, evidence="src/a.py:12: error", session_id="s-1")
     assert origins(one) == (
-        Origin("src/a.py:12", file="src/a.py", line=12),
-        Origin("session s-1", session="s-1"),
+        LearningOrigin("src/a.py:12", file="src/a.py", line=12),
+        LearningOrigin("session s-1", session="s-1"),
     )
     assert origins(replace(ONE, files=(), session_id="")) == ()
 
@@ -294,7 +296,7 @@ def test_the_answer_of_an_audit_is_read() -> None:
         "prunable": [TWO.id],
     }
     audit = audit_of(to_json(document), ALL, _unhurried())
-    assert audit.findings["stale"] == (Finding("stale", ONE.id, "prunable", ONE.text),)
+    assert audit.findings["stale"] == (JunkFinding("stale", ONE.id, "prunable", ONE.text),)
     assert [one.id for one in audit.prunable] == [TWO.id]
     assert audit.findings["echo"] == ()
     for wrong in ("", "{}", '{"junk": [{}], "prunable": []}', '{"junk": ['):
@@ -304,7 +306,7 @@ def test_the_answer_of_an_audit_is_read() -> None:
 
 def test_pruning_says_how_it_is_undone() -> None:
     """The question names some of what goes, how many more, and the way back."""
-    told = prune_question([Finding(PRUNE, f"l-{number}", "", f"text {number}") for number in range(9)])
+    told = prune_question([JunkFinding(PRUNE, f"l-{number}", "", f"text {number}") for number in range(9)])
     assert "text 5" in told
     assert "and 3 more" in told
     assert "u takes it back" in told

@@ -13,7 +13,7 @@ from screens.conflicts.screen import ConflictsScreen
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
 from screens.learnings.audit import PRUNE, AuditView
-from screens.learnings.learning_service import Known
+from screens.learnings.learning_service import KnownLearnings
 from screens.learnings.preview import PromptPreview
 from screens.widgets.choose import Choose
 from screens.widgets.confirm import Confirm
@@ -98,8 +98,8 @@ async def test_an_edit_that_others_overtook_is_shown_and_merged(opened: Open, ma
         assert desk.commands[-1].startswith(f"workbench memory edit {made.agent.id[:17]} --text")
 
 
-async def test_what_was_taken_out_meanwhile_is_not_edited(opened: Open, made: Made) -> None:
-    """An edit of a learning that is gone says so and keeps what was written."""
+async def test_a_learning_that_was_removed_meanwhile_can_be_added_again(opened: Open, made: Made) -> None:
+    """An edit of a learning that is gone keeps what was written; on a yes it is restored with it."""
     async with opened() as desk:
         desk.go(made.agent)
         await desk.press("e")
@@ -107,11 +107,17 @@ async def test_what_was_taken_out_meanwhile_is_not_edited(opened: Open, made: Ma
         form.query_one("#field-0", SafeArea).load_text("Something else about `/v2/orders` in staging")
         made.desk.retire([made.agent.id])
         await desk.press("f2")
-        assert "taken out" in str(desk.dialog(Confirm).query_one(".dialog").border_title)
+        assert "removed meanwhile" in str(desk.dialog(Confirm).query_one(".dialog").border_title)
         await desk.press("escape")
         assert desk.dialog(RecordForm) is form
         assert form.form.dirty
         assert made.desk.find(made.agent.id).text == made.agent.text
+        await desk.press("f2", "y")
+        assert desk.app.screen is desk.screen
+        restored = made.desk.find(made.agent.id)
+        assert restored.live
+        assert restored.text == "Something else about `/v2/orders` in staging"
+        assert [one.split()[2] for one in desk.commands[-2:]] == ["restore", "edit"]
 
 
 async def test_a_decision_about_other_words_is_refused(opened: Open, made: Made) -> None:
@@ -364,7 +370,7 @@ async def test_without_learnings_it_teaches(opened: Open) -> None:
 async def test_nothing_to_compare_is_not_compared(opened: Open) -> None:
     """Where iterations were recorded but nothing was learned, no comparison is said to go on."""
     async with opened() as desk:
-        desk.screen._arrived(Known(whole=False))
+        desk.screen._arrived(KnownLearnings(whole=False))
         await desk.settle()
         assert "comparing" not in screen_text(desk.app)
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from textual.widgets import Static
 
+from screens.curation.record_form import RecordForm
 from screens.jobs import Job
 from screens.resume import read_place, write_place
-from screens.rules.bulk_edit import EditMarked
-from screens.rules.desk import Desk as RuleDesk
-from screens.rules.facets import Facets
-from screens.rules.matches import AnswersView
+from screens.rules.bulk_edit import BulkEditForm
+from screens.rules.facets import FacetDialog
+from screens.rules.matches import MatchesView
 from screens.rules.panes import PANES, RulePanes
-from screens.rules.rule_form import EditRule
+from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list import SORT_KEYS
-from screens.rules.rule_service import save_new
+from screens.rules.rule_service import RuleService
 from screens.rules.search import SearchBar
 from screens.widgets.choose import Choose
 from screens.widgets.code import CodeView
@@ -66,7 +66,7 @@ async def test_a_filter_narrows_the_list_and_keeps_the_cursor(opened: Opened) ->
         await desk.filter("authority:absolute -money")
         assert desk.shown
         for identifier in desk.shown:
-            rule = desk.screen.rule(identifier)
+            rule = desk.screen.record(identifier)
             assert rule is not None
             assert rule.authority is Authority.ABSOLUTE
             assert "money" not in rule.rule
@@ -114,7 +114,7 @@ async def test_rules_are_sorted_by_keys_and_headers(opened: Opened) -> None:
         table.post_message(VirtualTable.SortRequested(table, "priority"))
         await desk.settle()
         assert table.sort == ("priority", True)
-        priorities = [rule.priority for key in desk.shown if (rule := desk.screen.rule(key))]
+        priorities = [rule.priority for key in desk.shown if (rule := desk.screen.record(key))]
         assert priorities == sorted(priorities, reverse=True)
         await desk.press(*["o"] * (len(SORT_KEYS) - list(SORT_KEYS).index("priority")))
         assert desk.screen.wanted.sort is None
@@ -126,18 +126,20 @@ async def test_values_are_counted_and_filtered_by(opened: Opened) -> None:
     async with opened() as desk:
         await desk.filter("money")
         await desk.press("f")
-        dialog = desk.dialog(Facets)
+        dialog = desk.dialog(FacetDialog)
         table = dialog.query_one(VirtualTable)
         assert table.select_key("file:AGENTS.md")
         await desk.press("space", "enter")
         bar = desk.screen.query_one(FilterBar)
         assert bar.text == 'money file:"AGENTS.md"'
         files = {
-            rule.provenance.file for key in desk.shown if (rule := desk.screen.rule(key)) and rule.provenance
+            rule.provenance.file
+            for key in desk.shown
+            if (rule := desk.screen.record(key)) and rule.provenance
         }
         assert files == {"AGENTS.md"}
         await desk.press("f")
-        assert desk.dialog(Facets).query_one(VirtualTable).marks == {"file:AGENTS.md"}
+        assert desk.dialog(FacetDialog).query_one(VirtualTable).marks == {"file:AGENTS.md"}
         await desk.press("escape")
         assert bar.text == 'money file:"AGENTS.md"'
 
@@ -177,7 +179,7 @@ async def test_a_message_shows_which_rules_answer_and_which_do_not(opened: Opene
         await desk.press("x")
         await desk.filter("")
         await desk.press("t", *"add", "space", *"migration", "enter")
-        view = desk.screen.query_one(AnswersView)
+        view = desk.screen.query_one(MatchesView)
         answers = {answer.rule.id: answer for answer in view.rows}
         assert answers[off.id].reason == "is disabled"
         matched = [answer for answer in view.rows if not answer.reason]
@@ -186,21 +188,21 @@ async def test_a_message_shows_which_rules_answer_and_which_do_not(opened: Opene
             answer.final == pytest.approx(sum(value for _, value, _ in answer.parts)) for answer in view.rows
         )
         assert "workbench rules match 'add migration' --all" in desk.commands
-        view.post_message(AnswersView.RuleWanted(off.id))
+        view.post_message(MatchesView.RuleWanted(off.id))
         await desk.settle()
         assert desk.current.id == off.id
 
 
 async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
-    """New words make a new version the cursor follows; its file is said to stand behind; undo undoes."""
+    """New words make a new version the cursor follows; its file is reported as out of date; undo undoes."""
     async with opened() as desk:
         before = desk.current
         await desk.press("e")
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-0", SafeArea).load_text("Keep amounts as integers of cents.")
         form.query_one("#field-2", SafeInput).value = "200"
         await desk.press("f2")
-        assert desk.dialog(EditRule) is form
+        assert desk.dialog(RecordForm) is form
         assert "from 0 to 100" in screen_text(desk.app)
         form.query_one("#field-2", SafeInput).value = "81"
         await desk.press("f2")
@@ -208,7 +210,7 @@ async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
         after = desk.current
         assert (after.rule, after.priority, after.version) == ("Keep amounts as integers of cents.", 81, 2)
         assert before.id in after.replaces
-        assert ".cursor/rules/python.mdc does not say so yet: D shows what is to be written" in desk.told[-1]
+        assert ".cursor/rules/python.mdc is out of date: D shows what is to be written" in desk.told[-1]
         assert desk.commands[-1] == (
             f"workbench rules edit {before.id} --text 'Keep amounts as integers of cents.' --priority 81"
         )
@@ -216,8 +218,8 @@ async def test_a_rule_is_edited_in_a_form_as_one_step(opened: Opened) -> None:
         story = desk.screen.query_one(RulePanes).story
         assert [told.what for told in story] == ["reworded", "added"]
         await desk.press("escape", "u")
-        assert desk.screen.rule(before.id) is not None
-        assert desk.screen.rule(after.id) is None
+        assert desk.screen.record(before.id) is not None
+        assert desk.screen.record(after.id) is None
         assert desk.commands[-1] == "workbench rules undo"
 
 
@@ -228,12 +230,12 @@ async def test_what_was_written_is_not_dropped_unasked(opened: Opened) -> None:
         assert desk.app.screen is desk.screen
         await desk.press("e", "f2")
         assert "nothing was changed" in screen_text(desk.app)
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-0", SafeArea).load_text("Other words.")
         await desk.press("escape")
         desk.dialog(Confirm)
         await desk.press("n")
-        assert desk.dialog(EditRule) is form
+        assert desk.dialog(RecordForm) is form
         await desk.press("escape", "y")
         assert desk.app.screen is desk.screen
         assert "Other words." not in {rule.rule for rule in desk.screen.rules}
@@ -244,7 +246,7 @@ async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None
     async with opened() as desk:
         for owner, text in (("project", "Never log a token."), ("mine", "Be brief.")):
             await desk.press("n")
-            form = desk.dialog(EditRule)
+            form = desk.dialog(RecordForm)
             form.query_one("#field-0", SafeArea).load_text(text)
             form.query_one("#field-1").value = owner
             await desk.press("f2")
@@ -252,7 +254,7 @@ async def test_a_rule_is_added_and_the_cursor_goes_to_it(opened: Opened) -> None
             assert (desk.current.project_id is None) is (owner == "mine")
         assert desk.commands[-1] == "workbench rules add 'Be brief.' --home"
         await desk.press("a")
-        desk.dialog(EditRule).query_one("#field-0", SafeArea).load_text("Never log a token.")
+        desk.dialog(RecordForm).query_one("#field-0", SafeArea).load_text("Never log a token.")
         await desk.press("f2")
         assert "already there" in screen_text(desk.app)
         assert len(desk.screen.rules) == RULES + 2
@@ -262,7 +264,7 @@ async def test_many_marked_rules_are_switched_after_a_question(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A filter may hide some of them: how many there are is said before anything is done."""
-    monkeypatch.setattr("screens.rules.desk._AT_ONCE", 2)
+    monkeypatch.setattr("screens.rules.rule_changes._AT_ONCE", 2)
     async with opened() as desk:
         await desk.press("space", "space", "space", "x")
         assert "Switch 3 rules" in screen_text(desk.app)
@@ -282,7 +284,7 @@ async def test_marked_rules_are_switched_and_changed_in_one_step(opened: Opened)
         await desk.press("x")
         assert all(rule.enabled for rule in desk.screen.rules)
         await desk.press("B")
-        form = desk.dialog(EditMarked)
+        form = desk.dialog(BulkEditForm)
         form.query_one("#field-0", SafeInput).value = "77"
         form.query_one("#field-1", SafeInput).value = "workflow:release"
         await desk.press("f2")
@@ -362,7 +364,7 @@ async def test_the_place_comes_back(opened: Opened, tmp_path: Path) -> None:
     kept = tmp_path / "place.json"
     async with opened(place_file=kept) as desk:
         await desk.filter("file:AGENTS.md")
-        desk.screen._sort("priority")
+        desk.screen.sort_by("priority")
         await desk.settle()
         await desk.press("j", "j", "right_square_bracket")
         key, shown = desk.current.id, desk.shown
@@ -402,10 +404,9 @@ async def test_hostile_rules_are_shown_verbatim(opened: Opened, size: tuple[int,
     """Markup, escape sequences, hidden characters and a long line go through list, panes, form and toasts."""
     hostile = "Use [/] and list[int] = x[0], not \x1b[31mred\x1b[0m \u202eevil\u202c 🎉 " + "y" * 7000
     async with opened(size=size) as desk:
-        saved = save_new(
-            desk.app.engine, {"rule": hostile}, False, Job("test", "test", desk.screen, desk.app)
-        )
-        desk.screen.go_to(saved.rules[0].id)
+        job = Job("test", "test", desk.screen, desk.app)
+        saved = RuleService(desk.app.engine).add({"rule": hostile}, False, job)
+        desk.screen.go_to(saved.records[0].id)
         desk.screen.mark_stale()
         await desk.settle()
         assert "Use [/] and list[int] = x[0]" in screen_text(desk.app)
@@ -414,7 +415,7 @@ async def test_hostile_rules_are_shown_verbatim(opened: Opened, size: tuple[int,
             text = screen_text(desk.app)
             assert not {"\x1b", "\u202e", "\0"} & set(text)
         assert not desk.current.enabled
-        assert isinstance(desk.screen.desk, RuleDesk)
+        assert isinstance(desk.screen.changes, RuleChanges)
         assert replace(desk.current, enabled=True).rule == hostile.strip()
 
 

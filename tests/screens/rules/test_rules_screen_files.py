@@ -9,7 +9,7 @@ from textual.widgets import Input, Static
 
 from screens.rules.file_export import ExportRules
 from screens.rules.file_import import ImportFiles, split_paths
-from screens.rules.file_sync import DriftDesk
+from screens.rules.file_sync import SyncFiles
 from screens.widgets.confirm import Confirm
 from screens.widgets.fields import SafeArea
 from screens.widgets.merge import MergeEditor
@@ -72,7 +72,7 @@ async def test_rules_are_exported_after_a_look_at_every_line(opened: Opened, roa
         await desk.press("w")
         assert desk.dialog(ExportRules).query_one(VirtualTable).select_key("gemini")
         await desk.press("enter")
-        assert "as they should be" in str(desk.app.screen.query_one("#export-lines Static", Static).content)
+        assert "up to date" in str(desk.app.screen.query_one("#export-lines Static", Static).content)
         await desk.press("escape")
 
 
@@ -81,16 +81,16 @@ async def test_what_only_the_store_changed_is_written_into_the_file(opened: Open
     file = roastery / "CLAUDE.md"
     async with opened() as desk:
         await desk.press("D")
-        assert "in step" in screen_text(desk.app)
+        assert "in sync" in screen_text(desk.app)
         await desk.press("escape")
         await desk.filter("file:CLAUDE.md suite")
-        desk.screen.desk._save(desk.current, {"rule": "Run `make test` before a commit."}, None)
+        desk.screen.changes.save(desk.current, {"rule": "Run `make test` before a commit."})
         await desk.settle()
-        assert "CLAUDE.md does not say so yet: D shows" in desk.told[-1]
+        assert "CLAUDE.md is out of date: D shows" in desk.told[-1]
         assert "1 not written yet: D" in screen_text(desk.app)
         before = file.read_text()
         await desk.press("D")
-        (difference,) = desk.dialog(DriftDesk).differences
+        (difference,) = desk.dialog(SyncFiles).differences
         assert (difference.side, difference.what, difference.ours) == (
             "store",
             "~",
@@ -105,7 +105,7 @@ async def test_what_only_the_store_changed_is_written_into_the_file(opened: Open
         assert file.read_text() == before
         await desk.press("f2", "y")
         assert "- Run `make test` before a commit." in file.read_text()
-        assert desk.dialog(DriftDesk).differences == ()
+        assert desk.dialog(SyncFiles).differences == ()
         await desk.press("escape")
         assert desk.commands[-1] == "workbench rules drift --merge"
         await desk.press("u")
@@ -117,12 +117,12 @@ async def test_words_that_a_file_cannot_hold_are_refused_at_once(opened: Opened,
     """Nothing is said to be saved, and files and rules are in step."""
     async with opened() as desk:
         await desk.filter("file:CLAUDE.md suite")
-        desk.screen.desk._save(desk.current, {"rule": "The suite takes two minutes."}, None)
+        desk.screen.changes.save(desk.current, {"rule": "The suite takes two minutes."})
         await desk.settle()
         assert "CLAUDE.md:" in desk.told[-1]
         assert "reads as no instruction" in desk.told[-1]
         await desk.press("D")
-        assert "in step" in screen_text(desk.app)
+        assert "in sync" in screen_text(desk.app)
 
 
 async def test_nothing_is_asked_where_nothing_can_be_written(
@@ -139,7 +139,7 @@ async def test_nothing_is_asked_where_nothing_can_be_written(
         before = (roastery / "CLAUDE.md").read_bytes()
         curator.edit(rule.id, rule="The suite takes two minutes.")
         await desk.press("f5", "D", "f2")
-        desk.dialog(DriftDesk)
+        desk.dialog(SyncFiles)
         assert "reads as no instruction" in " ".join(screen_text(desk.app).split())
         assert (roastery / "CLAUDE.md").read_bytes() == before
 
@@ -191,11 +191,11 @@ async def test_a_side_is_taken_where_both_changed_a_rule(
     async with opened() as desk:
         await _conflict(desk, roastery, other)
         await desk.press("f5", "D")
-        (difference,) = desk.dialog(DriftDesk).differences
+        (difference,) = desk.dialog(SyncFiles).differences
         assert difference.side == "both"
-        assert "say whose words hold" in screen_text(desk.app)
+        assert "say which one is kept" in screen_text(desk.app)
         await desk.press("t")
-        assert desk.dialog(DriftDesk).differences == ()
+        assert desk.dialog(SyncFiles).differences == ()
         await desk.press("escape")
         assert "Run the whole suite before each release." in {rule.rule for rule in desk.screen.rules}
         assert desk.commands[-1] == (f"workbench rules drift --resolve {difference.identifier} --take theirs")
@@ -210,7 +210,7 @@ async def test_both_sides_are_merged_and_written(opened: Opened, roastery: Path,
         editor = desk.dialog(MergeEditor)
         editor.query_one("#merge-result", SafeArea).load_text(merged)
         await desk.press("f2")
-        (difference,) = desk.dialog(DriftDesk).differences
+        (difference,) = desk.dialog(SyncFiles).differences
         assert (difference.side, difference.ours) == ("store", merged)
         await desk.press("w", "y")
         assert f"- {merged}" in file.read_text()
@@ -229,11 +229,11 @@ async def test_a_file_that_cannot_be_written_is_told(opened: Opened, roastery: P
         )
         curator.edit(rule.id, rule="Be kind to those who read this.")
         await desk.press("f5", "D")
-        assert len(desk.dialog(DriftDesk).differences) == 1
+        assert len(desk.dialog(SyncFiles).differences) == 1
         (roastery / "CLAUDE.md").unlink()
         (roastery / "CLAUDE.md").mkdir()
         await desk.press("f2")
-        assert isinstance(desk.app.screen, (DriftDesk, Confirm))
+        assert isinstance(desk.app.screen, (SyncFiles, Confirm))
         assert "Be kind to those who read this." in {
             rule.rule for rule in other().store.ledger().versions.values()
         }

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
-from screens.rules.rule_service import Library, Loaded
+from screens.rules.rule_service import LoadedRules, RuleLibrary
 from screens.rules.rule_text import summary
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
@@ -64,7 +64,7 @@ def _fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     book = Rulebook(
         rules, index_words(rules), "fixed", files=("CLAUDE.md", ".cursor/rules/web.mdc"), pending=1
     )
-    monkeypatch.setattr(Library, "read", lambda self, engine, job: Loaded(book, summary(book)))
+    monkeypatch.setattr(RuleLibrary, "read", lambda self, engine, job: LoadedRules(book, summary(book)))
 
 
 @asynccontextmanager

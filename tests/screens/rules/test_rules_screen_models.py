@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from screens.curation.overtaken import merged_changes, undecided
+from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
 from screens.filtering import parse
 from screens.rules.bulk_edit import bulk_problems, each_change, form_values
 from screens.rules.facets import FacetCount, count_facets, facets_of
@@ -21,7 +21,7 @@ from screens.rules.rule_form import (
     form_fields,
     problems,
     record_values,
-    rule_merges,
+    rule_fields,
     switch_command,
     value_text,
 )
@@ -29,8 +29,8 @@ from screens.rules.rule_list import (
     FACETS,
     FIELDS,
     SORT_KEYS,
+    RuleQuery,
     RuleRecord,
-    Wanted,
     base_order,
     by_position,
     facet_values,
@@ -58,7 +58,7 @@ def quiet(stage: str, done: int = 0, total: int = 0) -> None:
 
 def shown_ids(rules: tuple[Rule, ...], text: str, sort: tuple[str, bool] | None = None) -> list[str]:
     """Return the ids a filter lets through, in the order they are listed."""
-    wanted = Wanted(parse(text, FIELDS), sort)
+    wanted = RuleQuery(parse(text, FIELDS), sort)
     assert not wanted.filter.problems
     listing = listed(rules, wanted, base_order(rules, wanted, quiet))
     return [rules[position].id for position in listing.order]
@@ -144,7 +144,7 @@ def test_rules_are_sorted_by_any_column(rules: tuple[Rule, ...], column: str, de
 @given(books(), st.sampled_from(["", "tabs", "-tabs", "tag:python", "priority:>=50 spaces", "xyz"]))
 def test_a_listing_has_each_rule_once_and_finds_it(rules: tuple[Rule, ...], text: str) -> None:
     """Rows and keys agree; what the filter hides is not found."""
-    wanted = Wanted(parse(text, FIELDS), ("priority", True))
+    wanted = RuleQuery(parse(text, FIELDS), ("priority", True))
     listing = listed(rules, wanted, base_order(rules, wanted, quiet))
     rows = RuleRows(rules, listing.order, listing.places)
     keys = [rows.key(index) for index in range(len(rows))]
@@ -168,10 +168,10 @@ def test_a_search_lists_what_it_found_best_first_and_the_filter_narrows_it() -> 
     rules = tuple(made(f"rule-{name}", priority=place) for place, name in enumerate("abc"))
     found = by_position(rules, [FoundRule(rules[2], 0.9, None, 0.5), FoundRule(rules[0], 0.4, None, 0.1)])
     assert by_position(rules, [FoundRule(made("rule-gone"), 1.0, None, 1.0)]) == {}
-    base = base_order(rules, Wanted(), quiet)
-    assert list(listed(rules, Wanted(), base, found).order) == [2, 0]
-    assert list(listed(rules, Wanted(sort=("id", False)), base, found).order) == [0, 2]
-    narrowed = listed(rules, Wanted(parse("priority:0", FIELDS)), base, found)
+    base = base_order(rules, RuleQuery(), quiet)
+    assert list(listed(rules, RuleQuery(), base, found).order) == [2, 0]
+    assert list(listed(rules, RuleQuery(sort=("id", False)), base, found).order) == [0, 2]
+    narrowed = listed(rules, RuleQuery(parse("priority:0", FIELDS)), base, found)
     assert list(narrowed.order) == [0]
     rows = RuleRows(rules, narrowed.order, narrowed.places, narrowed.found, 0.5)
     assert str(rows.cells(0)[0]) == "0.400"
@@ -277,6 +277,11 @@ def test_many_rules_change_each_in_its_way() -> None:
 # Merging.
 
 
+def rule_merges(seen: Rule, now: Rule, changes: dict[str, Any]) -> tuple[FieldMerge, ...]:
+    """Return the fields that an edit of a rule and somebody else's differ in."""
+    return field_merges(rule_fields().merged(changes), seen, now, changes)
+
+
 def test_what_one_side_alone_changed_is_chosen_already() -> None:
     """Only what both changed differently waits for somebody; nothing of theirs is overwritten unasked."""
     seen = made(priority=50, tags=("language:go",))
@@ -311,13 +316,13 @@ def test_a_field_is_contested_only_if_both_changed_it(before: int, theirs: int, 
         assert merged_changes(merges).get("priority", theirs) == holds
 
 
-# Facets and words.
+# FacetDialog and words.
 
 
 def test_values_are_counted_and_become_a_filter() -> None:
     """Counts are those of the rules shown; chosen values of one field are alternatives."""
     rules = (FULL, made("rule-g", tags=("language:go",)), made("rule-h", tags=("language:go",)))
-    listing = listed(rules, Wanted(), base_order(rules, Wanted(), quiet))
+    listing = listed(rules, RuleQuery(), base_order(rules, RuleQuery(), quiet))
     counts = count_facets(RuleRows(rules, listing.order, listing.places), quiet)
     assert FacetCount("tag", "language:go", 2, 3) in counts
     assert [one.field for one in counts] == sorted((one.field for one in counts), key=FACETS.index)

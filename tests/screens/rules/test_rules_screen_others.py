@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from screens.rules.bulk_edit import EditMarked
-from screens.rules.rule_form import EditRule, OvertakenRule
+from screens.curation.overtaken import OvertakenRecord
+from screens.curation.record_form import RecordForm
+from screens.rules.bulk_edit import BulkEditForm
+from screens.rules.rule_service import RuleLibrary
 from screens.widgets.confirm import Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.merge import MergeEditor
@@ -25,11 +27,11 @@ async def test_a_field_that_others_left_alone_is_saved_with_theirs(opened: Opene
     async with opened() as desk:
         rule = desk.current
         await desk.press("e")
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-2", SafeInput).value = "33"
         other().edit(rule.id, enabled=False)
         await desk.press("f2")
-        dialog = desk.dialog(OvertakenRule)
+        dialog = desk.dialog(OvertakenRecord)
         assert {one.name: one.choice for one in dialog.merges} == {"priority": "mine", "enabled": "theirs"}
         assert "changed meanwhile" in screen_text(desk.app)
         now = other().store.ledger().live[rule.id]
@@ -44,22 +46,22 @@ async def test_what_both_changed_waits_for_a_choice(opened: Opened, other: Other
     async with opened() as desk:
         rule = desk.current
         await desk.press("e")
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-2", SafeInput).value = "33"
         other().edit(rule.id, priority=44)
         await desk.press("f2", "f2")
-        dialog = desk.dialog(OvertakenRule)
-        assert "m or t says which holds" in screen_text(desk.app)
+        dialog = desk.dialog(OvertakenRecord)
+        assert "m or t says which is kept" in screen_text(desk.app)
         await desk.press("escape")
-        assert desk.dialog(EditRule) is form
+        assert desk.dialog(RecordForm) is form
         assert form.query_one("#field-2", SafeInput).value == "33"
         assert other().store.ledger().live[rule.id].priority == 44
         await desk.press("f2")
-        assert desk.dialog(OvertakenRule) is not dialog
+        assert desk.dialog(OvertakenRecord) is not dialog
         await desk.press("t", "f2")
         assert desk.app.screen is desk.screen
         assert desk.current.priority == 44
-        assert "theirs holds" in desk.told[-1]
+        assert "kept their version" in desk.told[-1]
         assert desk.commands == []
 
 
@@ -68,7 +70,7 @@ async def test_texts_of_both_are_merged_in_three_panes(opened: Opened, other: Ot
     async with opened() as desk:
         rule = desk.current
         await desk.press("e")
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-0", SafeArea).load_text("Keep amounts in whole cents.")
         theirs = other().edit(rule.id, rule="Keep amounts as integers of cents, always.")
         await desk.press("f2")
@@ -76,7 +78,7 @@ async def test_texts_of_both_are_merged_in_three_panes(opened: Opened, other: Ot
         editor = desk.dialog(MergeEditor)
         editor.query_one("#merge-result", SafeArea).load_text("Keep amounts in whole cents, always.")
         await desk.press("f2")
-        assert desk.dialog(OvertakenRule).merges[0].choice == "merged"
+        assert desk.dialog(OvertakenRecord).merges[0].choice == "merged"
         await desk.press("f2")
         assert desk.app.screen is desk.screen
         assert desk.current.rule == "Keep amounts in whole cents, always."
@@ -89,13 +91,13 @@ async def test_a_rule_that_was_removed_meanwhile_can_be_added_again(opened: Open
     async with opened() as desk:
         rule = desk.current
         await desk.press("e")
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-0", SafeArea).load_text("Keep amounts in whole cents.")
         other().remove([rule.id])
         await desk.press("f2")
         assert "removed meanwhile" in screen_text(desk.app)
         await desk.press("n")
-        assert desk.dialog(EditRule) is form
+        assert desk.dialog(RecordForm) is form
         await desk.press("f2")
         desk.dialog(Confirm)
         await desk.press("y")
@@ -107,11 +109,11 @@ async def test_a_change_of_many_is_refused_if_one_of_them_is_gone(opened: Opened
     """All or none; the form stays open and says why."""
     async with opened() as desk:
         await desk.press("space", "space", "B")
-        form = desk.dialog(EditMarked)
+        form = desk.dialog(BulkEditForm)
         form.query_one("#field-0", SafeInput).value = "3"
         other().remove([min(desk.screen.table.marks)])
         await desk.press("f2")
-        assert desk.dialog(EditMarked) is form
+        assert desk.dialog(BulkEditForm) is form
         assert "removed meanwhile" in screen_text(desk.app)
         assert all(rule.priority != 3 for rule in other().store.ledger().live.values())
 
@@ -138,7 +140,7 @@ async def test_a_locked_store_is_told_and_the_form_stays(
     """Nothing that was written is lost, and saving again works once the lock is free."""
     async with opened() as desk:
         await desk.press("e")
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-2", SafeInput).value = "33"
 
         def refuse(self: Curator, *arguments: object) -> None:
@@ -147,7 +149,7 @@ async def test_a_locked_store_is_told_and_the_form_stays(
         with monkeypatch.context() as patch:
             patch.setattr(Curator, "_step", refuse)
             await desk.press("f2")
-        assert desk.dialog(EditRule) is form
+        assert desk.dialog(RecordForm) is form
         assert "another process holds the rules" in screen_text(desk.app)
         await desk.press("f2")
         assert desk.app.screen is desk.screen
@@ -165,7 +167,7 @@ async def test_rules_that_cannot_be_read_are_told_and_the_app_goes_on(
             raise StoreBusy("the journal cannot be read", hint="Try again.")
 
         with monkeypatch.context() as patch:
-            patch.setattr("screens.rules.rule_service.Library.read", lambda self, engine, job: refuse(None))  # type: ignore[arg-type]
+            patch.setattr(RuleLibrary, "read", lambda self, engine, job: refuse(None))  # type: ignore[arg-type]
             await desk.press("f5")
         assert "the journal cannot be read" in desk.told[-1]
         assert desk.shown == shown
@@ -177,13 +179,13 @@ async def test_a_resize_during_a_dialog_keeps_what_was_written(opened: Opened) -
     """Too small a terminal covers the list; coming back shows the form as it was."""
     async with opened() as desk:
         await desk.press("e")
-        form = desk.dialog(EditRule)
+        form = desk.dialog(RecordForm)
         form.query_one("#field-2", SafeInput).value = "33"
         await desk.pilot.resize_terminal(30, 8)
         await desk.settle()
         await desk.pilot.resize_terminal(60, 20)
         await desk.settle()
-        assert desk.dialog(EditRule) is form
+        assert desk.dialog(RecordForm) is form
         await desk.press("f2")
         assert desk.current.priority == 33
 

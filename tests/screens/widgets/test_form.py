@@ -12,16 +12,16 @@ from textual.events import Paste
 from textual.widgets import Input, Select, TextArea
 
 from screens.widgets.fields import Flag
-from screens.widgets.form import MOST_IN_PLACE, Field, FieldForm, FieldKind, parsed, problem, raw_of
+from screens.widgets.form import MOST_IN_PLACE, FieldForm, FieldKind, FormField, parsed, problem, raw_of
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 FIELDS = (
-    Field("name", "Name", "Use tabs", required=True),
-    Field("rule", "Rule", "Use tabs.\nAlways.", kind="long", help="What is to be done."),
-    Field("priority", "Priority", 50, kind="number", least=0, most=100),
-    Field("level", "Level", None, kind="choice", choices=("global", "step")),
-    Field("tags", "Tags", ("language:python", "tool:ruff"), kind="tags"),
-    Field("enabled", "Enabled", True, kind="flag"),
+    FormField("name", "Name", "Use tabs", required=True),
+    FormField("rule", "Rule", "Use tabs.\nAlways.", kind="long", help="What is to be done."),
+    FormField("priority", "Priority", 50, kind="number", least=0, most=100),
+    FormField("level", "Level", None, kind="choice", choices=("global", "step")),
+    FormField("tags", "Tags", ("language:python", "tool:ruff"), kind="tags"),
+    FormField("enabled", "Enabled", True, kind="flag"),
 )
 
 
@@ -29,7 +29,7 @@ FIELDS = (
 @given(text=st.text())
 def test_untouched_texts_come_back_exactly(kind: FieldKind, text: str) -> None:
     """What a widget begins with means the value it came from, hidden characters included."""
-    field = Field("f", "F", text, kind=kind)
+    field = FormField("f", "F", text, kind=kind)
     assert parsed(field, raw_of(field)) == text
 
 
@@ -56,7 +56,7 @@ def test_tags_are_read_once_each() -> None:
 def test_what_is_required_is_missed() -> None:
     """Blanks alone are nothing, and an empty value that nobody touched is missed as well."""
     assert problem(FIELDS[0], "  ") == "Name must not be empty"
-    assert problem(Field("n", "N", "", required=True), "") == "N must not be empty"
+    assert problem(FormField("n", "N", "", required=True), "") == "N must not be empty"
 
 
 async def test_changes_are_marked_and_returned() -> None:
@@ -123,7 +123,7 @@ async def test_fields_are_reached_by_arrows() -> None:
         def on_field_form_changed(self, message: FieldForm.Changed) -> None:
             changed.append((message.name, message.dirty))
 
-    fields = [Field("a", "A", "x"), Field("b", "B", False, kind="flag"), Field("c", "C", "y")]
+    fields = [FormField("a", "A", "x"), FormField("b", "B", False, kind="flag"), FormField("c", "C", "y")]
     app = Watching(lambda: FieldForm(fields))
     async with app.run_test(size=(60, 20)) as pilot:
         form = app.screen.query_one(FieldForm)
@@ -142,7 +142,7 @@ async def test_another_record_takes_the_place() -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         form = app.screen.query_one(FieldForm)
         form.query_one("#field-0", Input).value = "other"
-        await form.load([Field("only", "Only", "value")])
+        await form.load([FormField("only", "Only", "value")])
         await pilot.pause()
         assert form.values() == {"only": "value"}
         assert not form.dirty
@@ -153,10 +153,10 @@ async def test_another_record_takes_the_place() -> None:
 async def test_records_are_literal(text: str) -> None:
     """Any value in any kind of field is shown and comes back exactly."""
     fields = [
-        Field("text", text[:50], text),
-        Field("long", "long", text, kind="long", help=text[:99]),
-        Field("choice", "choice", text, kind="choice", choices=(text, "other")),
-        Field("tags", "tags", (text, "b"), kind="tags"),
+        FormField("text", text[:50], text),
+        FormField("long", "long", text, kind="long", help=text[:99]),
+        FormField("choice", "choice", text, kind="choice", choices=(text, "other")),
+        FormField("tags", "tags", (text, "b"), kind="tags"),
     ]
     app = Stage(lambda: FieldForm(fields))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -170,7 +170,7 @@ async def test_records_are_literal(text: str) -> None:
 
 async def test_pastes_are_made_visible() -> None:
     """Control characters of a paste arrive as their pictures, in one line and in several."""
-    app = Stage(lambda: FieldForm([Field("a", "A", ""), Field("b", "B", "", kind="long")]))
+    app = Stage(lambda: FieldForm([FormField("a", "A", ""), FormField("b", "B", "", kind="long")]))
     async with app.run_test(size=(60, 20)) as pilot:
         form = app.screen.query_one(FieldForm)
         for name in ("a", "b"):

@@ -1,0 +1,250 @@
+"""Changes of records from a review screen: the form, the step in a job, and what others did meanwhile.
+
+One behaviour for every type of record. An edit is saved over the record as it was seen. Where somebody else
+changed it, both sides are shown field by field; where it was removed, it can be added again with what was
+written. Nothing that was written is dropped unasked.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from screens.base import SectionScreen
+from screens.curation.overtaken import OvertakenRecord, field_merges
+from screens.curation.record_form import RecordFields, RecordForm
+from screens.curation.steps import StepQueue
+from screens.jobs import Failure, Job
+from screens.widgets.confirm import Confirm
+from screens.widgets.form import FormField
+from workbench.curation.records import Record
+
+RecordT = TypeVar("RecordT", bound=Record)
+ResultT = TypeVar("ResultT")
+Refused = Callable[[str, str], None]
+"""Is given why a step was refused and what to try."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(Generic[RecordT]):
+    """Records as they are after a step, and files of theirs that are out of date."""
+
+    records: tuple[RecordT, ...]
+    outdated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken(Generic[RecordT]):
+    """A record that somebody else changed while it was edited; `now` is None where it was removed."""
+
+    seen: RecordT
+    now: RecordT | None
+    changes: Mapping[str, Any]
+
+
+class RecordService(Protocol[RecordT]):
+    """What saves edits of one type of record. Called in jobs only; all methods raise WorkbenchError."""
+
+    def save(
+        self, seen: RecordT, changes: Mapping[str, Any], job: Job
+    ) -> Saved[RecordT] | Overtaken[RecordT]:
+        """Change fields of a record as it was seen, or say what others did to it."""
+        ...
+
+    def add_again(self, found: Overtaken[RecordT], job: Job) -> Saved[RecordT]:
+        """Bring a record back that was removed while it was edited, with what was written."""
+        ...
+
+
+class RecordChanges(ABC, Generic[RecordT]):
+    """Changes records for a screen. Subclasses say how their type is named, written and saved."""
+
+    noun: ClassVar[str]
+    short: ClassVar[int]
+    """Characters of an id that tell records apart."""
+
+    def __init__(self, section: SectionScreen) -> None:
+        self._section = section
+        self.steps = StepQueue(section)
+
+    # What a type of record says.
+
+    @property
+    @abstractmethod
+    def service(self) -> RecordService[RecordT]:
+        """What saves edits."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> RecordFields:
+        """How the fields are called, written and read."""
+
+    @abstractmethod
+    def form_fields(self, record: RecordT) -> Sequence[FormField]:
+        """Return the fields that people decide."""
+
+    @abstractmethod
+    def edit_command(self, identifier: str, changes: Mapping[str, Any]) -> list[str]:
+        """Return the command that makes changes of a record."""
+
+    @abstractmethod
+    def again_commands(self, found: Overtaken[RecordT]) -> list[list[str]]:
+        """Return the commands that bring a removed record back."""
+
+    def saved_text(self, seen: RecordT, after: RecordT) -> str:
+        """Return what is said of an edit that was saved."""
+        return f"saved {after.id[: self.short]}"
+
+    def edit_ended(self, seen: RecordT) -> None:
+        """Take note that an edit is saved or discarded."""
+
+    # Editing.
+
+    def edit(self, record: RecordT) -> None:
+        """Edit a record in a form."""
+        self._open(
+            f"Edit {record.id[: self.short]}",
+            self.form_fields(record),
+            lambda form, changes: self.save(record, changes, form),
+        )
+
+    def save(
+        self,
+        seen: RecordT,
+        changes: Mapping[str, Any],
+        form: RecordForm | None = None,
+        command: Sequence[str] = (),
+    ) -> None:
+        """Save an edit; what others did meanwhile is shown first."""
+        arguments = command or self.edit_command(seen.id, changes)
+        service = self.service
+
+        def then(saved: Saved[RecordT] | Overtaken[RecordT]) -> None:
+            if isinstance(saved, Overtaken):
+                self._overtaken(saved, form)
+            else:
+                self._close(seen, form)
+                self.report(self.saved_text(seen, saved.records[0]), [arguments], saved)
+
+        def work(job: Job) -> Saved[RecordT] | Overtaken[RecordT]:
+            return service.save(seen, changes, job)
+
+        self.step("Saving", work, then, command=arguments, refused=_refused(form))
+
+    def _overtaken(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
+        told = f"the {self.noun} was changed by somebody else meanwhile: nothing was saved"
+        if form is not None:
+            form.refused(told)
+        now = found.now
+        if now is None:
+            self._removed(found, form)
+            return
+
+        def merged(changes: dict[str, Any] | None) -> None:
+            if changes is None:
+                self._section.bench.tell(f"{told}. What you wrote is kept.", severity="warning")
+            elif changes:
+                self.save(now, changes, form)
+            else:
+                self._close(found.seen, form)
+                self._section.bench.tell("kept their version, your edit was discarded")
+                self._section.mark_stale()
+
+        merges = field_merges(self.fields.merged(found.changes), found.seen, now, found.changes)
+        self._section.app.push_screen(OvertakenRecord(now.id[: self.short], merges, self.fields), merged)
+
+    def _removed(self, found: Overtaken[RecordT], form: RecordForm | None) -> None:
+        """The record was removed meanwhile: offer to add it again."""
+        service, commands = self.service, self.again_commands(found)
+
+        def then(saved: Saved[RecordT]) -> None:
+            self._close(found.seen, form)
+            self.report(f"added {saved.records[0].id[: self.short]} again", commands, saved)
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.step(
+                    "Adding",
+                    lambda job: service.add_again(found, job),
+                    then,
+                    command=commands[0],
+                    refused=_refused(form),
+                )
+
+        body = "Somebody else removed it while you edited it. Add it again with what you wrote?"
+        self._section.app.push_screen(
+            Confirm(f"The {self.noun} was removed meanwhile", body, yes="Add"), answered
+        )
+        self._section.mark_stale()
+
+    # Steps.
+
+    def step(
+        self,
+        name: str,
+        work: Callable[[Job], ResultT],
+        then: Callable[[ResultT], None],
+        *,
+        command: Sequence[str],
+        refused: Refused | None = None,
+        returned: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Carry out a step in a job; a refusal is said in its form, or over the screen, and logged.
+
+        `returned` is called where nothing was done, by refusal or because it was cancelled.
+        """
+        tell = refused or self.tell_refused
+
+        def failed(failure: Failure) -> None:
+            tell(failure.message, failure.hint)
+            self._section.bench.log_action(command, failure.details or failure.message, failed=True)
+            returned()
+
+        def stopped() -> None:
+            if refused is not None:
+                refused("It was cancelled.", "")
+            returned()
+
+        self.steps.submit(name, work, then, failed=failed, stopped=stopped)
+
+    def tell_refused(self, message: str, hint: str = "") -> None:
+        """Say over the screen why nothing was done."""
+        self._section.bench.tell(f"{message}\n{hint}".strip(), severity="error")
+
+    def report(
+        self, text: str, commands: Sequence[Sequence[str]], saved: Saved[RecordT] | None = None
+    ) -> None:
+        """Say what was done and which files are out of date; have the cursor on the record."""
+        outdated = () if saved is None else saved.outdated
+        lines = [text, *(f"{file} is out of date: D shows what is to be written" for file in outdated)]
+        self._section.bench.tell("\n".join(lines))
+        for command in commands:
+            self._section.bench.log_action(command, text)
+        if saved is not None and len(saved.records) == 1:
+            self._section.go_to(saved.records[0].id)
+        self._section.mark_stale()
+
+    # Forms.
+
+    def _open(
+        self,
+        title: str,
+        fields: Sequence[FormField],
+        save: Callable[[RecordForm, dict[str, Any]], None],
+        *,
+        new: bool = False,
+    ) -> None:
+        record = self.fields
+        form = RecordForm(title, fields, save, validate=record.problems, convert=record.read, new=new)
+        self._section.app.push_screen(form)
+
+    def _close(self, seen: RecordT, form: RecordForm | None) -> None:
+        if form is not None:
+            form.done()
+        self.edit_ended(seen)
+
+
+def _refused(form: RecordForm | None) -> Refused | None:
+    return None if form is None else form.refused

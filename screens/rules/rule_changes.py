@@ -1,0 +1,264 @@
+"""Changes of rules from their screen: what is asked before, each as one step, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from screens.curation.changes import Overtaken, RecordChanges, Saved
+from screens.curation.record_form import RecordFields, RecordForm
+from screens.rules.bulk_edit import BulkEditForm, each_change
+from screens.rules.rule_form import (
+    OWNER,
+    add_command,
+    edit_command,
+    form_fields,
+    problems,
+    rule_fields,
+    switch_command,
+)
+from screens.rules.rule_service import RuleService, place_of
+from screens.widgets.choose import Choice, Choose
+from screens.widgets.confirm import Ask, Confirm
+from screens.widgets.external_editor import Edited, Failed, edit_externally, open_externally
+from screens.widgets.form import FormField
+from workbench.errors import UsageError
+from workbench.records.rules import Rule
+from workbench.rules.matching.examples import add_examples, remove_examples
+from workbench.text.counts import counted
+
+if TYPE_CHECKING:
+    from screens.jobs import Job
+    from screens.rules.screen import RulesScreen
+
+_HOME = "mine"
+_AT_ONCE = 50  # rules that are switched without a question
+_LISTED = 6  # rules that a question names
+_LINE = 62  # characters of a rule in a question
+
+
+class RuleChanges(RecordChanges[Rule]):
+    """Changes rules for their screen. What was written and could not be saved is kept for the next try."""
+
+    noun: ClassVar = "rule"
+    short: ClassVar = 13
+
+    def __init__(self, screen: RulesScreen) -> None:
+        super().__init__(screen)
+        self._screen = screen
+        self._unsaved: dict[str, str] = {}
+        self._drafts: dict[str, Path] = {}
+
+    # What rules say.
+
+    @property
+    def service(self) -> RuleService:
+        """What changes rules."""
+        return RuleService(self._screen.engine)
+
+    @property
+    def fields(self) -> RecordFields:
+        """How the fields of rules are called, written and read."""
+        return rule_fields(self._tags)
+
+    def form_fields(self, record: Rule) -> Sequence[FormField]:
+        """Return the fields that people decide."""
+        return form_fields(record)
+
+    def edit_command(self, identifier: str, changes: Mapping[str, Any]) -> list[str]:
+        """Return the command that makes changes of a rule."""
+        return edit_command(identifier, changes)
+
+    def again_commands(self, found: Overtaken[Rule]) -> list[list[str]]:
+        """Return the command that adds a removed rule again."""
+        return [add_command({"rule": found.changes.get("rule", found.seen.rule)})]
+
+    def saved_text(self, seen: Rule, after: Rule) -> str:
+        """Return what is said of an edit; new words made another version."""
+        version = f": version {after.version}" if after.id != seen.id else ""
+        return f"saved {after.id[: self.short]}{version}"
+
+    def edit_ended(self, seen: Rule) -> None:
+        """Forget the draft of a rule."""
+        self._unsaved.pop(seen.id, None)
+
+    @property
+    def _tags(self) -> tuple[str, ...]:
+        return self._screen.engine.config.rules.tags
+
+    # One rule.
+
+    def new(self) -> None:
+        """Write a new rule."""
+        blank, service = Rule(id="", name="", rule=""), self.service
+        first, *others = form_fields(blank)
+        where = FormField(OWNER, "Whose", "project", "choice", ("project", _HOME), required=True)
+
+        def save(form: RecordForm, values: dict[str, Any]) -> None:
+            home = values.pop(OWNER, "project") == _HOME
+            fields = {name: value for name, value in values.items() if value != getattr(blank, name)}
+            command = add_command(fields, home=home)
+
+            def then(saved: Saved[Rule]) -> None:
+                form.done()
+                self.report(f"added {saved.records[0].id[: self.short]}", [command], saved)
+
+            def work(job: Job) -> Saved[Rule]:
+                return service.add(fields, home, job)
+
+            self.step("Adding", work, then, command=command, refused=form.refused)
+
+        self._open("New rule", (first, where, *others), save, new=True)
+
+    def edit_text(self, rule: Rule) -> None:
+        """Edit a rule's text in the person's editor, beginning with what could not be saved before."""
+        start = self._unsaved.get(rule.id, rule.rule)
+        outcome = edit_externally(
+            self._screen.app,
+            start,
+            validate=lambda text: problems({"rule": text}).get("rule", ""),
+            draft=self._drafts.pop(rule.id, None),
+        )
+        if isinstance(outcome, Failed):
+            kept = f"\nWhat you wrote is kept in {outcome.kept}." if outcome.kept else ""
+            if outcome.kept:
+                self._drafts[rule.id] = outcome.kept
+            self.tell_refused(f"{outcome.reason}{kept}", outcome.hint)
+        elif isinstance(outcome, Edited) or start != rule.rule:
+            text = outcome.text if isinstance(outcome, Edited) else start
+            self._unsaved[rule.id] = text
+            self.save(rule, {"rule": text})
+        else:
+            self._screen.bench.tell("nothing was changed")
+
+    def edit_file(self, rule: Rule) -> None:
+        """Open the file of a rule, at its line, in the person's editor."""
+        where, engine = rule.provenance, self._screen.engine
+
+        def then(path: Path | None) -> None:
+            if path is None or where is None:
+                self._screen.bench.tell("the file of this rule is not there", severity="warning")
+                return
+            wrong = open_externally(self._screen.app, path, where.line)
+            if wrong:
+                self.tell_refused(wrong)
+            else:
+                self._screen.mark_stale()
+
+        self._screen.ask("File", lambda job: place_of(engine, rule, job.progress), then)
+
+    def add_example(self, rule: Rule) -> None:
+        """Ask for a message that a rule matches, and add it."""
+
+        def wrong(text: str) -> str:
+            try:
+                add_examples(rule, [text])
+            except UsageError as error:
+                return error.message
+            return ""
+
+        def given(text: str | None) -> None:
+            if text is not None:
+                command = ["rules", "examples", rule.id, "--add", text]
+                self.save(rule, {"examples": add_examples(rule, [text])}, command=command)
+
+        self._screen.app.push_screen(
+            Ask("Add an example", body="A message to your agent that this rule matches.", validate=wrong),
+            given,
+        )
+
+    def remove_example(self, rule: Rule) -> None:
+        """Ask which example to remove."""
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                command = ["rules", "examples", rule.id, "--remove", str(number)]
+                self.save(rule, {"examples": remove_examples(rule, [number])}, command=command)
+
+        choices = [Choice(number, text) for number, text in enumerate(rule.examples, 1)]
+        self._screen.app.push_screen(Choose("Remove an example", choices), chosen)
+
+    # Several rules.
+
+    def toggle(self, rules: Sequence[Rule]) -> None:
+        """Switch rules off, or on if all of them are off; many only after a question."""
+        if len(rules) <= _AT_ONCE:
+            self._toggle(rules)
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._toggle(rules)
+
+        title = f"Switch {counted(len(rules), 'rule')} off or on?"
+        body = "Marked rules that a filter hides are among them. u takes it back."
+        self._screen.app.push_screen(Confirm(title, body, yes="Switch"), answered)
+
+    def _toggle(self, rules: Sequence[Rule]) -> None:
+        on, service = not any(rule.enabled for rule in rules), self.service
+        changes = {rule.id: {"enabled": on} for rule in rules if rule.enabled is not on}
+        if not changes:
+            return
+        word = "enable" if on else "disable"
+        named = next(iter(changes))[: self.short] if len(changes) == 1 else counted(len(changes), "rule")
+        command = switch_command(list(changes), on=on)
+        self.step(
+            "Saving",
+            lambda job: service.save_each(changes, f"{word} {named}", job),
+            lambda saved: self.report(f"{word}d {named}", [command], saved),
+            command=command,
+        )
+
+    def remove(self, rules: Sequence[Rule]) -> None:
+        """Put rules out of force, after a question that says how many."""
+        if not rules:
+            return
+        service, ids = self.service, [rule.id for rule in rules]
+        count = f"{len(rules):,} rules" if len(rules) > 1 else "this rule"
+        listed = [f"· {_line(rule)}" for rule in rules[:_LISTED]]
+        more = [f"and {len(rules) - _LISTED:,} more"] if len(rules) > _LISTED else []
+        body = "\n".join([*listed, *more, "", "u brings back what was removed."])
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                return
+            text = f"removed {count if len(ids) > 1 else ids[0][: self.short]}"
+            command = ["rules", "remove", *ids]
+            self.step(
+                "Removing",
+                lambda job: service.remove(ids, job),
+                lambda saved: self.report(text, [command], saved),
+                command=command,
+            )
+
+        self._screen.app.push_screen(Confirm(f"Remove {count}?", body, yes="Remove", danger=True), answered)
+
+    def edit_marked(self, rules: Sequence[Rule]) -> None:
+        """Change the same fields of several rules in one step."""
+        if not rules:
+            return
+        service = self.service
+
+        def save(form: RecordForm, given: dict[str, Any]) -> None:
+            changes = each_change(rules, given)
+            title = f"edit {counted(len(rules), 'rule')}: {', '.join(given)}"
+
+            def then(saved: Saved[Rule]) -> None:
+                form.done()
+                for rule in saved.records:
+                    self._screen.bench.log_action(edit_command(rule.id, changes[rule.id]), title)
+                self.report(f"changed {len(saved.records):,} of {counted(len(rules), 'rule')}", [], saved)
+
+            def work(job: Job) -> Saved[Rule]:
+                return service.save_each(changes, title, job)
+
+            self.step("Saving", work, then, command=["rules", "edit"], refused=form.refused)
+
+        self._screen.app.push_screen(BulkEditForm(rules, save, extra_tags=self._tags))
+
+
+def _line(rule: Rule) -> str:
+    """Return a rule's beginning on one line of a question."""
+    line = " ".join(rule.rule[: 4 * _LINE].split())
+    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
