@@ -147,7 +147,7 @@ async def test_a_locked_store_is_told_and_the_form_stays(
             raise StoreBusy("another process holds the rules", hint="Try again.")
 
         with monkeypatch.context() as patch:
-            patch.setattr(Curator, "_step", refuse)
+            patch.setattr(Curator, "step", refuse)
             await desk.press("f2")
         assert desk.dialog(RecordForm) is form
         assert "another process holds the rules" in screen_text(desk.app)
