@@ -388,6 +388,6 @@ def _settle_memory() -> None:
 def _read(path: Path | None) -> bytes | None:
     if path is None:
         return None
-    from workbench.entry.resuming import kept
+    from workbench.entry.project import read_place_file
 
-    return kept(path)
+    return read_place_file(path)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.config import Config, Settings, load
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Opened, OpenedWorkspace
+    from workbench.entry.project import Project
     from workbench.entry.services.metrics import Measured
     from workbench.memory.learnings.desk import LearningDesk
     from workbench.plan.workspace import Progress
@@ -33,7 +33,7 @@ BY: Final = "tui"
 class Planning:
     """A project opened for planning, and the measurement of what is done with it."""
 
-    opened: Opened
+    opened: Project
     told: Measured
 
 
@@ -41,7 +41,7 @@ class Planning:
 class Rules:
     """The rules in force in step with their files, and the desk where they are changed."""
 
-    opened: OpenedWorkspace
+    opened: Project
     store: RuleStore
     book: Rulebook
     notes: tuple[str, ...]
@@ -63,8 +63,8 @@ class Engine:
     flags: Mapping[str, object] = field(default_factory=dict)
     _plans: threading.Lock = field(default_factory=threading.Lock)
     _rules: threading.Lock = field(default_factory=threading.Lock)
-    _opened: Opened | None = None
-    _workspace: OpenedWorkspace | None = None
+    _opened: Project | None = None
+    _workspace: Project | None = None
 
     @cached_property
     def settings(self) -> Settings:
@@ -77,7 +77,7 @@ class Engine:
         return self.settings.config
 
     @contextmanager
-    def opened(self, progress: Progress | None = None) -> Iterator[Opened]:
+    def opened(self, progress: Progress | None = None) -> Iterator[Project]:
         """Hold the project opened for planning, for questions that are no operation and not measured."""
         from workbench.entry.project import open_project
 
@@ -94,9 +94,8 @@ class Engine:
         question is waited for. Raises: WorkbenchError.
         """
         from workbench.entry.services.metrics import measured
-        from workbench.entry.storage import recorder
 
-        with self.opened(progress) as opened, measured(recorder(opened, BY), operation) as told:
+        with self.opened(progress) as opened, measured(opened, operation, BY) as told:
             yield Planning(opened, told)
 
     @contextmanager
@@ -108,17 +107,16 @@ class Engine:
         Raises: WorkbenchError.
         """
         from workbench.entry.services.metrics import measured
-        from workbench.entry.storage import journal_recorder
 
         with _held(self._rules, progress), _uncollected():
             opened = self._open_workspace()
-            with measured(journal_recorder(opened.journal, self.config, BY), operation) as told:
+            with measured(opened, operation, BY) as told:
                 book, notes = opened.workspace.sync_rules(rebuild=rebuild)
                 told.candidates = len(book.rules)
                 yield Rules(opened, opened.workspace.rule_store(), book, notes, told)
 
     @contextmanager
-    def workspace(self, progress: Progress | None = None) -> Iterator[OpenedWorkspace]:
+    def workspace(self, progress: Progress | None = None) -> Iterator[Project]:
         """Hold the project with nothing brought in step: for what journals and tables alone answer."""
         with _held(self._rules, progress), _uncollected():
             yield self._open_workspace()
@@ -146,7 +144,7 @@ class Engine:
         }
         return found
 
-    def _open_workspace(self) -> OpenedWorkspace:
+    def _open_workspace(self) -> Project:
         from workbench.entry.project import open_workspace
 
         if self._workspace is None:

@@ -76,10 +76,10 @@ class Keeper:
             return  # said at the end, if it still cannot be written then
 
     def _write(self, number: int, now: Place) -> None:
-        from workbench.entry.resuming import update
+        from workbench.entry.project import update_place_file
 
         with self._writing:
             last, before = self._written
             if number > last and now != before:
-                update(self._file, partial(changed_over, before, now))
+                update_place_file(self._file, partial(changed_over, before, now))
                 self._written = (number, now)

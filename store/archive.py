@@ -59,6 +59,8 @@ class Archive:
     `cleaning` is called for each file and gives what is called with each of its lines, in order.
     """
 
+    source = Source
+
     def __init__(self, root: Path, max_bytes: int, cleaning: Callable[[], Clean] | None = None) -> None:
         self._cleaning = cleaning
         self.root = root / DIRECTORY

@@ -128,6 +128,20 @@ def resolve_embedder(settings: EmbeddingSettings) -> tuple[Embedder | None, Embe
     )
 
 
+def ready_embedder(settings: EmbeddingSettings) -> tuple[Embedder | None, str]:
+    """Return the embedder if a model is ready, and what is missing if not.
+
+    A model that would first have to be built or fetched is left to `workbench model prepare`: a plan does not
+    wait for it.
+    """
+    chosen = next((option for option in survey(settings) if option.available), None)
+    if chosen is None or settings.model.lower() in OFF:
+        return None, ""
+    if chosen.source == DOWNLOAD or (chosen.source == PACKAGED and chosen.reason):
+        return None, "the embedding model is not prepared yet: run `workbench model prepare`"
+    return resolve_embedder(settings)[0], ""
+
+
 def _configured_option(settings: EmbeddingSettings) -> ModelOption:
     from store.onnx_embedder import model_file
 

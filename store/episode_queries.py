@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from store.tables import Tables
 from workbench.records.episodes import Completeness
+
+if TYPE_CHECKING:
+    from store.tables import Tables
 
 # A session that nobody ended counts as ended once it is quiet since before $quiet_since; the journal says so
 # after the next catch-up.

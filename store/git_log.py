@@ -76,6 +76,19 @@ def log_commits(
     yield from islice(_stream(repository, ["log", renames, *options, *wanted, "--"], edges), done, None)
 
 
+def commit_parents(
+    repository: Repository, tip: str, limit: int
+) -> tuple[dict[str, tuple[str, ...]], dict[str, int]]:
+    """Return {commit: its parents} and {commit: its time} of a line's newest commits. Raises GitError."""
+    options = ["rev-list", "--parents", "--timestamp", f"--max-count={limit}", tip, "--"]
+    parents: dict[str, tuple[str, ...]] = {}
+    times: dict[str, int] = {}
+    for line in git_process.run(repository.root, options).decode("ascii").splitlines():
+        at, sha, *before = line.split()
+        parents[sha], times[sha] = tuple(before), int(at)
+    return parents, times
+
+
 def commits_ancestor(repository: Repository, ancestor: str, descendant: str) -> bool:
     """Tell whether `ancestor` is in the history of `descendant`; False when either is gone (rewritten)."""
     first, second = resolve(repository, ancestor), resolve(repository, descendant)

@@ -77,6 +77,11 @@ def program() -> str | None:
     return find_program("git")
 
 
+def git_version() -> str:
+    """Return e.g. `git version 2.43.0`. Raises: GitError without a git that runs."""
+    return run(Path.cwd(), ["--version"]).decode("utf-8", "replace").strip()
+
+
 def environment() -> dict[str, str]:
     """Return the environment for git: the caller's, without what redirects git or names other programs."""
     kept = {

@@ -145,6 +145,35 @@ def tracked_below(repository: Repository, directory: str) -> tuple[str, ...]:
     return tuple(sorted(found for found in names if found.split("/", 1)[0].lower() == wanted))
 
 
+def work_trees(root: Path) -> list[str]:
+    """Return the directories of a repository's work trees. Raises GitError."""
+    lines = _lines_of(root, "worktree", "list", "--porcelain")
+    return [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")]
+
+
+def remote_addresses(root: Path) -> list[str]:
+    """Return the addresses of a repository's remotes. Raises GitError, also where there is none."""
+    lines = _lines_of(root, "config", "--get-regexp", r"^remote\..*\.url$")
+    return [line.partition(" ")[2] for line in lines]
+
+
+def share_history(repository: Repository, root: Path) -> None:
+    """Make a repository that has another one's history without copying it, and no files. Raises GitError."""
+    git_process.run(root, ["init", "-q"])
+    asked = ["rev-parse", "--path-format=absolute", "--git-path", "objects"]
+    objects = git_process.run(repository.root, asked)
+    alternates = root / ".git" / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(parents=True, exist_ok=True)
+    alternates.write_bytes(objects)
+    head = head_state(repository).sha
+    if head is not None:
+        git_process.run(root, ["update-ref", "HEAD", head])
+
+
+def _lines_of(root: Path, *arguments: str) -> list[str]:
+    return git_process.run(root, arguments).decode("utf-8", "surrogateescape").splitlines()
+
+
 def _ls_files(repository: Repository, under: str, only: Sequence[str]) -> bytes:
     arguments: list[str | bytes] = [
         "ls-files",

@@ -144,7 +144,7 @@ class OperationStats:
     missing: Mapping[str, int]
 
 
-def record(
+def record_call(
     journal: Journal,
     operation: str,
     duration_ms: float,

@@ -150,7 +150,7 @@ class RedisCache:
         seconds: int,
         weight: int,
         retry: float,
-        wait: float = WAIT,
+        wait: float | None = None,
     ) -> None:
         from redis import RedisError
 
@@ -160,7 +160,7 @@ class RedisCache:
         self._clock = clock
         self._seconds = seconds
         self._most = weight
-        self._wait = wait
+        self._wait = WAIT if wait is None else wait
         self._commands = _Breaker(clock, retry)
         self._writes = _Breaker(clock, retry)
         self._caller = Caller("redis-cache", (RedisError, OSError, ValueError))

@@ -31,7 +31,7 @@ from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.describing import origin
 
 if TYPE_CHECKING:
-    from workbench.entry.project import OpenedWorkspace
+    from workbench.entry.project import Project
 
 
 SMALL: Final = 400
@@ -100,7 +100,7 @@ class RulePairs:
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
 
     @contextmanager
-    def _opened(self, engine: Engine, job: Job, operation: str) -> Iterator[OpenedWorkspace]:
+    def _opened(self, engine: Engine, job: Job, operation: str) -> Iterator[Project]:
         if self._many:
             with engine.workspace(job.progress) as opened:
                 yield opened

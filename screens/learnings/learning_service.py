@@ -24,7 +24,7 @@ from workbench.records.rules import Rule
 from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
-    from workbench.entry.project import OpenedWorkspace
+    from workbench.entry.project import Project
     from workbench.memory.learnings.ledger import Change, Ledger, LedgerReader, Note
     from workbench.memory.learnings.promoting import Promotion
     from workbench.memory.learnings.prompting import MemoryPrompt
@@ -130,7 +130,7 @@ class LearningLibrary:
                 tuple(ledger.skipped),
             )
 
-    def _ledger(self, place: OpenedWorkspace) -> Ledger:
+    def _ledger(self, place: Project) -> Ledger:
         """Return the fold; the caller holds the workspace, so that one thread reads at a time."""
         from workbench.memory.learnings.ledger import LedgerReader
 

@@ -14,7 +14,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.storage import Call, Measurements, OperationStats
+    from workbench.entry.project import Call, Measurements, OperationStats
 
 CHARTS: Final = ("latency", "cache hits", "degraded")
 _THOUSAND: Final = 10_000

@@ -33,7 +33,7 @@ from screens.widgets.plot import Plot
 from screens.widgets.table import Column, ListRows, VirtualTable
 
 if TYPE_CHECKING:
-    from workbench.entry.storage import Measurements
+    from workbench.entry.project import Measurements
 
 _FOLLOW_EVERY = 0.5  # seconds between two questions while others write
 
@@ -132,7 +132,7 @@ class MetricsScreen(SectionScreen):
         self.ask("Reading measurements", self._measurements, self._show, group="measurements", quiet=True)
 
     def _measurements(self, job: Job) -> Measurements:
-        from workbench.entry.storage import measured_between
+        from workbench.entry.services.metrics import measured_between
 
         span, now = SPANS[self.span], time.time()
         with self.engine.workspace(job.progress) as place:

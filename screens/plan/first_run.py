@@ -15,7 +15,7 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from screens.jobs import Job
-    from workbench.entry.services.first_look import FirstLook
+    from workbench.entry.services.index import FirstLook
 
 _NAMES = 6
 _FEW_NAMES = 1

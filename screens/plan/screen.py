@@ -35,7 +35,7 @@ from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
 from screens.widgets.table_rows import ListRows, NoRows
-from workbench.entry.resuming import seems_indexed
+from workbench.entry.project import seems_indexed
 
 _REST: Final = 0.05  # seconds the cursor rests on a candidate before its text is drawn
 _HISTORY: Final = 50

@@ -17,7 +17,7 @@ from screens.plan.candidates import FIELDS, Candidate, Shown, record_of
 from workbench.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from workbench.entry.services.first_look import FirstLook
+    from workbench.entry.services.index import FirstLook
     from workbench.plan.pipeline import Plan
 
 FORMATS: Final = {"text": "txt", "markdown": "md", "xml": "xml", "json": "json"}
@@ -44,7 +44,7 @@ def opening(engine: Engine, job: Job) -> Opening:
     with engine.workspace(job.progress) as opened:
         if opened.workspace.indexed:
             return Opening(None)
-        from workbench.entry.services.first_look import first_look
+        from workbench.entry.services.index import first_look
 
         return Opening(first_look(opened, progress=job.progress))
 
@@ -131,7 +131,7 @@ def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> str:
 
     Raises: UsageError, StoreError.
     """
-    from workbench.entry.places import episode_desk
+    from workbench.entry.services.episodes import episode_desk
     from workbench.entry.services.plan import record_pack
 
     job.check()

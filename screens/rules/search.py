@@ -139,7 +139,7 @@ class Finder:
 
     def search(self, engine: Engine, book: Rulebook, text: str, job: Job) -> RuleSearch:
         """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
-        from workbench.entry.services.rule_search import ready_to_search
+        from workbench.entry.services.rules import ready_to_search
         from workbench.plan.matching import RuleMatcher
         from workbench.rules.matching.searching import search_all
 

@@ -25,8 +25,8 @@ from screens.widgets.table import VirtualTable
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
+    from workbench.entry.project import SessionRow
     from workbench.entry.services.sessions import Found
-    from workbench.entry.storage import SessionRow
 
 _NEEDS_ROW: Final = frozenset(
     f"sessions.{name}" for name in "transcript success failed partial clear plan copy copy-id".split()

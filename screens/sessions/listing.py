@@ -15,7 +15,7 @@ from screens.sessions.rows import FIELDS, SORTS, Clock, SessionRecord
 from screens.widgets.timeline import density, ends
 
 if TYPE_CHECKING:
-    from workbench.entry.storage import SessionRow
+    from workbench.entry.project import SessionRow
 
 Progress = Callable[[str, int, int], None]
 CELLS: Final = 2_000

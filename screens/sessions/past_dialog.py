@@ -20,7 +20,7 @@ from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.sessions.work import FilePast
-    from workbench.entry.storage import Companion, FileSession
+    from workbench.entry.project import Companion, FileSession
 
 SESSIONS = (
     Column("when", "When", 11, priority=6),

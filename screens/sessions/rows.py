@@ -21,7 +21,7 @@ from workbench.sessions.closing import state_of
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
-    from workbench.entry.storage import SessionRow
+    from workbench.entry.project import SessionRow
 
 OPEN: Final = "open"
 COLUMNS: Final = (

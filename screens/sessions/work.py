@@ -19,8 +19,8 @@ from workbench.sessions.closing import HOUR, state_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from workbench.entry.project import Companion, FileSession, SessionRow
     from workbench.entry.services.sessions import Found
-    from workbench.entry.storage import Companion, FileSession, SessionRow
     from workbench.records.episodes import Completeness, Episode
     from workbench.sessions.episodes import EpisodeDesk, Trace
 
@@ -75,14 +75,14 @@ class FilePast:
 
 def desk(engine: Engine) -> EpisodeDesk:
     """Return where sessions are recorded and judged. Raises: WorkbenchError."""
-    from workbench.entry.places import episode_desk
+    from workbench.entry.services.episodes import episode_desk
 
     return episode_desk(engine.root, engine.config, BY)
 
 
 def known_sessions(engine: Engine, commits: bool, limit: int, job: Job) -> Known:
     """Return the newest sessions, with `commits` those of version control too. Raises: WorkbenchError."""
-    from workbench.entry.storage import recorded_sessions
+    from workbench.entry.services.sessions import recorded_sessions
 
     timeout = engine.config.sessions.timeout_hours * HOUR
     with engine.workspace(job.progress) as place:
@@ -93,7 +93,7 @@ def known_sessions(engine: Engine, commits: bool, limit: int, job: Job) -> Known
 
 def arranged(engine: Engine, known: Known, wanted: Wanted, job: Job) -> tuple[Wanted, Listing]:
     """Return what of the sessions is shown, and the filter as it was understood. Raises: WorkbenchError."""
-    from workbench.entry.storage import sessions_touching
+    from workbench.entry.services.sessions import sessions_touching
 
     now = datetime.fromtimestamp(known.clock.now)
     understood = resolved(wanted.filter, now)
@@ -176,7 +176,7 @@ def file_text(root: Path, path: str, job: Job) -> bytes:
 
 def file_past(engine: Engine, path: str, job: Job) -> FilePast:
     """Return what sessions did with a file. Raises: WorkbenchError."""
-    from workbench.entry.storage import file_past as past
+    from workbench.entry.services.sessions import file_past as past
 
     with engine.workspace(job.progress) as place:
         sessions, companions = past(place, path, limit=FILE_PAST)

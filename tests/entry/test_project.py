@@ -12,8 +12,7 @@ import pytest
 from store.journal import FileJournal
 from store.memory import ManualClock
 from workbench.config import Config
-from workbench.entry.places import project_id
-from workbench.entry.project import open_project, open_workspace, project_root
+from workbench.entry.project import open_project, open_workspace, project_id, project_root
 from workbench.errors import ProjectError
 from workbench.sessions.remember import STREAM
 

@@ -16,9 +16,9 @@ import pytest
 from store.embedding_cache import CachedEmbedder, EmbeddingCache
 from tests.memory.made import lines_of, run_of
 from workbench.config import Config
-from workbench.entry.memory_place import MemoryPlace, memory_place
-from workbench.entry.services.memory import record
-from workbench.entry.services.memory_index import Embedding, drop_orphans, opened, search, status
+from workbench.entry.project import Project, find_state
+from workbench.entry.services.memory import read_feature, read_stream, record
+from workbench.entry.services.memory_index import Embedding, drop_orphans, open_collection, search, status
 from workbench.errors import StoreBusy
 from workbench.memory.extraction.extract import (
     MAX_DECISION,
@@ -77,11 +77,11 @@ class FakeEmbedder:
 
 
 @pytest.fixture
-def place(work: Any) -> MemoryPlace:
+def place(work: Any) -> Project:
     """A project's memory."""
     work.write("a.txt")
     work.commit()
-    return memory_place(work.root)
+    return find_state(work.root)
 
 
 def raw_of(session: str = "s", message: str = "msg_1", text: str = "Done.") -> RawIterationOutput:
@@ -92,7 +92,7 @@ def raw_of(session: str = "s", message: str = "msg_1", text: str = "Done.") -> R
     return raw
 
 
-def remember(place: MemoryPlace, feature: str, *texts: str) -> None:
+def remember(place: Project, feature: str, *texts: str) -> None:
     """Record iterations whose results say the texts."""
     found = [
         digested(raw_of(f"{feature}{text}", f"msg_{feature}_{text}", text), ["/srv/app"]) for text in texts
@@ -100,7 +100,7 @@ def remember(place: MemoryPlace, feature: str, *texts: str) -> None:
     record(place, found, Task(feature), by="test")
 
 
-def embedding(place: MemoryPlace, fake: FakeEmbedder) -> Embedding:
+def embedding(place: Project, fake: FakeEmbedder) -> Embedding:
     """Return the embedder behind the real cache of vectors."""
     cached = CachedEmbedder(fake, EmbeddingCache(place.home / "embeddings", fake.model, fake.dimensions))
     return Embedding(fake.model, cached.embed)
@@ -200,21 +200,21 @@ def journal_entry_of(record: IterationRecord) -> Any:
     return JournalEntry(VERSION, record, "key")
 
 
-def test_f16_re_embedding_unchanged_records(place: MemoryPlace) -> None:
+def test_f16_re_embedding_unchanged_records(place: Project) -> None:
     """A text is embedded once for a model, also when the index is made again or another one is added."""
     fake = FakeEmbedder("one")
     remember(place, "auth", "first", "second")
     stream = feature_stream("auth")
-    made = opened(place, stream, embedding(place, fake))
+    made = open_collection(place, stream, embedding(place, fake))
     assert made is not None
-    assert [made.made, len(fake.asked)] == [True, 2]
+    assert [made.built, len(fake.asked)] == [True, 2]
     assert [embedding_hash(text) for text in fake.asked] == [point.embedding_hash for point in made.points]
-    again = opened(place, stream, embedding(place, fake))
+    again = open_collection(place, stream, embedding(place, fake))
     assert again is not None
-    assert [again.made, len(fake.asked)] == [False, 2]
+    assert [again.built, len(fake.asked)] == [False, 2]
     remember(place, "auth", "third")
     shutil.rmtree(place.state / "index")
-    opened(place, stream, embedding(place, fake))
+    open_collection(place, stream, embedding(place, fake))
     assert len(fake.asked) == 3
 
 
@@ -230,22 +230,22 @@ def test_f18_multi_project_collection_collision(tmp_path: Path) -> None:
     assert point_id(record_of(), "/home/me/shop") == point_id(record_of(), "/home/me/shop")
 
 
-def test_f19_embedding_model_change(place: MemoryPlace) -> None:
+def test_f19_embedding_model_change(place: Project) -> None:
     """Every point says which model made it; another model makes all of them again, from the journal."""
     remember(place, "auth", "first", "second")
     stream = feature_stream("auth")
     old, new = FakeEmbedder("one"), FakeEmbedder("two")
-    opened(place, stream, embedding(place, old))
+    open_collection(place, stream, embedding(place, old))
     assert status(place, "two").behind == 1
-    made = opened(place, stream, embedding(place, new))
+    made = open_collection(place, stream, embedding(place, new))
     assert made is not None
     assert {"two"} == {point.embedding_model for point in made.points}
     assert (len(old.asked), len(new.asked)) == (2, 2)
-    opened(place, stream, embedding(place, old))
+    open_collection(place, stream, embedding(place, old))
     assert len(old.asked) == 2
 
 
-def test_f22_index_loss(place: MemoryPlace) -> None:
+def test_f22_index_loss(place: Project) -> None:
     """The index deleted, or any of its files damaged, gives the same answers again."""
     remember(place, "auth", "tokens are refreshed", "uploads are retried")
     fake = embedding(place, FakeEmbedder("one"))
@@ -261,7 +261,7 @@ def test_f22_index_loss(place: MemoryPlace) -> None:
     assert search(place, SETTINGS, "refresh the tokens", None)
 
 
-def test_f24_orphan_collections(place: MemoryPlace) -> None:
+def test_f24_orphan_collections(place: Project) -> None:
     """Collections of features that are no more are named and can be removed; the others stay."""
     remember(place, "auth", "first")
     remember(place, "payments", "second")
@@ -300,7 +300,7 @@ def test_f28_extraction_corrupts_stagnation() -> None:
     assert not is_stagnant([before, "x", before])
 
 
-def test_f28_order_holds_where_iterations_are_recorded(place: MemoryPlace) -> None:
+def test_f28_order_holds_where_iterations_are_recorded(place: Project) -> None:
     """The journal keeps the fingerprint of the raw output, and the third run alike is told."""
     found = [digested(raw_of(f"s{at}", f"msg_{at}"), ["/srv/app"]) for at in range(3)]
     kept = record(place, found, Task("auth"), by="test")
@@ -322,11 +322,11 @@ def test_f28_order_holds_where_iterations_are_recorded(place: MemoryPlace) -> No
         (("record",), []),
     ],
 )
-def test_f36_silent_deserialization_fallback(place: MemoryPlace, where: tuple[str, ...], value: Any) -> None:
+def test_f36_silent_deserialization_fallback(place: Project, where: tuple[str, ...], value: Any) -> None:
     """An unknown version, kind or value is refused, set aside and counted; the rest is read."""
     remember(place, "auth", "first", "second")
     stream = feature_stream("auth")
-    body: Any = body_of(place.read(stream).entries[0])
+    body: Any = body_of(read_stream(place, stream).entries[0])
     inner = body
     for key in where[:-1]:
         inner = inner[key]
@@ -363,7 +363,7 @@ def test_the_table_names_tests_that_exist() -> None:
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
 
-def test_no_secret_is_stored(place: MemoryPlace) -> None:
+def test_no_secret_is_stored(place: Project) -> None:
     """A token in words, errors, decisions, titles and paths, also across a bound, is nowhere in the state."""
     long = "x" * (MAX_SUMMARY - 10) + f" {SECRET}"
     calls = (
@@ -386,7 +386,7 @@ def test_no_secret_is_stored(place: MemoryPlace) -> None:
     assert found.extraction.dropped == {"paths that hold a secret": 1}
 
 
-def test_learning_that_fails_leaves_the_iteration_recorded(place: MemoryPlace) -> None:
+def test_learning_that_fails_leaves_the_iteration_recorded(place: Project) -> None:
     """Why nothing was learned is told; the record is in the journal."""
 
     def learn(record_: IterationRecord, found: Any) -> Accumulated:
@@ -394,12 +394,12 @@ def test_learning_that_fails_leaves_the_iteration_recorded(place: MemoryPlace) -
 
     (kept,) = record(place, [digested(raw_of(), ["/srv/app"])], Task("auth"), by="test", learn=learn)
     assert kept.unlearned == "somebody else learns"
-    assert len(place.feature("auth").entries) == 1
+    assert len(read_feature(place, "auth").entries) == 1
 
 
-def test_what_was_learned_is_found_with_its_feature(place: MemoryPlace) -> None:
+def test_what_was_learned_is_found_with_its_feature(place: Project) -> None:
     """The live learnings of a feature are one point of its index."""
-    from workbench.entry.memory_learning import learning_store
+    from workbench.entry.services.memory import learning_store
     from workbench.memory.learnings.desk import LearningDesk
 
     remember(place, "auth", "first")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.config import load
-from workbench.entry.project import Opened, open_project
+from workbench.entry.project import Project, open_project
 from workbench.entry.services.metrics import Measured
 from workbench.entry.services.plan import plan_for, preview_for
 from workbench.memory.learnings.desk import LearningDesk
@@ -24,7 +24,7 @@ CACHE = "The image cache ignores `Vary` headers of the thumbnail server"
 
 
 @pytest.fixture
-def opened(work: Any) -> Opened:
+def opened(work: Any) -> Project:
     """A small repository, opened for planning."""
     work.write("src/session.py", "def refresh(token):\n    return token\n")
     work.write("src/images.py", "def thumbnail(path):\n    return path\n")
@@ -34,19 +34,19 @@ def opened(work: Any) -> Opened:
 
 
 @pytest.fixture
-def store(opened: Opened) -> LearningStore:
+def store(opened: Project) -> LearningStore:
     """The learnings of that repository."""
     return store_of(opened.workspace.rule_store())
 
 
-def planned(opened: Opened, style: str = "markdown", **fields: Any) -> Plan:
+def planned(opened: Project, style: str = "markdown", **fields: Any) -> Plan:
     """Plan the task."""
     request = PlanRequest(project_root=str(opened.root), task=TASK, **{"token_budget": 1500, **fields})
     return plan_for(opened, Measured(), request, style=style, by="test")
 
 
 def test_a_learning_about_the_task_is_in_the_pack_under_its_own_heading(
-    opened: Opened, store: LearningStore
+    opened: Project, store: LearningStore
 ) -> None:
     """It says where it is from and that it is to be verified; what is about something else stays out."""
     desk = LearningDesk(store, "cli")
@@ -62,7 +62,7 @@ def test_a_learning_about_the_task_is_in_the_pack_under_its_own_heading(
 
 @pytest.mark.parametrize("style", ["text", "markdown", "xml"])
 def test_the_budget_is_hard_and_the_bytes_are_the_same(
-    opened: Opened, store: LearningStore, style: str
+    opened: Project, store: LearningStore, style: str
 ) -> None:
     """The same state and request give the same text, within the budget, though the plan is remembered."""
     desk = LearningDesk(store, "cli")
@@ -74,7 +74,7 @@ def test_the_budget_is_hard_and_the_bytes_are_the_same(
     assert first.learnings
 
 
-def test_without_learnings_plans_and_state_are_as_they_were(opened: Opened, store: LearningStore) -> None:
+def test_without_learnings_plans_and_state_are_as_they_were(opened: Project, store: LearningStore) -> None:
     """A project that learned nothing has no trace of learnings, and one that retired all has none either."""
     planned(opened)  # which indexes the project
     before = planned(opened)
@@ -88,7 +88,7 @@ def test_without_learnings_plans_and_state_are_as_they_were(opened: Opened, stor
     assert "injected" not in store.journal.streams()
 
 
-def test_what_nobody_reviewed_says_so_and_comes_after(opened: Opened, store: LearningStore) -> None:
+def test_what_nobody_reviewed_says_so_and_comes_after(opened: Project, store: LearningStore) -> None:
     """Quarantine shows, and reviewed learnings have the first claim."""
     desk = LearningDesk(store, "cli")
     desk.add(
@@ -102,7 +102,7 @@ def test_what_nobody_reviewed_says_so_and_comes_after(opened: Opened, store: Lea
     assert text.index("(reviewed;") < text.index("(unreviewed;")
 
 
-def test_what_is_of_another_task_stays_out_until_it_is_named(opened: Opened, store: LearningStore) -> None:
+def test_what_is_of_another_task_stays_out_until_it_is_named(opened: Project, store: LearningStore) -> None:
     """A learning of a task is given to that task alone."""
     desk = LearningDesk(store, "cli")
     desk.add(REFRESH, feature="auth", reason="seen", task_id="42")
@@ -111,7 +111,7 @@ def test_what_is_of_another_task_stays_out_until_it_is_named(opened: Opened, sto
     assert not planned(opened, feature="payments", task_id="42").learnings
 
 
-def test_a_plan_is_remembered_as_told(opened: Opened, store: LearningStore) -> None:
+def test_a_plan_is_remembered_as_told(opened: Project, store: LearningStore) -> None:
     """What a pack gave is an echo from then on; planning again adds no entry."""
     LearningDesk(store, "cli").add(REFRESH, feature="auth", reason="seen")
     planned(opened)
@@ -121,7 +121,7 @@ def test_a_plan_is_remembered_as_told(opened: Opened, store: LearningStore) -> N
     assert size == store.journal.size("injected") > 0
 
 
-def test_learnings_are_pinned_and_excluded_by_id(opened: Opened, store: LearningStore) -> None:
+def test_learnings_are_pinned_and_excluded_by_id(opened: Project, store: LearningStore) -> None:
     """A pinned learning is in though it is about something else, an excluded one is out; each says so."""
     desk = LearningDesk(store, "cli")
     about = desk.add(REFRESH, feature="auth", reason="seen")
@@ -136,7 +136,7 @@ def test_learnings_are_pinned_and_excluded_by_id(opened: Opened, store: Learning
     assert any("pinned by you" in passage.why for passage in made.pack.passages if passage.id == other.id)
 
 
-def test_a_preview_gives_nobody_anything(opened: Opened, store: LearningStore) -> None:
+def test_a_preview_gives_nobody_anything(opened: Project, store: LearningStore) -> None:
     """What was only looked at is not noted as given."""
     LearningDesk(store, "cli").add(REFRESH, feature="auth", reason="seen", iteration=7)
     before = store.journal.revision("injected")

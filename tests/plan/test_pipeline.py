@@ -18,7 +18,7 @@ import workbench
 from tests.conftest import Work, make_repository
 from tests.processes import outputs_of
 from workbench.config import Config
-from workbench.entry.project import Opened, open_project
+from workbench.entry.project import Project, open_project
 from workbench.plan.pipeline import Plan, plan
 from workbench.records.plan import PlanRequest
 
@@ -54,12 +54,12 @@ def source(number: int, turn: int) -> str:
     return "\n".join([*lines, f"    return session  # turn {turn}", ""])
 
 
-def opened(root: Path) -> Opened:
+def opened(root: Path) -> Project:
     """Open a project as a new process does."""
     return open_project(root, Config(), dict(os.environ))
 
 
-def planned(found: Opened, task: str = TASK, **request: Any) -> Plan:
+def planned(found: Project, task: str = TASK, **request: Any) -> Plan:
     """Plan a task."""
     return plan(found.workspace, found.planner, PlanRequest(str(found.root), task, **request))
 

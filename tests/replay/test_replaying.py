@@ -12,8 +12,7 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry.services import replay as replaying
-from workbench.entry.services.explanation import explain_task
-from workbench.entry.services.replay import Found, Wanted, finished_run, open_past, replay_past
+from workbench.entry.services.replay import Found, Wanted, explain_task, finished_run, open_past, replay_past
 from workbench.errors import UsageError
 from workbench.records.replay import TaskRow
 from workbench.replay import running

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Work
-from workbench.entry.resuming import place_file
+from workbench.entry.project import place_file
 
 TMUX = shutil.which("tmux")
 PATIENCE = 120.0  # seconds until something has to be on the screen, on the slowest machine

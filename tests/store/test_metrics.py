@@ -8,14 +8,14 @@ import pytest
 
 from store.journal import FileJournal, Rotation, segments
 from store.memory import ManualClock
-from store.metrics import measurements, operation_stats, record
+from store.metrics import measurements, operation_stats, record_call
 from store.tables import Tables
 
 
 def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
     """Percentiles, hit ratios by level, medians and the share of degraded calls come from the journal."""
     for n in range(1, 101):
-        record(
+        record_call(
             journal,
             "plan",
             float(n),
@@ -26,7 +26,7 @@ def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: Ma
             degraded=["embeddings"] if n <= 25 else [],
             ok=n != 7,
         )
-    record(journal, "index", 5.0, by="hook")
+    record_call(journal, "index", 5.0, by="hook")
 
     index, plan = operation_stats(Tables(tmp_path, {"project": journal}, clock))
 
@@ -42,9 +42,9 @@ def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: Ma
 
 def test_figures_since_a_time(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
     """Only what was measured since then counts."""
-    record(journal, "plan", 1000.0, by="cli")
+    record_call(journal, "plan", 1000.0, by="cli")
     clock.advance(3600)
-    record(journal, "plan", 1.0, by="cli")
+    record_call(journal, "plan", 1.0, by="cli")
 
     [recent] = operation_stats(Tables(tmp_path, {"project": journal}, clock), since=clock.now() - 60)
 
@@ -58,8 +58,8 @@ def test_measurements_over_time(journal: FileJournal, tmp_path: Path, clock: Man
     for minute in range(2):
         for n in range(1, 4):
             saved = n * 10 if minute else None
-            record(journal, "plan", n * 10.0**minute, by="cli", cache={"l1": (n, 0)}, tokens_saved=saved)
-        record(journal, "index", 500.0, by="hook", degraded=["git"], ok=False)
+            record_call(journal, "plan", n * 10.0**minute, by="cli", cache={"l1": (n, 0)}, tokens_saved=saved)
+        record_call(journal, "index", 500.0, by="hook", degraded=["git"], ok=False)
         clock.advance(60)
 
     found = measurements(
@@ -94,7 +94,7 @@ def test_tables_follow_a_rotated_stream(tmp_path: Path, clock: ManualClock) -> N
     journal = FileJournal(tmp_path, clock, rotated={"metrics": Rotation(max_bytes=3_000, keep=1)})
     tables = Tables(tmp_path, {"project": journal}, clock)
     for n in range(60):
-        record(journal, "plan", float(n), by="hook")
+        record_call(journal, "plan", float(n), by="hook")
         if n % 7 == 0:
             tables.catch_up()
 

@@ -1,320 +1,426 @@
-"""Where the engine meets its adapters: the only module that imports both `workbench` and `store`."""
+"""A project as work is done in it: the only module that knows both the engine and its adapters in `store`.
+
+A `Project` is found by looking at a few files. Its settings, journals, workspace, planner and tables are
+opened when they are first asked for, and what is heavy is imported then. What of `store` needs no wiring is
+handed on as it is, and imported when it is named.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import partial
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from store import generations, locks
 from store.clock import SystemClock
-from store.embedding import (
-    DOWNLOAD,
-    OFF,
-    PACKAGED,
-    EmbeddingSettings,
-    resolve_embedder,
-    survey,
-)
-from store.embedding_cache import CachedEmbedder, cached
-from store.git_diff import touched_files
-from store.git_log import count_commits, log_commits, lost_commits, shallow_edge
-from store.git_repository import Repository, head_state, lister, listing_inputs, resolve
-from store.journal import FileJournal
-from store.location import Location, locate, user_home
-from workbench.config import Config, RulesConfig, SessionsConfig, user_cache
-from workbench.entry.places import (
+from store.git_repository import Repository
+from store.location import locate, user_home
+from store.project_state import (
+    ProjectState,
     foreign_state,
+    give_consent,
+    has_consent,
     project_id,
-    replace_user_file,
+    project_root,
     repository_at,
-    require_consent,
+    state_notes,
+    work_state,
 )
-from workbench.errors import ProjectError
-from workbench.plan.workspace import Adapters, Limits, VersionControl, Workspace
-from workbench.ports import Damaged, Embedder
-from workbench.project.directories import walk_lister
-from workbench.project.scan import Lister
-from workbench.records.episodes import Commit
-from workbench.records.rules import Level
-from workbench.records.worktree import Listing
-from workbench.sessions.closing import HOUR
-from workbench.sessions.feedback import Trust
-from workbench.sessions.past import Commits
-from workbench.text.tokens import TokenCounter, token_counter
+from workbench.config import Config, load, user_cache
+from workbench.errors import GitError, ProjectError, Unasked
 
 if TYPE_CHECKING:
-    from workbench.plan.pipeline import Planner, Recheck
-    from workbench.rules.matching.match import MatchParams, RuleMatch
+    from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
+    from store.archive import Archive
+    from store.cache import ProcessCache
+    from store.embedding import EmbedderReport, EmbeddingSettings, ModelOption
+    from store.embedding_cache import CachedEmbedder
+    from store.episode_queries import Companion, FileSession, SessionRow
+    from store.files import private_dir, replace_file, write_atomic
+    from store.git_log import shallow_edge
+    from store.git_process import git_version
+    from store.git_repository import remote_addresses, share_history, work_trees
+    from store.metrics import Call, Measurements, OperationStats, record_call
+    from store.ollama import ModelState
+    from store.redis_cache import RedisCache
+    from store.runs import list_runs, open_run, put_run, write_rows
+    from store.search_index import SearchIndex, build_search_index, load_search_index
+    from store.table_queries import TableQueries
+    from store.tables import CatchUp
+    from store.vectors import open_index
+    from workbench.plan.adapters import Adapters, VersionControl
+    from workbench.plan.pipeline import Planner
+    from workbench.plan.workspace import Workspace
+    from workbench.ports import Embedder, LanguageModel
+    from workbench.project.delta import Delta
+    from workbench.project.scan import Lister
+    from workbench.records.episodes import Commit
+    from workbench.replay.timeline import PastReader
+    from workbench.rules.curation.rulestore import RuleStore
+    from workbench.rules.matching.match import RuleMatch
     from workbench.rules.matching.recheck import Rechecked
+    from workbench.text.tokens import TokenCounter
 
-_PATIENCE = 60.0  # seconds
-_BUILD_PATIENCE = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A project ready for work."""
-
-    root: Path
-    repository: Repository | None
-    location: Location
-    journal: FileJournal
-    home_journal: FileJournal
-    clock: SystemClock
-    workspace: Workspace
-    planner: Planner
-    config: Config
+MOST_FILES: Final = 5_000  # outside of a repository, without anybody having been asked
+DELTA_COMMITS: Final = 10  # how far back a delta looks unless it is given a revision
+_BRANCHES = ("HEAD", "main", "master")
+_LINE = 40_000  # commits of a past whose order is known
+COMMITS: Final = 6000  # of the newest that a replay looks at, at least
 
 
-def project_root(start: Path) -> Path:
-    """Return the root of the repository that holds `start`, or `start` itself outside of any."""
-    repository = repository_at(start)[0]
-    return start.absolute() if repository is None or repository.bare else repository.root
+_HANDED_ON = {
+    "store.app_state": ("place_file", "read_place_file", "seems_indexed", "update_place_file"),
+    "store.cache": ("ProcessCache",),
+    "store.files": ("private_dir", "replace_file", "write_atomic"),
+    "store.git_log": ("shallow_edge",),
+    "store.git_process": ("git_version",),
+    "store.git_repository": ("remote_addresses", "share_history", "work_trees"),
+    "store.metrics": ("record_call",),
+    "store.redis_cache": ("RedisCache",),
+    "store.runs": ("list_runs", "open_run", "put_run", "write_rows"),
+    "store.search_index": ("SearchIndex", "build_search_index", "load_search_index"),
+    "store.vectors": ("open_index",),
+}
+_HOMES = {name: module for module, names in _HANDED_ON.items() for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedWorkspace:
-    """A project that can be indexed and asked, without what planning needs besides."""
-
-    root: Path
-    repository: Repository | None
-    location: Location
-    journal: FileJournal
-    home_journal: FileJournal
-    clock: SystemClock
-    counter: TokenCounter
-    workspace: Workspace
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def open_workspace(
-    start: Path, config: Config, environment: Mapping[str, str] = os.environ
-) -> OpenedWorkspace:
-    """Open the index, history and rules of the project around `start`. Raises as `open_project`."""
+@dataclass(frozen=True, eq=False)
+class Project(ProjectState):
+    """A project: its root, its state, and what is opened of both when it is first asked for.
+
+    `given` are settings that are loaded already; `environment` is where the user's home is looked up.
+    """
+
+    given: Config | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    @cached_property
+    def config(self) -> Config:
+        """The settings. Raises: ConfigError."""
+        return load(project=self.root).config if self.given is None else self.given
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """What counts tokens as the settings ask for it."""
+        from workbench.text.tokens import token_counter
+
+        return token_counter(self.config.plan.tokenizer)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The project's files, history and rules, to be synced and asked."""
+        from workbench.entry.parameters import index_limits
+        from workbench.plan.workspace import Workspace
+
+        return Workspace(self._adapters(), index_limits(self.config))
+
+    @cached_property
+    def planner(self) -> Planner:
+        """What planning needs besides a workspace. Raises: ModelError."""
+        # Commands that only read rules do without what plans, which takes as long to import as they take.
+        from workbench.entry.parameters import match_params
+        from workbench.plan.chunk_model import load_chunk_model
+        from workbench.plan.contents import Contents
+        from workbench.plan.pipeline import Planner
+        from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+
+        chunks, worth = load_chunk_model()
+        embedder, unprepared = cached_embedder(self.config, self.home)
+        return Planner(
+            ranking=load_model(self.config.models.ranking or DEFAULT_MODEL),
+            plain_ranking=load_model(LEXICAL_MODEL),
+            embedder=embedder,
+            embedder_note=unprepared,
+            chunks=chunks,
+            worth=worth,
+            counter=self.counter,
+            contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes),
+            matching=match_params(self.config.rules),
+            recheck=self._recheck if self.config.rules.recheck else None,
+        )
+
+    @property
+    def _rules_home(self) -> Path | None:
+        """The user's home, None where rule files there are not to be read."""
+        return Path(self.environment.get("HOME") or Path.home()) if self.config.rules.home else None
+
+    def rule_store(self) -> RuleStore:
+        """Return where the project's rules come from and go to, without opening a workspace."""
+        from workbench.rules.curation.rulestore import RuleStore
+
+        return RuleStore(
+            root=self.root,
+            project_id=self.project_id,
+            home=self._rules_home,
+            journal=self.journal,
+            home_journal=self.home_journal,
+            latest=self.usable,
+            publish=self.publish,
+            lock=self.lock,
+            now=self.clock.now,
+            count_tokens=lambda text: self.counter.count(text),
+            replace_file=self.replace_file,
+        )
+
+    def _adapters(self) -> Adapters:
+        from workbench.entry.parameters import excluded_patterns
+        from workbench.plan.adapters import Adapters
+        from workbench.project.directories import exclude_paths
+
+        repository = self.repository
+        return Adapters(
+            root=self.root,
+            project_id=self.project_id,
+            home=self._rules_home,
+            journal=self.journal,
+            home_journal=self.home_journal,
+            count_tokens=lambda text: self.counter.count(text),
+            latest=self.latest,
+            publish=self.publish,
+            lock=self.lock,
+            now=self.clock.now,
+            lister=exclude_paths(_lister(self.root, repository), excluded_patterns(self.config)),
+            replace_file=self.replace_file,
+            notes=tuple(filter(None, (self.note, *self.location.notes))),
+            degraded=() if repository is not None else ("history",),
+            control=None if repository is None else _version_control(repository),
+        )
+
+    def _recheck(self, matches: Sequence[RuleMatch], message: str) -> Rechecked:
+        from workbench.entry.services.rules import recheck_matches  # only where the settings ask for it
+
+        return recheck_matches(self.config, matches, message, self.counter.count)
+
+    def open_tables(self) -> TableQueries:
+        """Return the tables of the project's and of the user's own journals."""
+        from store.table_queries import TableQueries
+
+        return TableQueries(self.state, {"project": self.journal, "home": self.home_journal}, self.clock)
+
+    @contextmanager
+    def tables(self) -> Iterator[TableQueries]:
+        """Open the tables to be read, those of the project index as of the last plan. Raises: StoreError."""
+        tables = self.open_tables()
+        try:
+            self._follow_index(tables)
+            yield tables
+        finally:
+            tables.close()
+
+    def _follow_index(self, tables: TableQueries) -> None:
+        """Bring the tables of the project index up to date with the index of the last plan."""
+        from store.duck import storable
+        from store.projections.artifacts import Artifacts
+        from workbench.project.index import artifact_columns
+        from workbench.project.upkeep import PROJECT, SEEN
+
+        revision = (self.latest(PROJECT), self.latest(SEEN))
+        if tables.file() is not None and _followed.get(tables.path) == (tables.file(), revision):
+            return
+        stored = self.workspace.stored_index()
+        if stored is None:
+            return
+        index, snapshot = stored
+        rows = {path: row for row, path in enumerate(snapshot.paths)}
+        names = {storable(path) or path: path for path in index.positions}
+        states = {
+            name: (snapshot.hashes[rows[path]], int(snapshot.mtimes[rows[path]]))
+            for name, path in names.items()
+        }
+        tables.follow_index(
+            states,
+            lambda changed: Artifacts(*artifact_columns(index, snapshot, [names[one] for one in changed])),
+        )
+        _followed[tables.path] = (tables.file(), revision)
+
+
+# What the tables at a path were last brought up to date with by this process.
+_followed: dict[Path, object] = {}
+
+
+def find_state(
+    start: Path, config: Config | None = None, environment: Mapping[str, str] = os.environ
+) -> Project:
+    """Return the project around a directory, a bare repository too, for its journals. Raises: StoreError."""
     repository, note = repository_at(start)
     root = start.absolute() if repository is None else repository.root
-    if repository is not None and repository.bare:
-        raise ProjectError(f"{root} is a bare repository: there are no files to plan from", hint="Clone it.")
-    if repository is None:
-        require_consent(root, environment)
     location = locate(root, environment, distrust=foreign_state(repository))
-    clock = SystemClock()
-    journal = FileJournal(location.root, clock)
-    home_journal = FileJournal(location.home, clock)
-    counter = token_counter(config.plan.tokenizer)
-    excluded = (*config.privacy.exclude, *config.index.exclude)
-    adapters = Adapters(
-        root=root,
-        project_id=project_id(root),
-        home=Path(environment.get("HOME") or Path.home()) if config.rules.home else None,
-        journal=journal,
-        home_journal=home_journal,
-        count_tokens=counter.count,
-        latest=partial(_latest, location.root),
-        publish=lambda kind, write: generations.publish(location.root, kind, write, clock=clock).path,
-        lock=partial(_lock, location.root),
-        now=clock.now,
-        lister=_excluding(_lister(root, repository), excluded),
-        replace_file=partial(replace_user_file, root),
-        notes=tuple(filter(None, (note, *location.notes))),
-        degraded=() if repository is not None else ("history",),
-        control=None if repository is None else _version_control(repository),
-    )
-    limits = Limits(
-        max_files=config.index.max_files,
-        max_bytes=config.index.max_file_bytes,
-        history_commits=config.index.history_commits,
-        excluded=excluded,
-        session_timeout=config.sessions.timeout_hours * HOUR,
-        trust=trust(config.sessions),
-    )
-    workspace = Workspace(adapters, limits)
-    return OpenedWorkspace(root, repository, location, journal, home_journal, clock, counter, workspace)
+    return Project(root, repository, note, location, given=config, environment=environment)
 
 
-def open_project(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Opened:
-    """Open the project around `start` for planning.
+def open_workspace(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Project:
+    """Open the index, history and rules of the project around `start`.
 
-    Raises: StoreError if no directory can hold its state; ModelError.
+    Raises: ProjectError for a bare repository; Unasked; StoreError if no directory can hold its state.
     """
-    # Commands that only read rules do without what plans, which takes as long to import as they take.
-    from workbench.plan.chunk_model import load_chunk_model
-    from workbench.plan.contents import Contents
-    from workbench.plan.pipeline import Planner
-    from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+    repository = require_consent(start.absolute(), environment)
+    if repository is not None and repository.bare:
+        message = f"{repository.root} is a bare repository: there are no files to plan from"
+        raise ProjectError(message, hint="Clone it.")
+    return find_state(start, config, environment)
 
-    found = open_workspace(start, config, environment)
-    chunks, worth = load_chunk_model()
-    embedder, unprepared = cached_embedder(config, found.location.home)
-    planner = Planner(
-        ranking=load_model(config.models.ranking or DEFAULT_MODEL),
-        plain_ranking=load_model(LEXICAL_MODEL),
-        embedder=embedder,
-        embedder_note=unprepared,
-        chunks=chunks,
-        worth=worth,
-        counter=found.counter,
-        contents=Contents(found.root, found.counter, cap=config.index.max_file_bytes),
-        matching=match_params(config.rules),
-        recheck=_recheck(config, found.counter) if config.rules.recheck else None,
+
+def open_project(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Project:
+    """Open the project around `start` for planning. Raises: as `open_workspace`; ModelError."""
+    project = open_workspace(start, config, environment)
+    _ = project.planner  # a model that cannot be loaded is reported before anything is measured
+    return project
+
+
+def require_consent(root: Path, environment: Mapping[str, str] = os.environ) -> Repository | None:
+    """Ask for more than the wish to plan before all of a directory outside of any repository is indexed.
+
+    The home directory, what holds it, and directories of more than `MOST_FILES` files are indexed only where
+    a person agreed to it. Returns the repository if there is one. Raises: Unasked.
+    """
+    repository = repository_at(root)[0]
+    if repository is not None or (root / ".git").exists():
+        return repository  # or one all the same, whatever keeps git from reading it
+    if has_consent(root, environment):
+        return None
+    home = Path(environment.get("HOME") or Path.home()).absolute()
+    if home.is_relative_to(root):
+        raise Unasked(root, "is your home directory" if home == root else "holds your home directory")
+    from workbench.project.directories import walk_lister
+
+    if len(walk_lister(root, max_names=MOST_FILES + 1)(None).paths) > MOST_FILES:
+        raise Unasked(root, f"holds more than {MOST_FILES:,} files")
+    return None
+
+
+def _lister(root: Path, repository: Repository | None) -> Lister:
+    from store.git_repository import lister
+    from workbench.project.directories import walk_lister
+
+    return walk_lister(root) if repository is None else lister(repository)
+
+
+def _version_control(repository: Repository) -> VersionControl:
+    from store import git_log, git_repository
+    from store.git_diff import touched_files
+    from workbench.plan.adapters import VersionControl
+    from workbench.sessions.past import Commits
+
+    def present(sha: str | None) -> str | None:
+        """Return a commit that is still there, None for one that was pruned."""
+        return None if sha is None else git_repository.resolve(repository, sha)
+
+    def newest(limit: int | None, since: str | None) -> Iterator[Commit]:
+        return git_log.log_commits(repository, limit=limit, since_sha=present(since), line_counts=False)
+
+    return VersionControl(
+        head=partial(git_repository.head_state, repository),
+        inputs=lambda: git_repository.listing_inputs(repository),
+        touched=partial(touched_files, repository),
+        commits=Commits(
+            newest=newest,
+            count=lambda since: git_log.count_commits(repository, since_sha=present(since)),
+            lost=partial(git_log.lost_commits, repository),
+            edge=partial(git_log.shallow_edge, repository),
+        ),
     )
-    return Opened(
-        root=found.root,
-        repository=found.repository,
-        location=found.location,
-        journal=found.journal,
-        home_journal=found.home_journal,
-        clock=found.clock,
-        workspace=found.workspace,
-        planner=planner,
-        config=config,
-    )
 
 
-def trust(sessions: SessionsConfig) -> Trust:
-    """Return what the configuration says about how far the outcomes of tasks count."""
-    return Trust(
-        success=sessions.success_weight,
-        failed=sessions.failed_weight,
-        half_life=sessions.feedback_half_life,
-        min_samples=sessions.feedback_min_samples,
-    )
+def delta(repository: Repository, since: str | None) -> Delta:
+    """Return what changed since a revision, or within the last commits. Raises: GitError."""
+    from store.git_diff import changes_since, diff_hunks, recent_base
+    from workbench.project.delta import digest
+
+    base = since or recent_base(repository, DELTA_COMMITS)
+    if base is None:
+        raise GitError("there is no commit to compare with", hint="Commit something first.")
+    changes = changes_since(repository, base)
+    return digest(changes, diff_hunks(repository, changes.base))
 
 
-def match_params(rules: RulesConfig) -> MatchParams:
-    """Return what the configuration says about matching rules."""
-    from workbench.rules.matching.match import MatchParams
+@contextmanager
+def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[PastReader]:
+    """Open a repository, bare ones too, for reading its past. Raises: GitError."""
+    from store import git_log, git_objects
+    from store.git_diff import diff_hunks
+    from store.git_repository import resolve
+    from workbench.replay.timeline import MAX_BYTES, Line, PastReader
 
-    return MatchParams(
-        vector_weight=rules.vector_weight,
-        bm25_weight=rules.lexical_weight,
-        hybrid_weight=rules.hybrid_weight,
-        priority_weight=rules.priority_weight,
-        scope_weight=rules.scope_weight,
-        threshold=rules.threshold,
-        over_fetch=rules.over_fetch,
-        limit=rules.max,
-        level_weights={
-            Level.GLOBAL: rules.global_weight,
-            Level.SCENARIO: rules.scenario_weight,
-            Level.STEP: rules.step_weight,
-        },
-    )
-
-
-def _recheck(config: Config, counter: TokenCounter) -> Recheck:
-    """Return how matches are checked again by a language model."""
-
-    def again(matches: Sequence[RuleMatch], message: str) -> Rechecked:
-        from workbench.entry.services.recheck import rechecked  # where the settings ask for it, and only then
-
-        return rechecked(config, matches, message, counter.count)
-
-    return again
+    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
+    log = git_log.log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
+    with git_objects.BlobReader(repository, MAX_BYTES) as blobs:
+        yield PastReader(
+            tip=tip,
+            commits=tuple(log)[::-1],
+            line=Line(*git_log.commit_parents(repository, tip, _LINE)) if tip else Line(),
+            tree=partial(git_objects.read_tree, repository),
+            read=blobs.read,
+            hunks=partial(diff_hunks, repository),
+        )
 
 
 def embedding_settings(config: Config) -> EmbeddingSettings:
     """Return what the configuration says about the embedding model."""
+    from store.embedding import EmbeddingSettings
+
     models = config.models
     return EmbeddingSettings(
         cache=user_cache(), model=models.embedding_path or models.embedding, download=models.download
     )
 
 
-def alone(
-    start: Path, name: str, environment: Mapping[str, str] = os.environ
-) -> AbstractContextManager[None]:
-    """Hold a lock of a project that nobody waits for. Raises: StoreBusy if another process holds it."""
-    repository, _ = repository_at(start)
-    root = start.absolute() if repository is None else repository.root
-    location = locate(root, environment, distrust=foreign_state(repository))
-    return locks.exclusive(location.root / "locks" / f"{name}.lock", timeout=0)
-
-
 def ready_embedder(config: Config) -> tuple[Embedder | None, str]:
-    """Return the embedder if a model is ready, without the cache of vectors, and what is missing if not.
+    """Return the embedder if a model is ready, without the cache of vectors, and what is missing if not."""
+    from store import embedding
 
-    A model that would first have to be built or fetched is left to `workbench model prepare`: a plan does not
-    wait for it.
-    """
-    settings = embedding_settings(config)
-    chosen = next((option for option in survey(settings) if option.available), None)
-    if chosen is None or settings.model.lower() in OFF:
-        return None, ""
-    if chosen.source == DOWNLOAD or (chosen.source == PACKAGED and chosen.reason):
-        return None, "the embedding model is not prepared yet: run `workbench model prepare`"
-    return resolve_embedder(settings)[0], ""
+    return embedding.ready_embedder(embedding_settings(config))
 
 
-def cached_embedder(config: Config, home: Path) -> tuple[CachedEmbedder | None, str]:
+def cached_embedder(config: Config, home: Path | None = None) -> tuple[CachedEmbedder | None, str]:
     """Return the embedder with the cache of vectors in the user's home, as `ready_embedder` otherwise."""
+    from store.embedding_cache import cached
+
     embedder, unprepared = ready_embedder(config)
-    return (None if embedder is None else cached(embedder, home / "embeddings")), unprepared
+    directory = (user_home(os.environ) if home is None else home) / "embeddings"
+    return (None if embedder is None else cached(embedder, directory)), unprepared
 
 
-def user_embedder(
-    config: Config, environment: Mapping[str, str] = os.environ
-) -> tuple[CachedEmbedder | None, str]:
-    """Return `cached_embedder` of the user's home, for what needs no project."""
-    return cached_embedder(config, user_home(environment))
+def embedding_options(config: Config) -> tuple[ModelOption, ...]:
+    """Return where an embedding model could come from, in order, by looking only."""
+    from store.embedding import survey
+
+    return survey(embedding_settings(config))
 
 
-def _lock(root: Path, name: str) -> AbstractContextManager[None]:
-    """Return the lock of a kind of state; an index being built by another process is worth waiting for."""
-    timeout = _BUILD_PATIENCE if name == "index" else _PATIENCE
-    return locks.exclusive(root / "locks" / f"{name}.lock", timeout=timeout)
+def prepare_embedder(config: Config) -> tuple[Embedder | None, EmbedderReport]:
+    """Return the first embedder that can be used, building or fetching its model where allowed."""
+    from store.embedding import resolve_embedder
+
+    return resolve_embedder(embedding_settings(config))
 
 
-def _lister(root: Path, repository: Repository | None) -> Lister:
-    return walk_lister(root) if repository is None else lister(repository)
+def language_model(config: Config) -> LanguageModel | None:
+    """Return the language model the user set up, None where there is none. Nothing is asked yet.
+
+    Raises: ConfigError for an invalid address.
+    """
+    if not config.models.llm or not config.models.llm_url:
+        return None
+    from store.ollama import Ollama
+
+    return Ollama(config.models.llm_url, config.models.llm)
 
 
-def _excluding(inner: Lister, patterns: Sequence[str]) -> Lister:
-    """Return a lister without the paths that match gitignore patterns: their content is never read."""
-    if not patterns:
-        return inner
+def language_state(config: Config) -> ModelState:
+    """Return whether the language model can be asked; a server that is set up is asked for its models.
 
-    def listed(only: Sequence[str] | None) -> Listing:
-        import pathspec
+    Raises: ConfigError for an invalid address.
+    """
+    from store.ollama import survey
 
-        # Python's own expressions, whatever engine is installed: names may hold what is no UTF-8.
-        spec = pathspec.GitIgnoreSpec.from_lines(patterns, backend="simple")
-        found = inner(only)
-        return Listing(tuple(path for path in found.paths if not spec.match_file(path)), found.skipped)
-
-    return listed
-
-
-def _latest(root: Path, kind: str) -> Path | Damaged | None:
-    found = generations.latest(root, kind)
-    if isinstance(found, generations.DamagedGeneration):
-        return Damaged(found.reason)
-    return None if found is None else found.path
-
-
-def _version_control(repository: Repository) -> VersionControl:
-    return VersionControl(
-        head=partial(head_state, repository),
-        inputs=lambda: listing_inputs(repository),
-        touched=partial(touched_files, repository),
-        commits=Commits(
-            newest=partial(_newest_commits, repository),
-            count=lambda since: count_commits(repository, since_sha=_present(repository, since)),
-            lost=partial(lost_commits, repository),
-            edge=partial(shallow_edge, repository),
-        ),
-    )
-
-
-def _newest_commits(repository: Repository, limit: int | None, since: str | None) -> Iterator[Commit]:
-    present = _present(repository, since)
-    return log_commits(repository, limit=limit, since_sha=present, line_counts=False)
-
-
-def _present(repository: Repository, sha: str | None) -> str | None:
-    """Return a commit that is still there, None for one that was pruned."""
-    return None if sha is None else resolve(repository, sha)
+    return survey(config.models.llm_url, config.models.llm)

@@ -59,6 +59,31 @@ class _Rules:
             directory = directory.rpartition("/")[0]
 
 
+def path_filter(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Return what admits the paths that match none of some gitignore patterns."""
+    if not patterns:
+        return lambda path: True
+    import pathspec
+
+    # Python's own expressions, whatever engine is installed: names may hold what is no UTF-8.
+    spec = pathspec.GitIgnoreSpec.from_lines(patterns, backend="simple")
+    return lambda path: not spec.match_file(path)
+
+
+def exclude_paths(
+    lister: Callable[[Sequence[str] | None], Listing], patterns: Sequence[str]
+) -> Callable[[Sequence[str] | None], Listing]:
+    """Return a lister without the paths that match gitignore patterns: their content is never read."""
+    if not patterns:
+        return lister
+
+    def listed(only: Sequence[str] | None) -> Listing:
+        found = lister(only)
+        return Listing(tuple(filter(path_filter(patterns), found.paths)), found.skipped)
+
+    return listed
+
+
 def walk_lister(
     root: Path, max_names: int = 400_000, progress: Callable[[int, int], None] | None = None
 ) -> Callable[[Sequence[str] | None], Listing]:

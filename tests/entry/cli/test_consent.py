@@ -10,7 +10,7 @@ import click
 import pytest
 
 from tests.entry.cli.conftest import Run
-from workbench.entry import places
+from workbench.entry import project as places
 from workbench.entry.cli import exits, main
 from workbench.entry.cli.frame import find_project
 

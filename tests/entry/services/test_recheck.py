@@ -10,8 +10,8 @@ import pytest
 
 from store.memory import ScriptedModel
 from workbench.config import Config, ModelsConfig, RulesConfig
-from workbench.entry.services import recheck as rechecking
-from workbench.entry.services.recheck import rechecked
+from workbench.entry.services import rules as rechecking
+from workbench.entry.services.rules import recheck_matches
 from workbench.errors import ModelError
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch, RuleQuery, match_rules
@@ -31,7 +31,7 @@ def configured(url: str, **rules: Any) -> Config:
 def test_nothing_is_asked_unless_it_is_on(ollama: Any) -> None:
     """A model that is set up is not asked for a re-check that is off, which is the default."""
     config = replace(configured(ollama.url), rules=RulesConfig())
-    found = rechecked(config, matches(), "m", len)
+    found = recheck_matches(config, matches(), "m", len)
     assert (found.matches, found.degraded, found.cost) == (tuple(matches()), (), None)
     assert ollama.requests == []
 
@@ -39,7 +39,7 @@ def test_nothing_is_asked_unless_it_is_on(ollama: Any) -> None:
 def test_settings_say_how_many(ollama: Any) -> None:
     """`rules.recheck_top` matches are put to the model, in one request."""
     ollama.answers = [json.dumps({"r1": {"why": "", "answer": "no"}, "r2": {"why": "", "answer": "yes"}})]
-    found = rechecked(configured(ollama.url, recheck_top=2), matches(), "m", len)
+    found = recheck_matches(configured(ollama.url, recheck_top=2), matches(), "m", len)
     assert [match.rule.id for match in found.matches] == ["b", "c"]
     assert len(ollama.requests) == 1
 
@@ -48,7 +48,7 @@ def test_settings_say_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """`rules.recheck_timeout` bounds it; what is late leaves the matches."""
     model = ScriptedModel(ModelError("too slow", hint="Wait."))
     monkeypatch.setattr(rechecking, "language_model", lambda config: model)
-    found = rechecked(configured("http://localhost", recheck_timeout=7.0), matches(), "m", len)
+    found = recheck_matches(configured("http://localhost", recheck_timeout=7.0), matches(), "m", len)
     assert (found.matches, found.degraded) == (tuple(matches()), ("recheck",))
     assert [timeout for _, _, timeout, _ in model.asked] == [7.0]
 
@@ -56,6 +56,6 @@ def test_settings_say_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_or_missing_address_leaves_the_matches() -> None:
     """An address that is none, and none at all, degrade with the reason."""
     for url, reason in (("nowhere", "is not an http"), ("", "models.llm_url")):
-        found = rechecked(configured(url), matches(), "m", len)
+        found = recheck_matches(configured(url), matches(), "m", len)
         assert (found.matches, found.degraded) == (tuple(matches()), ("recheck",))
         assert reason in found.note

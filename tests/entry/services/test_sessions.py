@@ -11,8 +11,8 @@ import pytest
 
 from tests.sessions.importers.made import edited, raw, user
 from workbench.config import Config
-from workbench.entry.places import episode_desk
-from workbench.entry.project import OpenedWorkspace, open_workspace
+from workbench.entry.project import Project, open_workspace
+from workbench.entry.services.episodes import episode_desk
 from workbench.entry.services.sessions import discovered_sessions, import_sessions, session_file
 from workbench.records.episodes import Episode
 from workbench.sessions.importers.importing import Wanted
@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, home: Mapping[str, str]) -> OpenedWorkspace:
+def opened(tmp_path: Path, home: Mapping[str, str]) -> Project:
     """Return an empty project."""
     (tmp_path / "shop").mkdir()
     return open_workspace(tmp_path / "shop", Config())
@@ -54,12 +54,12 @@ def claude(home: Mapping[str, str], root: Path, name: str) -> Path:
     return Path(home["HOME"]) / ".claude" / "projects" / slug / f"{name}.jsonl"
 
 
-def first(opened: OpenedWorkspace, session: str = "claude_code:s1") -> Episode:
+def first(opened: Project, session: str = "claude_code:s1") -> Episode:
     """Return an episode that was imported."""
     return episode_desk(opened.root, Config(), "tui").trace(session).episode
 
 
-def test_transcripts_are_counted_by_agent(opened: OpenedWorkspace, home: Mapping[str, str]) -> None:
+def test_transcripts_are_counted_by_agent(opened: Project, home: Mapping[str, str]) -> None:
     """With their sizes and times, and how many an import read before; sub-agents' files do not count."""
     assert discovered_sessions(opened, environment=home) == ()
     one = write(claude(home, opened.root, "s"), opened.root)
@@ -73,7 +73,7 @@ def test_transcripts_are_counted_by_agent(opened: OpenedWorkspace, home: Mapping
     assert [found.known for found in discovered_sessions(opened, environment=home)] == [1, 1]
 
 
-def test_a_transcript_is_the_original_or_its_copy(opened: OpenedWorkspace, home: Mapping[str, str]) -> None:
+def test_a_transcript_is_the_original_or_its_copy(opened: Project, home: Mapping[str, str]) -> None:
     """The copy is used when the original is gone; when both are, the reason is told."""
     path = write(claude(home, opened.root, "s"), opened.root)
     import_sessions(opened, Config().sessions, (), Wanted(), environment=home)
@@ -94,7 +94,7 @@ def test_a_transcript_is_the_original_or_its_copy(opened: OpenedWorkspace, home:
 
 
 def test_a_session_that_was_recorded_live_may_have_a_transcript(
-    opened: OpenedWorkspace, home: Mapping[str, str]
+    opened: Project, home: Mapping[str, str]
 ) -> None:
     """It is found by the session's id among those of the project; a commit has none."""
     desk = episode_desk(opened.root, Config(), "hook")

@@ -25,7 +25,7 @@ from screens.widgets.table import VirtualTable
 from tests.screens.conftest import press, settle
 from workbench.config import Config
 from workbench.curation.conflicts import Decision
-from workbench.entry.project import OpenedWorkspace, open_workspace
+from workbench.entry.project import Project, open_workspace
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import store_of
 from workbench.records.conflicts import Action
@@ -51,7 +51,7 @@ async def desk_of(pilot: Pilot[int]) -> ConflictsScreen:
     return screen
 
 
-def elsewhere(root: Path) -> OpenedWorkspace:
+def elsewhere(root: Path) -> Project:
     """Return the project as another process has it."""
     return open_workspace(root, Config())
 

@@ -15,7 +15,7 @@ from screens.widgets.plot import Plot
 from screens.widgets.table import VirtualTable
 from store.clock import SystemClock
 from store.journal import FileJournal
-from store.metrics import record
+from store.metrics import record_call
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
 
@@ -29,8 +29,12 @@ def measure(root: Path, times: int = 4) -> None:
     """Record calls the way other processes do."""
     journal = journal_of(root)
     for n in range(1, times + 1):
-        record(journal, "plan", 10.0 * n, by="cli", stages={"rank": 4.0 * n}, tokens=900, tokens_saved=2700)
-        record(journal, "rules", 1.0 * n, by="mcp", cache={"l1": (3, 1)}, degraded=["redis [/]"], ok=n > 1)
+        record_call(
+            journal, "plan", 10.0 * n, by="cli", stages={"rank": 4.0 * n}, tokens=900, tokens_saved=2700
+        )
+        record_call(
+            journal, "rules", 1.0 * n, by="mcp", cache={"l1": (3, 1)}, degraded=["redis [/]"], ok=n > 1
+        )
 
 
 def text_of(app: WorkbenchApp, selector: str) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from screens.app import WorkbenchApp
+from store import project_state
 from workbench.config import Config
-from workbench.entry import places
 from workbench.entry import project as bootstrap
 from workbench.entry.project import open_workspace
 
@@ -17,7 +17,7 @@ from workbench.entry.project import open_workspace
 def one_name(patch: pytest.MonkeyPatch) -> None:
     """Give every project one name: ids of rules follow from it, and equal rules are ordered by id."""
     patch.setattr(bootstrap, "project_id", lambda root: "roastery-0")
-    patch.setattr(places, "project_id", lambda root: "roastery-0")
+    patch.setattr(project_state, "project_id", lambda root: "roastery-0")
 
 
 @pytest.fixture(autouse=True)

@@ -30,8 +30,8 @@ from tests.processes import LONG
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size, check_golden, screen_text
 from workbench.config import Config
-from workbench.entry.places import episode_desk
 from workbench.entry.project import open_workspace
+from workbench.entry.services.episodes import episode_desk
 
 TASK = "coupon is applied twice at checkout"
 

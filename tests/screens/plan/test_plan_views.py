@@ -19,7 +19,7 @@ from screens.plan.candidates import FIELDS, FILES, IN, OUT, Candidate, Shown
 from screens.plan.first_run import counts, facts, progress_text
 from screens.plan.reasons import headline, sections_of
 from screens.plan.rows import cells, rows_of
-from workbench.entry.services.first_look import FirstLook
+from workbench.entry.services.index import FirstLook
 from workbench.errors import StaleProject, UsageError
 
 TASK = "coupon is applied twice at checkout"
@@ -250,7 +250,7 @@ def test_a_first_look_counts_and_records_nothing(roastery: Path, monkeypatch: py
 
 def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
     """The episode has the task, and its first decision is the pack."""
-    from workbench.entry.places import episode_desk
+    from workbench.entry.services.episodes import episode_desk
 
     engine = Engine(roastery)
     plan = work.make_plan(engine, Asked(TASK), job())

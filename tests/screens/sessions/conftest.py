@@ -14,10 +14,9 @@ import pytest
 from store.clock import SystemClock
 from tests.sessions.importers.made import codex, codex_did, codex_said, did, edited, ran, raw, user
 from workbench.config import load
-from workbench.entry.places import episode_desk
 from workbench.entry.project import open_workspace
-from workbench.entry.services.sessions import import_sessions
-from workbench.entry.storage import recorded_sessions
+from workbench.entry.services.episodes import episode_desk
+from workbench.entry.services.sessions import import_sessions, recorded_sessions
 from workbench.sessions.episodes import EpisodeDesk
 from workbench.sessions.importers.importing import Wanted
 

@@ -55,7 +55,7 @@ class Invocation:
     @cached_property
     def project(self) -> Path:
         """The project's root; where its state is, if that is not as usual, is told. Raises ProjectError."""
-        from workbench.entry.places import state_notes
+        from workbench.entry.project import state_notes
 
         found = find_project(self.flags.project)
         for note in state_notes(found):

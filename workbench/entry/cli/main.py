@@ -192,9 +192,9 @@ def _agreed(unasked: Unasked) -> bool:
             return False
     except click.Abort:
         return False
-    from workbench.entry.places import agree
+    from workbench.entry.project import give_consent
 
-    agree(unasked.root)
+    give_consent(unasked.root)
     return True
 
 

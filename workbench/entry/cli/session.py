@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from workbench.entry.cli.frame import Invocation, current
-from workbench.entry.project import Opened, open_project
+from workbench.entry.project import Project, open_project
 from workbench.entry.services.metrics import Measured, measured
-from workbench.entry.storage import recorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +16,7 @@ class Session:
     """What a command works with. `progress` draws a line on stderr once the work takes a second."""
 
     here: Invocation
-    opened: Opened
+    opened: Project
     told: Measured
     progress: Callable[[str, int, int], None]
 
@@ -35,7 +34,7 @@ def session(operation: str, **flags: object) -> Iterator[Session]:
     """
     here = current()
     opened = open_project(here.project, here.settings(**flags).config)
-    with measured(recorder(opened), operation) as told, here.out.progress("Working") as line:
+    with measured(opened, operation) as told, here.out.progress("Working") as line:
         yield Session(here, opened, told, lambda stage, done, total: line(done, total, stage.capitalize()))
     if told.note:
         here.out.warn(told.note)

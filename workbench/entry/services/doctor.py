@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.config import Config
-from workbench.entry import storage
-from workbench.entry.project import Opened
+from workbench.entry.project import Project, embedding_options, git_version, language_state
 from workbench.errors import WorkbenchError
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
+
+if TYPE_CHECKING:
+    from workbench.entry.project import ModelState
 
 LOW_DISK = 500_000_000  # bytes
 NO_DISK = 20_000_000
@@ -44,7 +47,7 @@ class Finding:
     step: str = ""
 
 
-def examine(config: Config, opened: Opened | WorkbenchError) -> Iterator[Finding]:
+def examine(config: Config, opened: Project | WorkbenchError) -> Iterator[Finding]:
     """Yield the findings in the order of a start: program, git, models, then the project's state.
 
     `opened` is the project, or why it could not be opened. A question that fails is itself a finding.
@@ -100,7 +103,7 @@ def _python() -> Iterator[Finding]:
 
 def _git() -> Iterator[Finding]:
     try:
-        found = storage.git_version()
+        found = git_version()
     except WorkbenchError as error:
         yield Finding("git", State.NOTE, f"{error.message}: plans have no history", error.hint)
         return
@@ -143,7 +146,7 @@ def _embedding(config: Config) -> Iterator[Finding]:
         yield Finding("embedding", State.NOTE, "turned off", "Unset models.embedding to use embeddings.")
         return
     chosen = ""
-    for option in storage.embedding_options(config):
+    for option in embedding_options(config):
         text = f"{option.source}: {option.model}"
         if option.available and not chosen:
             chosen = option.source
@@ -167,7 +170,7 @@ def _embedding(config: Config) -> Iterator[Finding]:
 
 
 def _language_model(config: Config) -> Iterator[Finding]:
-    state = storage.language_state(config)
+    state = language_state(config)
     name = "language model"
     if not config.models.llm and not config.models.llm_url:
         yield Finding(name, State.OK, "off")
@@ -181,16 +184,17 @@ def _language_model(config: Config) -> Iterator[Finding]:
         yield Finding(name, State.OK, f"{_named(state)}, on this machine")
 
 
-def _named(state: storage.ModelState) -> str:
+def _named(state: ModelState) -> str:
     return visible_line(" at ".join(filter(None, (state.model, state.url))))
 
 
 def _cache(config: Config) -> Iterator[Finding]:
+    from workbench.entry.project import SystemClock
     from workbench.entry.services.rules import redis_fault
 
     if not config.cache.redis_url:
         yield Finding("cache", State.OK, "in each process, no Redis")
-    elif fault := redis_fault(config):
+    elif fault := redis_fault(config, SystemClock()):
         step = "Correct cache.redis_url, or unset it: rules are fetched without it all the same."
         yield Finding("cache", State.NOTE, visible_line(fault), step)
     else:
@@ -215,12 +219,12 @@ def _clipboard(config: Config) -> Iterator[Finding]:
     return iter([Finding("clipboard", State.NOTE, "no tool and no terminal: --copy writes a file", step)])
 
 
-def _project(opened: Opened) -> Iterator[Finding]:
-    place = opened.location
-    kind = "not a git repository" if opened.repository is None else "git repository"
-    state = State.OK if opened.repository is not None else State.NOTE
-    step = "" if opened.repository is not None else "Run `git init` to let history count."
-    yield Finding("project", state, f"{opened.root} ({kind})", step)
+def _project(project: Project) -> Iterator[Finding]:
+    place = project.location
+    kind = "not a git repository" if project.repository is None else "git repository"
+    state = State.OK if project.repository is not None else State.NOTE
+    step = "" if project.repository is not None else "Run `git init` to let history count."
+    yield Finding("project", state, f"{project.root} ({kind})", step)
     if place.fallback_reason:
         text = f"kept in {place.root}, because {place.fallback_reason}"
         yield Finding("state", State.NOTE, text, "Make the project directory writable to keep it there.")
@@ -229,12 +233,12 @@ def _project(opened: Opened) -> Iterator[Finding]:
     if not os.access(place.root, os.W_OK | os.X_OK):
         step = "Make it writable, or set WORKBENCH_HOME to a directory you can write."
         yield Finding("state", State.BROKEN, f"{place.root} cannot be written: nothing is kept", step)
-    for note in opened.workspace.look().notes:
+    for note in project.workspace.look().notes:
         yield Finding("state", State.NOTE, note, "The next plan mends it.")
 
 
-def _disk(opened: Opened) -> Iterator[Finding]:
-    free = shutil.disk_usage(opened.location.root).free
+def _disk(project: Project) -> Iterator[Finding]:
+    free = shutil.disk_usage(project.location.root).free
     text = f"{free / 1e9:,.1f} GB free"
     if free < NO_DISK:
         yield Finding("disk", State.BROKEN, text, "Free some space: nothing can be recorded.")
@@ -244,9 +248,10 @@ def _disk(opened: Opened) -> Iterator[Finding]:
         yield Finding("disk", State.OK, text)
 
 
-def _journals(opened: Opened) -> Iterator[Finding]:
-    for name, root in (("journals", opened.location.root), ("user's journals", opened.location.home)):
-        faults = storage.journal_faults(root)
+def _journals(project: Project) -> Iterator[Finding]:
+    for name, (root, faults) in zip(
+        ("journals", "user's journals"), project.journal_faults().items(), strict=False
+    ):
         for fault in faults[:_SHOWN]:
             place = root / "journal" / f"{fault.stream}.jsonl"
             if fault.line:
@@ -263,16 +268,15 @@ def _journals(opened: Opened) -> Iterator[Finding]:
             yield from _ok(name, f"every line can be read ({_streams(root)})")
 
 
-def _memory(opened: Opened) -> Iterator[Finding]:
+def _memory(project: Project) -> Iterator[Finding]:
     """Ask whether what is remembered of iterations can be read, which a line of sound JSON need not be."""
-    from workbench.entry.memory_place import memory_place
+    from workbench.entry.services.memory import feature_streams, read_stream
     from workbench.memory.journal import SetAside
 
-    place = memory_place(opened.root)
     iterations = 0
     aside: list[SetAside] = []
-    for stream in place.streams():
-        found = place.read(stream)
+    for stream in feature_streams(project):
+        found = read_stream(project, stream)
         iterations += len(found.entries)
         aside += found.set_aside
     for one in aside[:_SHOWN]:
@@ -294,8 +298,8 @@ def _streams(root: Path) -> str:
     return counted(count, "stream")
 
 
-def _indexes(opened: Opened) -> Iterator[Finding]:
-    states = storage.index_states(opened.location.root, deep=True)
+def _indexes(project: Project) -> Iterator[Finding]:
+    states = project.index_states(deep=True)
     for state in states:
         name = f"{state.kind}-{state.number}"
         if state.faults:
@@ -306,14 +310,14 @@ def _indexes(opened: Opened) -> Iterator[Finding]:
         yield Finding("indexes", State.NOTE, "none yet", "The first plan makes them; or `workbench index`.")
 
 
-def _rules(opened: Opened) -> Iterator[Finding]:
+def _rules(project: Project) -> Iterator[Finding]:
     from workbench.entry.services.rule_health import rule_findings
 
-    return rule_findings(opened)
+    return rule_findings(project)
 
 
-def _sessions(opened: Opened) -> Iterator[Finding]:
-    stories, malformed = opened.workspace.told_sessions()
+def _sessions(project: Project) -> Iterator[Finding]:
+    stories, malformed = project.workspace.told_sessions()
     if malformed:
         text = f"{malformed:,} of the sessions journal's lines tell of no episode and are left out"
         step = "`workbench stats` makes tables that name them, in the table `rejected`."
@@ -321,8 +325,8 @@ def _sessions(opened: Opened) -> Iterator[Finding]:
     yield Finding("sessions", State.OK, f"{stories.ended:,} ended, {stories.open:,} open")
 
 
-def _tables(opened: Opened) -> Iterator[Finding]:
-    tables = storage.open_tables(opened)
+def _tables(project: Project) -> Iterator[Finding]:
+    tables = project.open_tables()
     if not tables.path.exists():
         return _ok("tables", "none yet: `workbench stats` makes them")
     try:
@@ -341,8 +345,8 @@ def _tables(opened: Opened) -> Iterator[Finding]:
     return iter(findings) if findings else _ok("tables", f"up to date at {tables.path}")
 
 
-def _locks(opened: Opened) -> Iterator[Finding]:
-    held = storage.held_locks(opened.location.root)
+def _locks(project: Project) -> Iterator[Finding]:
+    held = project.held_locks()
     for name, process in held:
         who = f"process {process}" if process is not None else "a process"
         yield Finding("locks", State.NOTE, f"{name} is held by {who}", "Wait for it, or end that process.")

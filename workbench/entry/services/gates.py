@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from workbench.config import Config
-from workbench.entry.project import Opened, OpenedWorkspace, open_project, open_workspace
-from workbench.entry.storage import index_states, journal_faults
+from workbench.entry.project import Project, open_project, open_workspace
 from workbench.errors import WorkbenchError
 from workbench.plan.pipeline import plan
 from workbench.plan.workspace import Workspace
@@ -104,32 +103,32 @@ def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
     return found
 
 
-def state_damage(opened: Opened | OpenedWorkspace) -> tuple[list[str], str]:
+def state_damage(project: Project) -> tuple[list[str], str]:
     """Return what cannot be read of journals and indexes, and in words what was looked at."""
-    roots = dict.fromkeys((opened.location.root, opened.location.home))
+    faults = project.journal_faults()
     damage = [
         f"{fault.stream}, line {fault.line}: {fault.reason}"
-        for root in roots
-        for fault in journal_faults(root)
+        for found in faults.values()
+        for fault in found
         if fault.line  # without one it is a killed writer's unfinished line, which acknowledged nothing
     ]
-    states = index_states(opened.location.root, deep=True)
+    states = project.index_states(deep=True)
     damage += [f"{state.kind}-{state.number}: {fault}" for state in states for fault in state.faults]
-    streams = sum(len(list((root / "journal").glob("**/*.jsonl"))) for root in roots)
+    streams = sum(len(list((root / "journal").glob("**/*.jsonl"))) for root in faults)
     return damage, f"{streams} journals and {len(states)} indexes"
 
 
 def without_models(
-    opened: Opened, tasks: Sequence[str], progress: Progress = lambda stage, done, total: None
+    project: Project, tasks: Sequence[str], progress: Progress = lambda stage, done, total: None
 ) -> tuple[int, int]:
     """Return for how many of the first tasks a plan without embeddings and language models names files."""
-    planner = replace(opened.planner, embedder=None, embedder_note="", recheck=None)
+    planner = replace(project.planner, embedder=None, embedder_note="", recheck=None)
     chosen = list(dict.fromkeys(task for task in tasks if task.strip()))[:ASKED]
     answered = 0
     for number, task in enumerate(chosen):
         progress("planning without models", number, len(chosen))
-        request = PlanRequest(str(opened.root), task, token_budget=opened.config.plan.budget)
-        context = plan(opened.workspace, planner, request).response["context"]
+        request = PlanRequest(str(project.root), task, token_budget=project.config.plan.budget)
+        context = plan(project.workspace, planner, request).response["context"]
         answered += bool(isinstance(context, dict) and context["files"])
     return answered, len(chosen)
 
@@ -178,7 +177,7 @@ def _killed(number: int) -> Agent:
     return Agent(number, 0, (), "its process ended")
 
 
-def _open(root: Path) -> OpenedWorkspace:
+def _open(root: Path) -> Project:
     home = str(root.parent / "home")
     return open_workspace(root, Config(), {"WORKBENCH_HOME": home, "HOME": home})
 

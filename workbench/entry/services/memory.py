@@ -7,25 +7,39 @@ Numbers are given under a lock, so that collectors of one feature at once each k
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.config import load
-from workbench.entry.memory_place import MemoryPlace
+from workbench.entry.project import Project
 from workbench.errors import WorkbenchError
 from workbench.memory.iterations import Digested, digested, is_stagnant, journal_entry
-from workbench.memory.journal import GENERAL, KIND, JournalEntry, body_of, feature_name, feature_stream
+from workbench.memory.journal import (
+    GENERAL,
+    KIND,
+    PREFIX,
+    FeatureJournal,
+    JournalEntry,
+    body_of,
+    feature_name,
+    feature_stream,
+    read_journal,
+)
+from workbench.memory.learnings.kinds import KINDS as LEARNING_KINDS
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task
 from workbench.sessions.importers.withholding import Excluded, excluding
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.accumulating import Accumulated
+    from workbench.memory.learnings.learningstore import LearningStore
 
+_LOCK: Final = "memory"
+_PATIENCE: Final = 30.0  # seconds
 _TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD", ""})
 
 Learn = Callable[[IterationRecord, Digested], "Accumulated"]
@@ -104,6 +118,21 @@ class Summary:
             self.unlearned[one.unlearned] += bool(one.unlearned)
 
 
+def feature_streams(project: Project) -> list[str]:
+    """Return the streams of a project's features, sorted."""
+    return [name for name in project.journal.streams() if name.startswith(PREFIX)]
+
+
+def read_feature(project: Project, name: str) -> FeatureJournal:
+    """Return what is known of a feature, nothing for one that nobody worked on. Raises: JournalError."""
+    return read_stream(project, feature_stream(name))
+
+
+def read_stream(project: Project, stream: str) -> FeatureJournal:
+    """Return what a feature's stream holds. Raises: JournalError."""
+    return read_journal(stream, (entry for _, entry in project.journal.read(stream)), LEARNING_KINDS)
+
+
 def feature_of(given: str, *branches: str) -> str:
     """Return the feature as given, else the first branch that is no trunk, else the general one."""
     for name in (given, *(branch for branch in branches if branch not in _TRUNKS)):
@@ -112,16 +141,16 @@ def feature_of(given: str, *branches: str) -> str:
     return GENERAL
 
 
-def digest_of(place: MemoryPlace, raw: RawIterationOutput) -> Digested:
+def digest_of(project: Project, raw: RawIterationOutput) -> Digested:
     """Take an iteration's fingerprint, then extract what it tells, with paths from the project's root.
 
     The directory that the run was in counts as the project, too, unless it is one that holds everything.
     """
-    roots = [str(place.root), str(place.root.resolve())]
+    roots = [str(project.root), str(project.root.resolve())]
     if raw.cwd.count("/") > 2 or raw.cwd.count("\\") > 2:
         roots.append(raw.cwd)
     roots = list(dict.fromkeys(roots))
-    return digested(raw, roots, excluded=_excluded(place.root, tuple(roots)))
+    return digested(raw, roots, excluded=_excluded(project.root, tuple(roots)))
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +160,7 @@ def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
 
 
 def record(
-    place: MemoryPlace,
+    project: Project,
     found: Sequence[Digested],
     task: Task,
     *,
@@ -145,10 +174,12 @@ def record(
     `sync` a failing machine can lose them; the caller then has the journal synced in the end.
     """
     stream = feature_stream(task.feature)
-    now = datetime.fromtimestamp(place.clock.now(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    now = (
+        datetime.fromtimestamp(project.clock.now(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    )
     kept: list[Kept] = []
-    with place.numbering():
-        journal = place.read(stream)
+    with project.lock(_LOCK, _PATIENCE):
+        journal = read_stream(project, stream)
         known = {entry.key: entry for entry in journal.entries if entry.key}
         prints = [entry.fingerprint for entry in journal.entries]
         number = journal.next_number
@@ -169,7 +200,7 @@ def record(
             kept.append(Kept(entry, novelty, one.extraction, is_stagnant(prints)))
             bodies.append(body_of(entry))
         if bodies:
-            place.journal.append(stream, KIND, bodies, by=by, sync=sync)
+            project.journal.append(stream, KIND, bodies, by=by, sync=sync)
     if learn is None:
         return kept
     return [
@@ -208,4 +239,65 @@ def _further(entry: JournalEntry, before: JournalEntry) -> JournalEntry:
             task_title=told.task_title or first.task_title,
             discipline=told.discipline or first.discipline,
         ),
+    )
+
+
+def learner(project: Project) -> Learn:
+    """Return what learns from an iteration of a project and reports what that did to the learnings.
+
+    It is for one run: rules and a feature's earlier iterations are read once.
+    """
+    from workbench.memory.learnings.accumulating import accumulate
+    from workbench.memory.learnings.injected import InjectionReader
+    from workbench.memory.learnings.ledger import LedgerReader
+
+    store = learning_store(project)
+    reader = LedgerReader((store.journal, store.home_journal))
+    injected = InjectionReader(store.journal)
+
+    @cache
+    def known_rules() -> tuple[str, ...]:
+        from workbench.curation.ledger import read_ledger
+        from workbench.rules.curation.ledger import RuleLedger
+
+        ledger = read_ledger(RuleLedger, ((store.journal, False), (store.home_journal, True)))
+        return tuple(rule.rule for rule in ledger.live.values())
+
+    def rules() -> Iterator[str]:
+        yield from known_rules()
+
+    @cache
+    def iterations(feature: str) -> dict[int, IterationRecord]:
+        return {one.record.iteration_number: one.record for one in read_feature(project, feature).entries}
+
+    def learn(record: IterationRecord, found: Digested) -> Accumulated:
+        known = iterations(record.feature)
+        before = [known[number] for number in sorted(known) if number < record.iteration_number]
+        known[record.iteration_number] = record
+        return accumulate(
+            record,
+            found.extraction,
+            found.raw,
+            store,
+            before=before,
+            rules=rules(),
+            reader=reader,
+            injected=injected,
+        )
+
+    return learn
+
+
+def learning_store(project: Project) -> LearningStore:
+    """Return where the learnings of a project are; a rule store is opened when it is asked for."""
+    from workbench.memory.learnings.learningstore import LearningStore
+
+    return LearningStore(
+        project_id=project.project_id,
+        journal=project.journal,
+        home_journal=project.home_journal,
+        lock=project.lock,
+        now=project.clock.now,
+        count_tokens=len,
+        rules=project.rule_store,
     )

@@ -20,7 +20,7 @@ from workbench.memory.lines import LineFeeder
 from workbench.records.iterations import RawIterationOutput, Task
 
 if TYPE_CHECKING:
-    from workbench.entry.memory_place import MemoryPlace
+    from workbench.entry.project import Project
     from workbench.entry.services.memory import Kept
 
 BY: Final = "collect"
@@ -107,21 +107,20 @@ class _Recorder:
     def __init__(self, start: Callable[[], Path], task: Task) -> None:
         self._start = start
         self._task = task
-        self._place: MemoryPlace | None = None
+        self._project: Project | None = None
 
     def record(self, pending: list[RawIterationOutput], done: Collected) -> None:
         if not pending:
             return
-        from workbench.entry.memory_learning import learning
-        from workbench.entry.memory_place import memory_place
-        from workbench.entry.services.memory import digest_of, feature_of, record
+        from workbench.entry.project import find_state
+        from workbench.entry.services.memory import digest_of, feature_of, learner, record
 
         try:
-            place = self._place = self._place or memory_place(self._start())
-            feature = feature_of(self._task.feature, place.branch)
-            found = [digest_of(place, raw) for raw in pending]
-            learn = learning(place)
-            done.kept += record(place, found, replace(self._task, feature=feature), by=BY, learn=learn)
+            project = self._project = self._project or find_state(self._start())
+            feature = feature_of(self._task.feature, project.branch)
+            found = [digest_of(project, raw) for raw in pending]
+            learn = learner(project)
+            done.kept += record(project, found, replace(self._task, feature=feature), by=BY, learn=learn)
             done.failure = None
             pending.clear()
         except WorkbenchError as error:

@@ -1,7 +1,7 @@
-"""The disposable search index of a project's iterations: made from the journals when it is asked, and kept.
+"""The disposable search index of a project's iterations: built from the journals when it is searched.
 
 Each feature has a generation of its own, with the journal's revision and the model in it: one that is behind,
-of another model, damaged or gone is made anew, and vectors come from the cache of everything ever embedded.
+of another model, damaged or gone is built again, and vectors come from the cache of everything ever embedded.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from store import generations, lexical, vectors
 from workbench.config import MemoryConfig
-from workbench.entry.memory_place import MemoryPlace
+from workbench.entry.project import Project, build_search_index, load_search_index
+from workbench.entry.services.memory import feature_streams, read_stream
 from workbench.errors import StoreError
 from workbench.memory.journal import feature_stream
 from workbench.memory.learnings.ledger import read_ledger
@@ -31,10 +31,12 @@ from workbench.memory.schema import (
     snapshot_of,
     snapshot_text,
 )
+from workbench.ports import Damaged
 from workbench.records.conversion import decode_json
 from workbench.text.fusion import fuse, fuse_lexical
 
 if TYPE_CHECKING:
+    from workbench.entry.project import SearchIndex
     from workbench.ports import Float32
 
 KIND: Final = "memory"
@@ -62,13 +64,12 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A feature's index: its points, the words in them, and their vectors if there is a model."""
+    """A feature's index: its points and what they are searched by; `built` if it was not on disk."""
 
     name: str
     points: tuple[MemoryPayload, ...]
-    words: lexical.Bm25Index
-    meanings: vectors.ExactIndex | vectors.HnswIndex | None
-    made: bool = False
+    index: SearchIndex
+    built: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Hit:
 
 
 def search(
-    place: MemoryPlace,
+    project: Project,
     settings: MemoryConfig,
     query: str,
     embedding: Embedding | None,
@@ -93,11 +94,11 @@ def search(
 
     Of all features or of some; a feature's learnings together are one point.
     """
-    streams = [feature_stream(name) for name in features] or place.streams()
+    streams = [feature_stream(name) for name in features] or feature_streams(project)
     asked = None if embedding is None else embedding.embed([query])[0]
     hits: list[Hit] = []
     for stream in streams:
-        collection = opened(place, stream, embedding)
+        collection = open_collection(project, stream, embedding)
         if collection is not None:
             hits += _search(collection, query, asked)
     found = [hit for hit in hits if hit.score >= settings.search_threshold]
@@ -106,15 +107,16 @@ def search(
 
 
 def _search(collection: Collection, query: str, asked: Float32 | None) -> list[Hit]:
-    words = collection.words.scores(query)
-    bound = collection.words.bound(query)
+    index = collection.index
+    words = index.words.scores(query)
+    bound = index.words.bound(query)
     cosines = np.full(len(collection.points), np.nan, np.float32)
-    if asked is None or collection.meanings is None:
+    if asked is None or index.meanings is None:
         scores = fuse_lexical(words, bound)
     else:
-        rows, near = collection.meanings.search(asked, len(collection.points))
+        rows, near = index.meanings.search(asked, len(collection.points))
         cosines[rows] = near
-        scores = fuse(cosines, words, bound, names=collection.words.names(query))
+        scores = fuse(cosines, words, bound, names=index.words.names(query))
     return [
         Hit(
             payload,
@@ -127,75 +129,69 @@ def _search(collection: Collection, query: str, asked: Float32 | None) -> list[H
     ]
 
 
-def opened(place: MemoryPlace, stream: str, embedding: Embedding | None) -> Collection | None:
-    """Return a feature's index as its journal has it now, made anew if need be; None without iterations."""
-    revision = place.journal.revision(stream)
-    journal = place.read(stream)
+def open_collection(project: Project, stream: str, embedding: Embedding | None) -> Collection | None:
+    """Return a feature's index as its journal has it now, built again if need be; None without iterations."""
+    revision = project.journal.revision(stream)
+    journal = read_stream(project, stream)
     if not journal.entries:
         return None
     model = "" if embedding is None else embedding.model
-    name = collection_name(str(place.root), journal.feature)
-    found = generations.latest(place.state, _kind(name))
-    if isinstance(found, generations.Generation):
-        loaded = _load(found.path, name, revision, model)
+    name = collection_name(str(project.root), journal.feature)
+    found = project.usable(_kind(name))
+    if found is not None:
+        loaded = _load(found, name, revision, model)
         if loaded is not None:
             return loaded
     records = [entry.record for entry in journal.entries]
-    points = [payload_of(record, str(place.root), model) for record in records]
+    points = [payload_of(record, str(project.root), model) for record in records]
     texts = [embedding_text(record) for record in records]
-    ledger = read_ledger((place.journal,))
+    ledger = read_ledger((project.journal,))
     learnings = [one for one in ledger.live() if feature_stream(one.feature) == stream]
     if learnings:
-        points.append(snapshot_of(records[-1], learnings, str(place.root), model))
+        points.append(snapshot_of(records[-1], learnings, str(project.root), model))
         texts.append(snapshot_text(learnings))
-    words = lexical.build_index(texts)
-    meanings = None
-    if embedding is not None:
-        meanings = vectors.open_index(embedding.embed(texts), np.arange(len(texts)))
+    index = build_search_index(texts, None if embedding is None else embedding.embed(texts))
 
     def write(directory: Path) -> None:
-        told = _Points(_FORMAT, revision, model, points)
-        (directory / _POINTS).write_bytes(msgspec.json.encode(told))
-        words.save(directory / "words")
-        if meanings is not None:
-            meanings.save(directory / "meanings")
+        stored = _Points(_FORMAT, revision, model, points)
+        (directory / _POINTS).write_bytes(msgspec.json.encode(stored))
+        index.save(directory)
 
-    generations.publish(place.state, _kind(name), write, clock=place.clock)
-    return Collection(name, tuple(points), words, meanings, made=True)
+    project.publish(_kind(name), write)
+    return Collection(name, tuple(points), index, built=True)
 
 
 def _load(path: Path, name: str, revision: str, model: str) -> Collection | None:
     """Return a stored index, None if it is behind, of another model or cannot be read."""
     try:
-        told = decode_json((path / _POINTS).read_bytes(), _Points)
-        if (told.format, told.revision, told.model) != (_FORMAT, revision, model):
+        stored = decode_json((path / _POINTS).read_bytes(), _Points)
+        if (stored.format, stored.revision, stored.model) != (_FORMAT, revision, model):
             return None
-        words = lexical.load_index(path / "words")
-        meanings = vectors.load_index(path / "meanings") if model else None
+        index = load_search_index(path, embedded=bool(model))
     except (OSError, msgspec.MsgspecError, StoreError):
-        return None  # disposable: whatever is wrong with it, it is made anew
-    return Collection(name, tuple(told.points), words, meanings)
+        return None  # disposable: whatever is wrong with it, it is built again
+    return Collection(name, tuple(stored.points), index)
 
 
-def status(place: MemoryPlace, embedding_model: str, note: str = "") -> RagStatus:
+def status(project: Project, embedding_model: str, note: str = "") -> RagStatus:
     """Return what the index holds and what of it is behind; nothing is made. Raises: StoreError."""
     iterations = points = behind = count = 0
     faults: list[str] = []
     features: list[str] = []
-    for stream in place.streams():
-        journal = place.read(stream)
+    for stream in feature_streams(project):
+        journal = read_stream(project, stream)
         if not journal.entries:
             continue
         features.append(journal.feature)
         iterations += len(journal.entries)
-        name = collection_name(str(place.root), journal.feature)
-        found = generations.latest(place.state, _kind(name))
-        if isinstance(found, generations.DamagedGeneration):
+        name = collection_name(str(project.root), journal.feature)
+        found = project.latest(_kind(name))
+        if isinstance(found, Damaged):
             faults.append(f"{name}: {found.reason}")
         loaded = None
-        if isinstance(found, generations.Generation):
+        if isinstance(found, Path):
             count += 1
-            loaded = _load(found.path, name, place.journal.revision(stream), embedding_model)
+            loaded = _load(found, name, project.journal.revision(stream), embedding_model)
         points += 0 if loaded is None else len(loaded.points)
         behind += loaded is None
     return RagStatus(
@@ -204,27 +200,31 @@ def status(place: MemoryPlace, embedding_model: str, note: str = "") -> RagStatu
         collections=count,
         points=points,
         behind=behind,
-        orphans=tuple(orphans(place, features)),
+        orphans=tuple(orphans(project, features)),
         faults=tuple(faults),
         embedding_model=embedding_model,
         embedding_note=note,
     )
 
 
-def orphans(place: MemoryPlace, features: Iterable[str]) -> list[str]:
+def orphans(project: Project, features: Iterable[str]) -> list[str]:
     """Return the collections here that belong to no feature any more, sorted."""
-    expected = expected_collections(str(place.root), features)
-    return sorted(name for name in _present(place.state) if name not in expected)
+    expected = expected_collections(str(project.root), features)
+    return sorted(name for name in _present(project.state) if name not in expected)
 
 
-def drop_orphans(place: MemoryPlace) -> list[str]:
+def drop_orphans(project: Project) -> list[str]:
     """Remove the collections that belong to no feature any more, and return their names."""
-    features = [journal.feature for stream in place.streams() if (journal := place.read(stream)).entries]
-    gone = orphans(place, features)
+    features = [
+        journal.feature
+        for stream in feature_streams(project)
+        if (journal := read_stream(project, stream)).entries
+    ]
+    gone = orphans(project, features)
     for name in gone:
         kind = _kind(name)
-        (place.state / "index" / f"{kind}.current").unlink(missing_ok=True)
-        for path in sorted((place.state / "index").glob(f"{kind}-*")):
+        (project.state / "index" / f"{kind}.current").unlink(missing_ok=True)
+        for path in sorted((project.state / "index").glob(f"{kind}-*")):
             shutil.rmtree(path, ignore_errors=True)
     return gone
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final
 
-from workbench.entry.memory_place import MemoryPlace
-from workbench.entry.services.memory import Learn, Novelty, Summary, digest_of, feature_of, record
+from workbench.entry.project import Project
+from workbench.entry.services.memory import Learn, Novelty, Summary, digest_of, feature_of, learner, record
 from workbench.errors import UsageError
 from workbench.memory.iterations import Digested
 from workbench.memory.journal import feature_stream
@@ -22,7 +22,6 @@ INGEST: Final = "ingest"
 _TOGETHER = 50  # iterations of a file written at once
 _HELD = 8 << 20  # characters of tools' answers among them
 
-Learning = Callable[[MemoryPlace], Learn | None]
 Progress = Callable[[int, int], None]
 
 
@@ -40,12 +39,11 @@ class FileReport:
 
 
 def ingest(
-    place: MemoryPlace,
+    project: Project,
     paths: Sequence[Path],
     task: Task,
     summary: Summary,
     *,
-    learning: Learning,
     progress: Progress | None = None,
 ) -> Iterator[FileReport]:
     """Record the iterations of files, yielding a report of each. Raises: UsageError, StoreError.
@@ -58,21 +56,21 @@ def ingest(
         if not path.exists():
             raise UsageError(f"{path} does not exist", hint="Give output of stream-json or a transcript.")
     paths = [path for path in find_transcripts(paths) if path.is_file()]
-    learn = learning(place)
+    learn = learner(project)
     written: set[str] = set()
     try:
-        yield from _each(place, paths, task, summary, learn, progress, written)
+        yield from _each(project, paths, task, summary, learn, progress, written)
     finally:
         for feature in sorted(written):
-            place.journal.sync(feature_stream(feature))
+            project.journal.sync(feature_stream(feature))
 
 
 def _each(
-    place: MemoryPlace,
+    project: Project,
     paths: Sequence[Path],
     task: Task,
     summary: Summary,
-    learn: Learn | None,
+    learn: Learn,
     progress: Progress | None,
     written: set[str],
 ) -> Iterator[FileReport]:
@@ -86,10 +84,10 @@ def _each(
         fault = ""
         try:
             with open_transcript(path) as handle:
-                found = _digests(place, handle, reading, progress, before, total)
+                found = _digests(project, handle, reading, progress, before, total)
                 for group in _groups(found):
                     count += len(group)
-                    _record(place, group, task, summary, learn, written)
+                    _record(project, group, task, summary, learn, written)
         except (OSError, EOFError, zlib.error) as error:
             fault = getattr(error, "strerror", None) or str(error) or type(error).__name__
         seen = reading.seen
@@ -98,7 +96,7 @@ def _each(
 
 
 def _digests(
-    place: MemoryPlace,
+    project: Project,
     handle: IO[bytes],
     reading: Reading,
     progress: Progress | None,
@@ -109,7 +107,7 @@ def _digests(
     for raw in read_iterations(handle, reading):
         if progress is not None:
             progress(before + handle.tell(), total)
-        yield digest_of(place, raw)
+        yield digest_of(project, raw)
 
 
 def _groups(found: Iterator[Digested]) -> Iterator[list[Digested]]:
@@ -127,18 +125,18 @@ def _groups(found: Iterator[Digested]) -> Iterator[list[Digested]]:
 
 
 def _record(
-    place: MemoryPlace,
+    project: Project,
     group: Sequence[Digested],
     task: Task,
     summary: Summary,
-    learn: Learn | None,
+    learn: Learn,
     written: set[str],
 ) -> None:
     features: dict[str, list[Digested]] = {}
     for one in group:
-        features.setdefault(feature_of(task.feature, one.raw.branch, place.branch), []).append(one)
+        features.setdefault(feature_of(task.feature, one.raw.branch, project.branch), []).append(one)
     for feature, found in features.items():
-        kept = record(place, found, replace(task, feature=feature), by=INGEST, learn=learn, sync=False)
+        kept = record(project, found, replace(task, feature=feature), by=INGEST, learn=learn, sync=False)
         if any(one.novelty is not Novelty.UNCHANGED for one in kept):
             written.add(feature)
         summary.add(kept)

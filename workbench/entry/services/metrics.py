@@ -1,19 +1,23 @@
-"""How long an operation took and what it used, recorded where `workbench stats` finds it."""
+"""How long operations took and what they used: recorded, and shown by `workbench stats`."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from workbench.errors import StoreError
-from workbench.plan.workspace import Synced
+
+if TYPE_CHECKING:
+    from workbench.entry.project import Measurements, OperationStats, Project
+    from workbench.plan.workspace import Synced
 
 
 @dataclass(slots=True)
 class Measured:
-    """What an operation tells about itself while it runs.
+    """What an operation reports of itself while it runs.
 
     `stages` maps names to milliseconds, `cache` a level (index, contents, embeddings) to (hits, misses).
     `note` says what could not be recorded of it, and afterwards whether that is the measurement itself.
@@ -28,23 +32,19 @@ class Measured:
     note: str = ""
 
     def synced(self, found: Synced) -> None:
-        """Take over what a sync did; a generation that had to be mended or built counts as missed."""
+        """Add what a sync did; a generation that had to be updated or built counts as a miss."""
         self.stages.update(found.stages)
         self.cache["index"] = (1, 0) if found.cache == "hit" else (0, 1)
 
     def level(self, name: str, hits: int, misses: int) -> None:
-        """Note a cache level that was asked at all."""
+        """Add a cache level that was asked at all."""
         if hits or misses:
             self.cache[name] = (hits, misses)
 
 
-Record = Callable[[str, float, Measured, bool], None]
-"""Writes (operation, milliseconds, what it told, whether it succeeded). Raises StoreError."""
-
-
 @contextmanager
-def measured(record: Record | None, operation: str) -> Iterator[Measured]:
-    """Measure an operation and record it, a failed one too; without `record` nothing is written.
+def measured(project: Project, operation: str, by: str = "cli") -> Iterator[Measured]:
+    """Measure an operation and record it, a failed one too, unless the settings turn that off.
 
     A disk that is full or read-only never breaks the operation: the reason is left in `note`.
     """
@@ -53,16 +53,44 @@ def measured(record: Record | None, operation: str) -> Iterator[Measured]:
     try:
         yield told
     except Exception:
-        _write(record, operation, started, told, ok=False)
+        _record(project, operation, by, started, told, ok=False)
         raise
-    _write(record, operation, started, told, ok=True)
+    _record(project, operation, by, started, told, ok=True)
 
 
-def _write(record: Record | None, operation: str, started: float, told: Measured, *, ok: bool) -> None:
-    if record is None:
+def _record(project: Project, operation: str, by: str, started: float, told: Measured, *, ok: bool) -> None:
+    if not project.config.store.metrics:
         return
+    from workbench.entry.project import record_call
+
     try:
-        record(operation, round((time.perf_counter() - started) * 1000, 3), told, ok)
+        record_call(
+            project.journal,
+            operation,
+            round((time.perf_counter() - started) * 1000, 3),
+            by=by,
+            stages=told.stages,
+            cache=told.cache,
+            tokens=told.tokens,
+            tokens_saved=told.tokens_saved,
+            candidates=told.candidates,
+            degraded=told.degraded,
+            ok=ok,
+        )
     except (StoreError, OSError) as error:
         unmeasured = f"the measurement of this {operation} was not recorded: {error}"
         told.note = f"{told.note}; {unmeasured}" if told.note else unmeasured
+
+
+def statistics(project: Project, since: float) -> list[OperationStats]:
+    """Return the figures of each operation since a time in seconds. Raises: StoreError."""
+    with project.tables() as tables:
+        return tables.operation_stats(since)
+
+
+def measured_between(
+    project: Project, *, since: float, until: float, step: float, operation: str = ""
+) -> Measurements:
+    """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""
+    with project.tables() as tables:
+        return tables.measurements(since=since, until=until, step=step, operation=operation)

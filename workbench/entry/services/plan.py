@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.entry.project import Opened
+from workbench.entry.project import Project
 from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
 from workbench.plan.pipeline import Plan
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def preview_for(
-    opened: Opened,
+    project: Project,
     told: Measured,
     request: PlanRequest,
     *,
@@ -33,8 +33,8 @@ def preview_for(
     progress: Progress | None = None,
 ) -> Plan:
     """Make a plan that nobody is handed yet, and tell its measurement about it. Raises as `plan` does."""
-    planner = opened.planner
-    made = make_plan(opened.workspace, planner, request, style=style, baseline=baseline, progress=progress)
+    planner = project.planner
+    made = make_plan(project.workspace, planner, request, style=style, baseline=baseline, progress=progress)
     response: Any = made.response
     told.synced(made.synced)
     told.stages.update(made.stages)
@@ -49,7 +49,7 @@ def preview_for(
 
 
 def plan_for(
-    opened: Opened,
+    project: Project,
     told: Measured,
     request: PlanRequest,
     *,
@@ -59,8 +59,8 @@ def plan_for(
     by: str,
 ) -> Plan:
     """Make a plan that is handed over, and tell its measurement about it. Raises as `plan` does."""
-    made = preview_for(opened, told, request, style=style, baseline=baseline, progress=progress)
-    told.note = record_given(opened.workspace, request, made.rules, made.learnings, by=by)
+    made = preview_for(project, told, request, style=style, baseline=baseline, progress=progress)
+    told.note = record_given(project.workspace, request, made.rules, made.learnings, by=by)
     return made
 
 

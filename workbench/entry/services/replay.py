@@ -1,14 +1,11 @@
-"""Opens a project's past for replay: git, journals, caches and models, in this process and in workers.
-
-With `bootstrap`, `places` and `storage` the only module that imports `store`.
-"""
+"""A project's past replayed: its tasks, what decides their rows, and the engine that makes them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -20,32 +17,36 @@ from typing import Any, Final
 
 import numpy as np
 
-from store.clock import SystemClock
-from store.git_diff import diff_hunks
-from store.git_log import log_commits, shallow_edge
-from store.git_objects import BlobReader, read_tree
-from store.git_process import run as run_git
-from store.git_repository import Repository, resolve
-from store.journal import FileJournal
-from store.location import locate
 from workbench import __version__
 from workbench.config import Config
 from workbench.curation.ledger import read_ledger
-from workbench.entry.places import foreign_state, project_id, repository_at
-from workbench.entry.project import cached_embedder, match_params, trust
+from workbench.entry.parameters import excluded_patterns, match_params, trust
+from workbench.entry.project import (
+    COMMITS,
+    Project,
+    Repository,
+    cached_embedder,
+    find_state,
+    past_reader,
+    repository_at,
+    shallow_edge,
+)
 from workbench.errors import ProjectError, UsageError, WorkbenchError
 from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.contents import Contents
 from workbench.plan.pipeline import Planner
 from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
 from workbench.plan.semantics import head_texts, task_text
+from workbench.project.directories import path_filter
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
 from workbench.records.rules import Rule
 from workbench.replay.engine import Engine, Vectors
+from workbench.replay.explained import Explained, explained, find_task
 from workbench.replay.facts_cache import SegmentedFacts, tidy
-from workbench.replay.rankers import Ranking, System, load_models
+from workbench.replay.pairs import counterpart
+from workbench.replay.rankers import Ranking, System, load_models, parse_systems
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
 from workbench.replay.running import Progress, Replayed, replay_tasks
@@ -61,11 +62,12 @@ from workbench.text.tokens import token_counter
 PACKS: Final = (
     300  # packs take as long as everything else, and the figures of this many have narrow intervals
 )
-COMMITS: Final = 6000  # of the newest that a replay looks at, at least
 _PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files are none
 _SPARE = 300
-_LINE = 40_000
-_BRANCHES: Final = ("HEAD", "main", "master")
+_SPARE_TASKS = 2000  # tasks that may have come since a run
+_NO_PAST: Final = PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
+"""What is read of a project whose repository is gone."""
+
 _PACKAGES: Final = (
     "comparison",
     "curation",
@@ -81,38 +83,12 @@ _PACKAGES: Final = (
 )
 
 
-@contextmanager
-def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[PastReader]:
-    """Open a repository, bare ones too, for reading its past. Raises: GitError."""
-    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
-    log = log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
-    with BlobReader(repository, MAX_BYTES) as blobs:
-        yield PastReader(
-            tip=tip,
-            commits=tuple(log)[::-1],
-            line=_line(repository, tip) if tip else Line(),
-            tree=partial(read_tree, repository),
-            read=blobs.read,
-            hunks=partial(diff_hunks, repository),
-        )
-
-
-def _line(repository: Repository, tip: str) -> Line:
-    options = ["rev-list", "--parents", "--timestamp", f"--max-count={_LINE}", tip, "--"]
-    parents: dict[str, tuple[str, ...]] = {}
-    times: dict[str, int] = {}
-    for line in run_git(repository.root, options).decode("ascii").splitlines():
-        at, sha, *before = line.split()
-        parents[sha], times[sha] = tuple(before), int(at)
-    return Line(parents, times)
-
-
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a user asks a replay for.
 
     `tasks` is how many at most; packs of `budget` tokens are made for the newest `packs` of them. `fresh`
-    computes every row anew.
+    computes every row again.
     """
 
     source: Source
@@ -127,13 +103,25 @@ class Wanted:
 class PastProject:
     """A project whose past can be replayed. `repository` is None where only its sessions are left."""
 
-    root: Path
+    place: Project
     name: str
-    state: Path
-    home: Path
-    repository: Repository | None
     sessions: tuple[PastSession, ...]
     notes: tuple[str, ...]
+
+    @property
+    def root(self) -> Path:
+        """The project's directory, or that of its bare repository."""
+        return self.place.root
+
+    @property
+    def state(self) -> Path:
+        """The project's state directory."""
+        return self.place.state
+
+    @property
+    def repository(self) -> Repository | None:
+        """The project's repository."""
+        return self.place.repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,23 +163,19 @@ def open_past(start: Path, environment: Mapping[str, str] = os.environ) -> PastP
 
     Raises: ProjectError where there is neither a repository nor a recorded session; StoreError.
     """
-    repository, note = repository_at(start)
-    root = start.absolute() if repository is None else repository.root
-    bare = repository is not None and repository.bare
-    distrust = "it is a bare repository" if bare else foreign_state(repository)
-    location = locate(root, environment, distrust=distrust)
-    journal = FileJournal(location.root, SystemClock())
-    sessions, malformed = recorded(entry for _, entry in journal.read(STREAM))
+    project = find_state(start, environment=environment)
+    root, repository = project.root, project.repository
+    sessions, malformed = recorded(entry for _, entry in project.journal.read(STREAM))
     if repository is None and not sessions:
         raise ProjectError(
-            f"{root} has no past to replay: it is no git repository, and no session of it was imported",
+            f"{root} has no past to replay: it is not a git repository, and no session of it was imported",
             hint="Name a repository, or run `workbench import sessions` first.",
         )
     notes = [f"{malformed} recorded sessions are malformed and left out"] if malformed else []
     if repository is None:
-        notes.append(f"{note}: files are ranked by the paths that sessions had seen")
+        notes.append(f"{project.note}: files are ranked by the paths that sessions had seen")
     name = root.name.removesuffix(".git") if root.name not in ("repo", "git") else root.parent.name
-    return PastProject(root, name, location.root, location.home, repository, tuple(sessions), tuple(notes))
+    return PastProject(project, name, tuple(sessions), tuple(notes))
 
 
 def replay_past(
@@ -209,11 +193,7 @@ def replay_past(
     history = max(config.index.history_commits, 0)
     commits = max(COMMITS, _PER_TASK * wanted.tasks + history)
     with ExitStack() as stack:
-        reader = (
-            PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
-            if project.repository is None
-            else stack.enter_context(past_reader(project.repository, commits))
-        )
+        reader = _open_reader(project.repository, commits, stack)
         tasks = _tasks(project, reader, wanted)
         vectors, model, missing = _vectors(project, config, reader, tasks, history, progress)
     rules = _rules(project, config, tasks)
@@ -262,11 +242,7 @@ def weigh_again(
     history = max(config.index.history_commits, 0)
     commits = max(COMMITS, _PER_TASK * among + history)
     with ExitStack() as stack:
-        reader = (
-            PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
-            if project.repository is None
-            else stack.enter_context(past_reader(project.repository, commits))
-        )
+        reader = _open_reader(project.repository, commits, stack)
         tasks = [task for task in _tasks(project, reader, wanted) if task.id == row.id]
         if not tasks:
             raise UsageError(
@@ -280,6 +256,10 @@ def weigh_again(
         ranking = engine.weigh(tasks[0], system)
         engine.cache.flush()
     return ranking
+
+
+def _open_reader(repository: Repository | None, commits: int, stack: ExitStack) -> PastReader:
+    return _NO_PAST if repository is None else stack.enter_context(past_reader(repository, commits))
 
 
 def _spec(
@@ -296,14 +276,14 @@ def _spec(
         root=project.root,
         bare=project.repository is not None and project.repository.bare,
         gone=project.repository is None,
-        project=project_id(project.root),
+        project=project.place.project_id,
         systems=systems,
         main=config.models.ranking or DEFAULT_MODEL,
         budget=wanted.budget,
         tokenizer=config.plan.tokenizer,
         history=max(config.index.history_commits, 0),
         commits=commits,
-        excluded=(*config.privacy.exclude, *config.index.exclude),
+        excluded=excluded_patterns(config),
         cache=project.state / "replay" / "facts",
         version=version,
         sessions=project.sessions,
@@ -342,7 +322,7 @@ def _vectors(
     progress: Progress,
 ) -> tuple[Vectors | None, str, str]:
     """Return vectors of all tasks and of all past ones, the model's identity, and what is missing if not."""
-    embedder, missing = cached_embedder(config, project.home)
+    embedder, missing = cached_embedder(config, project.place.home)
     if embedder is None:
         return None, "", missing or "there is no embedding model: see `workbench model list`"
     begun = {tasks[-1].revision, tasks[-1].commit}
@@ -361,10 +341,9 @@ def _vectors(
 
 def _rules(project: PastProject, config: Config, tasks: Sequence[Task]) -> RulesThen:
     """Return the rules that were in force when each task began. Raises: StoreError."""
-    clock = SystemClock()
-    journal, home_journal = FileJournal(project.state, clock), FileJournal(project.home, clock)
+    journal, home_journal = project.place.journal, project.place.home_journal
     changes = [entry.at for one in (journal, home_journal) for _, entry in one.read(RULES)]
-    identifier = project_id(project.root)
+    identifier = project.place.project_id
 
     def in_force(until: str) -> list[Rule]:
         live = read_ledger(RuleLedger, ((journal, False), (home_journal, True)), until).live.values()
@@ -397,7 +376,7 @@ def _settings(
         "embedding": model,
         "history": history,
         "trust": repr(trust(config.sessions)),
-        "excluded": [*config.privacy.exclude, *config.index.exclude],
+        "excluded": list(excluded_patterns(config)),
         "edge": "" if project.repository is None else shallow_edge(project.repository),
     }
 
@@ -444,20 +423,19 @@ def release() -> None:
 def _engine(spec: _Spec, stack: ExitStack) -> Engine:
     repository = None if spec.gone else repository_at(spec.root)[0]
     cache = SegmentedFacts(spec.cache, spec.version)
+    reader = _open_reader(repository, spec.commits, stack)
     if repository is None:
         past: Timeline | SeenPaths = SeenPaths(
             spec.sessions, history=spec.history, trust=trust(spec.config.sessions)
         )
-        reader = PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
     else:
-        reader = stack.enter_context(past_reader(repository, spec.commits))
         past = Timeline(
             reader,
             sessions=[one.known for one in spec.sessions],
             cache=cache,
             history=spec.history,
             trust=trust(spec.config.sessions),
-            admits=_admits(spec.excluded),
+            admits=path_filter(spec.excluded),
         )
     counter = token_counter(spec.tokenizer)
     chunks, worth = load_chunk_model()
@@ -485,15 +463,6 @@ def _engine(spec: _Spec, stack: ExitStack) -> Engine:
     )
 
 
-def _admits(patterns: Sequence[str]) -> Callable[[str], bool]:
-    if not patterns:
-        return lambda path: True
-    import pathspec
-
-    spec = pathspec.GitIgnoreSpec.from_lines(patterns)
-    return lambda path: not spec.match_file(path)
-
-
 def engine_version() -> str:
     """Return what tells rows of one engine from those of another: the version and a digest of its sources."""
     digest = hashlib.sha256()
@@ -509,3 +478,31 @@ def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
             yield from _sources(entry, f"{name}/{entry.name}")
         elif entry.name.endswith((".json", ".py", ".scm", ".toml", ".txt")):
             yield f"{name}/{entry.name}", entry.read_bytes()
+
+
+def explain_task(
+    start: Path,
+    config: Config,
+    run: ReplayRun,
+    task: str,
+    system: str | None,
+    progress: Progress = lambda done, total, told: None,
+) -> Explained:
+    """Return what features add to the files of a task, for a system of the run (by default its hybrid).
+
+    Raises: UsageError for a task or a system that the run does not have; WorkbenchError.
+    """
+    row = find_task(run, task)
+    name = system or counterpart(run)
+    if name not in row.systems:
+        raise UsageError(
+            f"{name or 'no system'} did not do this task", hint=f"Did: {', '.join(row.systems)}."
+        )
+    (wanted,) = parse_systems((name,))
+    among = len(run.rows) + _SPARE_TASKS
+    ranking = weigh_again(open_past(start), config, row, wanted, among=among, progress=progress)
+    if ranking is None:
+        raise UsageError(
+            f"{name} cannot rank now", hint="It needs an embedding model: `workbench model list`."
+        )
+    return explained(run, row, name, ranking)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.entry.project import Opened
+from workbench.entry.project import Project
 from workbench.entry.services.doctor import Finding, State
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.replacing import replacement_cycles
@@ -16,11 +16,11 @@ from workbench.rules.files.drift import Outcome, look
 _SHOWN = 5
 
 
-def rule_findings(opened: Opened) -> Iterator[Finding]:
+def rule_findings(project: Project) -> Iterator[Finding]:
     """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
-    store = opened.workspace.rule_store()
+    store = project.workspace.rule_store()
     ledger = store.ledger()
-    found = [*_entries(ledger), *_secrets(ledger), *_files(look(store, opened.workspace.rule_files()))]
+    found = [*_entries(ledger), *_secrets(ledger), *_files(look(store, project.workspace.rule_files()))]
     if found:
         yield from found
         return

@@ -1,32 +1,60 @@
-"""The caches that rules are fetched through, as the settings ask for them.
-
-With `bootstrap`, `storage` and `places` the only module that imports `store`.
-"""
+"""Rules as faces ask for them: through caches, by a search, by meaning, checked by a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from store.cache import ProcessCache
-from store.clock import SystemClock
-from store.redis_cache import WAIT, RedisCache
 from workbench.config import Config
-from workbench.plan.workspace import Workspace
-from workbench.ports import Clock
+from workbench.entry.project import Project, cached_embedder, find_state, language_model
+from workbench.errors import ConfigError, ModelError
 from workbench.records.rules import Rule
-from workbench.rules.fetching.caching import RuleFetcher, rules_generation, rules_held, shared_prefix
+
+if TYPE_CHECKING:
+    from workbench.entry.project import RedisCache
+    from workbench.plan.matching import RuleMatcher
+    from workbench.plan.workspace import Workspace
+    from workbench.ports import Clock, Float32
+    from workbench.rules.conflicts.queue import Meaning
+    from workbench.rules.fetching.caching import RuleFetcher
+    from workbench.rules.matching.lexical import RuleWords
+    from workbench.rules.matching.match import RuleMatch
+    from workbench.rules.matching.recheck import Rechecked
+    from workbench.rules.matching.searching import RuleIndex
 
 LACKING = "cache.redis_url is set and Redis is not used: install context-workbench[redis]"
 
+Progress = Callable[[int, int], None]
 
-def rule_fetcher(workspace: Workspace, config: Config, clock: Clock, *, wait: float = WAIT) -> RuleFetcher:
-    """Return what fetches a project's rules; a Redis that cannot be used is told by its `notes`.
 
-    What no cache has is answered by rules that are brought in step, without indexing anything. `wait` is for
-    how many seconds a command of Redis is waited for. Raises: ConfigError for an address that is none.
+def stored_rules(
+    start: Path, config: Config, environment: Mapping[str, str] = os.environ
+) -> tuple[Rule, ...] | None:
+    """Return a project's rules as they are stored, None if they have to be read again. Raises: StoreError.
+
+    See `unchanged_rules`: takes no listing, no index and no model.
     """
+    from workbench.rules.rulebook import unchanged_rules
+
+    return unchanged_rules(find_state(start, config, environment).rule_store())
+
+
+def rule_fetcher(
+    workspace: Workspace, config: Config, clock: Clock, *, wait: float | None = None
+) -> RuleFetcher:
+    """Return what fetches a project's rules; its `notes` report a Redis that cannot be used.
+
+    What no cache has comes from rules that are synced with their files, without indexing anything. `wait` is
+    for how many seconds a command of Redis is waited for. Raises: ConfigError for an invalid address.
+    """
+    from workbench.entry.project import ProcessCache
+    from workbench.rules.fetching.caching import RuleFetcher, rules_generation, rules_held
+
     adapters = workspace.adapters
 
     def load() -> tuple[str, Sequence[Rule]]:
@@ -34,7 +62,7 @@ def rule_fetcher(workspace: Workspace, config: Config, clock: Clock, *, wait: fl
         return book.signature, book.rules
 
     journals = (adapters.journal, adapters.home_journal)
-    shared, missing = _shared(config, adapters.project_id, clock, wait)
+    shared, missing = _shared_cache(config, adapters.project_id, clock, wait)
     return RuleFetcher(
         partial(rules_generation, journals, adapters.project_id, str(adapters.home)),
         load,
@@ -44,12 +72,12 @@ def rule_fetcher(workspace: Workspace, config: Config, clock: Clock, *, wait: fl
     )
 
 
-def redis_fault(config: Config, *, wait: float = 1.0) -> str:
+def redis_fault(config: Config, clock: Clock, *, wait: float = 1.0) -> str:
     """Return why the Redis of the settings cannot be used, empty if it can; it is asked for a value once.
 
-    Raises: ConfigError for an address that is none.
+    Raises: ConfigError for an invalid address.
     """
-    shared, missing = _shared(config, "", SystemClock(), wait)
+    shared, missing = _shared_cache(config, "", clock, wait)
     if shared is None:
         return missing
     shared.get("")
@@ -58,12 +86,17 @@ def redis_fault(config: Config, *, wait: float = 1.0) -> str:
     return fault
 
 
-def _shared(config: Config, project_id: str, clock: Clock, wait: float) -> tuple[RedisCache | None, str]:
+def _shared_cache(
+    config: Config, project_id: str, clock: Clock, wait: float | None
+) -> tuple[RedisCache | None, str]:
     """Return the Redis of the settings, and why there is none although they name one."""
     if not config.cache.redis_url:
         return None, ""
     if find_spec("redis") is None:
         return None, LACKING
+    from workbench.entry.project import RedisCache
+    from workbench.rules.fetching.caching import shared_prefix
+
     cache = RedisCache(
         config.cache.redis_url,
         shared_prefix(project_id),
@@ -74,3 +107,86 @@ def _shared(config: Config, project_id: str, clock: Clock, wait: float) -> tuple
         wait=wait,
     )
     return cache, ""
+
+
+def meaning(project: Project, progress: Callable[[str, int, int], None]) -> Meaning | None:
+    """Return how texts are compared by meaning here, None without an embedding model that is ready."""
+    import numpy as np
+
+    from workbench.entry.project import open_index
+    from workbench.rules.conflicts.queue import Meaning
+
+    embedder = project.planner.embedder
+    if embedder is None:
+        return None
+
+    def embed(texts: Sequence[str]) -> Float32:
+        return embedder.embed(texts, progress=lambda done, total: progress("embedding", done, total))
+
+    return Meaning(embedder.model, embed, lambda vectors: open_index(vectors, np.arange(len(vectors))))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadySearch:
+    """An index of rules and a query's unit vector float32 [d], None without one.
+
+    `notes` say what is missing.
+    """
+
+    index: RuleIndex
+    vector: Float32 | None
+    notes: tuple[str, ...] = ()
+
+
+def ready_to_search(
+    matcher: RuleMatcher,
+    rules: tuple[Rule, ...],
+    words: RuleWords,
+    query: str,
+    mode: str,
+    config: Config,
+    home: Path,
+    progress: Progress | None = None,
+) -> ReadySearch:
+    """Return what a search of rules, whose words are `words`, for a query in a mode needs.
+
+    With `progress` it waits until all rules are embedded; without, it does so only where few are missing.
+    """
+    if mode == "sparse" or not rules:
+        return ReadySearch(matcher.index(rules, words, None), None)
+    embedder, note = cached_embedder(config, home)
+    if embedder is None:
+        return ReadySearch(matcher.index(rules, words, None), None, (note,) if note else ())
+    index = matcher.index(rules, words, embedder, progress=progress)
+    try:
+        vector = embedder.embed([query])[0]
+    except ModelError as error:
+        return ReadySearch(index, None, (error.message,))
+    return ReadySearch(index, vector, (matcher.note,) if matcher.note else ())
+
+
+def recheck_matches(
+    config: Config, matches: Sequence[RuleMatch], message: str, count_tokens: Callable[[str], int]
+) -> Rechecked:
+    """Return the matches that stay, and what was asked; the matches as they are where it is off.
+
+    Never fails: whatever goes wrong, the matches stay and the result is degraded.
+    """
+    from workbench.rules.matching.recheck import DEGRADED, Rechecked, recheck
+
+    rules = config.rules
+    if not rules.recheck:
+        return Rechecked(tuple(matches))
+    try:
+        model = language_model(config)
+    except ConfigError as error:
+        note = f"matches were not checked again: {error.message}"
+        return Rechecked(tuple(matches), degraded=(DEGRADED,), note=note)
+    return recheck(
+        matches,
+        message,
+        model,
+        top=rules.recheck_top,
+        timeout=rules.recheck_timeout,
+        count_tokens=count_tokens,
+    )

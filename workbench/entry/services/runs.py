@@ -1,8 +1,4 @@
-"""Where replays are kept and written: the runs of a project, and rows as Parquet.
-
-With `bootstrap`, `storage` and `places` one of the modules that import `store`; it opens no index and no
-model.
-"""
+"""Replays that are kept: the runs of a project, and rows as Parquet. Opens no index and no model."""
 
 from __future__ import annotations
 
@@ -11,10 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from store.files import private_dir, write_atomic
-from store.location import locate
-from store.runs import list_runs, open_run, put_run
-from workbench.entry.places import foreign_state, repository_at
+from workbench.entry.project import find_state, list_runs, open_run, private_dir, put_run, write_atomic
 from workbench.errors import StoreError, UsageError
 from workbench.records.replay import ReplayRun
 from workbench.replay.rows import row_batches
@@ -42,11 +35,7 @@ class Kept:
 
 def runs_root(start: Path, environment: Mapping[str, str] = os.environ) -> Path:
     """Return the state directory of the project around a directory. Raises: StoreError."""
-    repository, _ = repository_at(start)
-    root = start.absolute() if repository is None else repository.root
-    bare = repository is not None and repository.bare
-    distrust = "it is a bare repository" if bare else foreign_state(repository)
-    return locate(root, environment, distrust=distrust).root
+    return find_state(start, environment=environment).state
 
 
 def keep_run(root: Path, run: ReplayRun, *, spare: Collection[str] = ()) -> ReplayRun:
@@ -105,6 +94,6 @@ def keep_elsewhere(root: Path, document: bytes) -> Path:
 
 def write_parquet(path: Path, run: ReplayRun) -> None:
     """Write the rows of a run as a Parquet file. Raises: StoreError."""
-    from store.runs import write_rows
+    from workbench.entry.project import write_rows
 
     write_rows(path, row_batches(run))

@@ -1,29 +1,31 @@
-"""Where imports of sessions meet the store: the project's work trees and addresses, journal, archive.
-
-With `bootstrap`, `storage` and `places` the only modules that import `store`.
-"""
+"""Sessions of coding agents: imported from their transcripts, listed, and found again by their files."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from store.archive import Archive, Source
-from store.git_process import run as run_git
-from store.git_repository import Repository, head_state
 from workbench.config import Config, SessionsConfig, load
-from workbench.entry.places import repository_at
-from workbench.entry.project import Opened, OpenedWorkspace, open_workspace
+from workbench.entry.project import (
+    Project,
+    Repository,
+    open_workspace,
+    remote_addresses,
+    repository_at,
+    share_history,
+    work_trees,
+)
 from workbench.errors import GitError, UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
-from workbench.records.episodes import Episode
+from workbench.records.episodes import Completeness, Episode
+from workbench.sessions.closing import HOUR
 from workbench.sessions.episodes_fold import COMMITS
 from workbench.sessions.importers.importing import Importer, ImportStore, Progress, Report, Wanted
 from workbench.sessions.importers.ledger import load_seen
@@ -40,6 +42,9 @@ from workbench.sessions.importers.trimming import open_transcript
 from workbench.sessions.importers.withholding import Withholder, excluding
 from workbench.sessions.remember import STREAM
 from workbench.text.counts import counted
+
+if TYPE_CHECKING:
+    from workbench.entry.project import Archive, Companion, FileSession, SessionRow
 
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
 
@@ -63,7 +68,7 @@ class ImportedSessions:
 
 
 def import_sessions(
-    opened: OpenedWorkspace,
+    project: Project,
     sessions: SessionsConfig,
     paths: Sequence[Path],
     wanted: Wanted,
@@ -78,11 +83,9 @@ def import_sessions(
     With `archived` from the copies that earlier imports made; with `finished` a session whose file was just
     written is taken to be over. Raises: UsageError for a path that does not exist, StoreError.
     """
-    places = project_places(opened.root, opened.repository)
-    excluded = excluding(load(project=opened.root).config.privacy.exclude, (str(opened.root),))
-    archive = Archive(
-        opened.location.root, sessions.archive_mb << 20, cleaning=lambda: Withholder(excluded).line
-    )
+    places = project_places(project.root, project.repository)
+    excluded = excluding(load(project=project.root).config.privacy.exclude, (str(project.root),))
+    archive = project.archive(sessions.archive_mb << 20, cleaning=lambda: Withholder(excluded).line)
     missing: list[str] = []
     if archived:
         files = [
@@ -92,11 +95,11 @@ def import_sessions(
     else:
         files = list(_found(paths, places, environment, missing))
     keeps = sessions.archive and not archived and not wanted.dry_run
-    adapters = opened.workspace.adapters
+    adapters = project.workspace.adapters
     store = ImportStore(
         project_id=adapters.project_id,
         places=places,
-        journal=opened.journal,
+        journal=project.journal,
         latest=adapters.latest,
         publish=adapters.publish,
         lock=adapters.lock,
@@ -121,21 +124,21 @@ class TranscriptPast:
 
 @contextmanager
 def transcript_past(
-    project: Path, given: Path, config: Config, *, progress: Progress | None = None
+    start: Path, given: Path, config: Config, *, progress: Progress | None = None
 ) -> Iterator[TranscriptPast]:
     """Give a scratch project with the sessions of transcripts, which goes with the context.
 
-    Where they are of the project at `project` it has that one's history; else they are those of the project
+    Where they are of the project at `start` it has that one's history; else they are those of the project
     most of their edits are of, whose files are known from the sessions alone. Nothing is recorded elsewhere.
     Raises: UsageError if there is no session with a prompt; GitError, StoreError.
     """
     with tempfile.TemporaryDirectory(prefix="workbench-replay-") as scratch:
-        repository = repository_at(project)[0]
-        ours = str(project if repository is None else repository.root)
+        repository = repository_at(start)[0]
+        ours = str(start if repository is None else repository.root)
         root = Path(scratch) / (Path(ours).name or "project")
         root.mkdir()
         if repository is not None and not repository.bare:
-            _share_history(repository, root)
+            share_history(repository, root)
         found = _taken(root, given, config, ours, progress)
         if found.new:
             yield TranscriptPast(
@@ -165,29 +168,17 @@ def _taken(
     root: Path, given: Path, config: Config, place: str, progress: Progress | None, *, dry_run: bool = False
 ) -> Report:
     """Import the sessions that were held at a place into a scratch project."""
-    opened = open_workspace(root, config)
+    scratch = open_workspace(root, config)
     sessions = replace(config.sessions, archive=False)
     wanted = Wanted(roots=(place,), dry_run=dry_run)
-    done = import_sessions(opened, sessions, [given], wanted, finished=True, progress=progress)
+    done = import_sessions(scratch, sessions, [given], wanted, finished=True, progress=progress)
     return done.report
 
 
-def _share_history(repository: Repository, root: Path) -> None:
-    """Make a repository that has another one's history without copying it, and no files. Raises: GitError."""
-    run_git(root, ["init", "-q"])
-    objects = run_git(repository.root, ["rev-parse", "--path-format=absolute", "--git-path", "objects"])
-    alternates = root / ".git" / "objects" / "info" / "alternates"
-    alternates.parent.mkdir(parents=True, exist_ok=True)
-    alternates.write_bytes(objects)
-    head = head_state(repository).sha
-    if head is not None:
-        run_git(root, ["update-ref", "HEAD", head])
-
-
-def imported_sessions(opened: Opened | OpenedWorkspace) -> ImportedSessions:
+def imported_sessions(project: Project) -> ImportedSessions:
     """Return what was imported so far, and change nothing."""
-    copies = Archive(opened.location.root, 0).copies()
-    seen = load_seen(opened.workspace.adapters.latest)
+    copies = project.archive().copies()
+    seen = load_seen(project.workspace.adapters.latest)
     stored = {copy.name: copy.stored for copy in copies}
     return ImportedSessions(sum(one.tasks > 0 for one in seen.values()), len(copies), sum(stored.values()))
 
@@ -209,13 +200,13 @@ class Found:
 
 
 def discovered_sessions(
-    opened: OpenedWorkspace, *, environment: Mapping[str, str] = os.environ
+    project: Project, *, environment: Mapping[str, str] = os.environ
 ) -> tuple[Found, ...]:
     """Return what an import would find, by agents' names, without opening any file. Raises: OSError."""
     home = Path(environment.get("HOME") or Path.home())
     codex_home = Path(environment.get("CODEX_HOME") or home / ".codex")
-    places = project_places(opened.root, opened.repository)
-    seen = load_seen(opened.workspace.adapters.latest)
+    places = project_places(project.root, project.repository)
+    seen = load_seen(project.workspace.adapters.latest)
     missing: list[str] = []
     files: dict[str, list[Transcript]] = {}
     for file in _found((), places, environment, missing):
@@ -247,7 +238,7 @@ class SessionFile:
 
 
 def session_file(
-    opened: OpenedWorkspace, episode: Episode, *, environment: Mapping[str, str] = os.environ
+    project: Project, episode: Episode, *, environment: Mapping[str, str] = os.environ
 ) -> SessionFile:
     """Return the transcript that an episode comes from. The original is preferred: it is the longer one.
 
@@ -256,19 +247,19 @@ def session_file(
     if episode.source == COMMITS:
         return SessionFile(why="A commit has no transcript: `git show` has all there is.")
     session = episode.parent_session or episode.session_id
-    seen = load_seen(opened.workspace.adapters.latest)
+    seen = load_seen(project.workspace.adapters.latest)
     names = [path for path, one in seen.items() if one.tasks and one.session == session]
     names += [path for path in seen if _is_of(Path(path), session) and path not in names]
-    copies = {copy.path: copy for copy in Archive(opened.location.root, 0).copies()}
+    copies = {copy.path: copy for copy in project.archive().copies()}
     for name in names:
         path = Path(name)
         if path.is_file():
             return SessionFile(name, open=partial(open_transcript, path))
         if name in copies:
-            archive = Archive(opened.location.root, 0)
+            archive = project.archive()
             return SessionFile(name, archived=True, open=partial(archive.open, copies[name]))
     home = Path(environment.get("HOME") or Path.home())
-    roots = project_places(opened.root, opened.repository).roots
+    roots = project_places(project.root, project.repository).roots
     for path in project_transcripts(roots, home, environment):
         if _is_of(path, session):
             return SessionFile(str(path), open=partial(open_transcript, path))
@@ -293,9 +284,9 @@ def _why_missing(names: Sequence[str], session: str) -> str:
     )
 
 
-def session_entries(opened: OpenedWorkspace) -> Iterator[Entry]:
+def session_entries(project: Project) -> Iterator[Entry]:
     """Yield the entries of the stream of sessions. Raises: JournalError."""
-    return (entry for _, entry in opened.journal.read(STREAM))
+    return (entry for _, entry in project.journal.read(STREAM))
 
 
 def project_places(root: Path, repository: Repository | None) -> Places:
@@ -303,29 +294,11 @@ def project_places(root: Path, repository: Repository | None) -> Places:
     roots = [str(root), str(root.resolve())]
     addresses: set[str] = set()
     if repository is not None:
-        with _without_git():
-            lines = _git_lines(root, "worktree", "list", "--porcelain")
-            roots += [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")]
-        with _without_git():
-            addresses = {
-                address
-                for line in _git_lines(root, "config", "--get-regexp", r"^remote\..*\.url$")
-                if (address := same_address(line.partition(" ")[2]))
-            }
+        with suppress(GitError):  # sessions are then found by the project's root alone
+            roots += work_trees(root)
+        with suppress(GitError):
+            addresses = {address for one in remote_addresses(root) if (address := same_address(one))}
     return Places(tuple(dict.fromkeys(path.replace("\\", "/") for path in roots)), frozenset(addresses))
-
-
-@contextmanager
-def _without_git() -> Iterator[None]:
-    """Go on where git has no answer: sessions are then found by the project's root alone."""
-    try:
-        yield
-    except GitError:
-        return
-
-
-def _git_lines(root: Path, *arguments: str) -> list[str]:
-    return run_git(root, arguments).decode("utf-8", "surrogateescape").splitlines()
 
 
 def _found(
@@ -346,8 +319,46 @@ def _found(
 def _archive(archive: Archive, files: Sequence[Transcript]) -> Mapping[str, str]:
     return archive.keep(
         [
-            Source(str(file.path), file.size, file.changed, file.open)
+            archive.source(str(file.path), file.size, file.changed, file.open)
             for file in files
             if file.path.suffix != ".gz"  # such as another archive's copies
         ]
     )
+
+
+def recorded_sessions(
+    project: Project, timeout: float, *, commits: bool, ended: bool, limit: int
+) -> tuple[list[SessionRow], Completeness]:
+    """Return the newest sessions of a project, and how complete all of them are. Raises: StoreError.
+
+    `timeout` is in seconds: what has been quiet for longer is over.
+    """
+    quiet = project.clock.now() - timeout
+    with project.tables() as tables:
+        rows = tables.sessions(quiet_since=quiet, commits=commits, ended=ended, limit=limit)
+        return rows, tables.completeness(quiet_since=quiet)
+
+
+def session_completeness(project: Project) -> Completeness:
+    """Return how complete the recorded sessions are. Raises: StoreError."""
+    quiet = project.clock.now() - project.config.sessions.timeout_hours * HOUR
+    with project.tables() as tables:
+        return tables.completeness(quiet_since=quiet)
+
+
+def sessions_touching(project: Project, part: str) -> frozenset[str]:
+    """Return the ids of sessions that read or edited a file with a text in its path. Raises: StoreError."""
+    with project.tables() as tables:
+        return tables.touching(part)
+
+
+def file_past(project: Project, path: str, *, limit: int) -> tuple[list[FileSession], list[Companion]]:
+    """Return the sessions that read or edited a file, newest first, and the files edited with it.
+
+    Sweeping changes say nothing about two files and are left out of the latter. Raises: StoreError.
+    """
+    from workbench.sessions.history import MAX_FILES_PER_TASK
+
+    with project.tables() as tables:
+        found = tables.file_sessions(path, limit)
+        return found, tables.companions(path, most=MAX_FILES_PER_TASK, limit=limit)

@@ -216,7 +216,7 @@ def test_a_full_disk_does_not_break_a_plan(project: Any, run: Any, monkeypatch: 
     def full(*_: object, **__: object) -> None:
         raise StoreError("No space left on device")
 
-    monkeypatch.setattr(metrics, "record", full)
+    monkeypatch.setattr(metrics, "record_call", full)
     done = run("plan", TASK)
     assert (done.code, done.out) == (exits.OK, expected)
     assert "the measurement of this plan was not recorded: No space left on device" in done.err

@@ -140,14 +140,13 @@ def ingest(files: Sequence[Path], feature: str, task_id: str, title: str, discip
     each prompt begins one. A file that was ingested or collected before adds nothing; one that goes on
     further adds what is new. Without --feature an iteration belongs to the branch that its transcript names.
     """
-    from workbench.entry.memory_learning import learning
-    from workbench.entry.memory_place import memory_place
+    from workbench.entry.project import find_state
     from workbench.entry.services.memory import Summary
     from workbench.entry.services.memory_ingestion import ingest as run_ingest
     from workbench.records.iterations import Task
 
     here = current()
-    place = memory_place(here.project)
+    place = find_state(here.project)
     summary = Summary()
     started = time.perf_counter()
     with here.out.progress("Reading iterations, MB") as line:
@@ -157,7 +156,6 @@ def ingest(files: Sequence[Path], feature: str, task_id: str, title: str, discip
                 files,
                 Task(feature, task_id, title, discipline),
                 summary,
-                learning=learning,
                 progress=lambda at, total: line(at >> 20, max(total >> 20, 1)),
             )
         )

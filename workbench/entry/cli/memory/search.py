@@ -33,8 +33,7 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
     What a feature's learnings say is found, too, all of them as one. The index is made from the journals when
     it is behind them; deleting it loses nothing. Without an embedding model words alone decide.
     """
-    from workbench.entry.memory_place import memory_place
-    from workbench.entry.project import cached_embedder
+    from workbench.entry.project import cached_embedder, find_state
     from workbench.entry.services.memory_index import Embedding
     from workbench.entry.services.memory_index import search as run_search
 
@@ -42,7 +41,7 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
         raise UsageError("there is nothing to search for", hint="Give a few words.")
     here = current()
     config = here.settings().config
-    place = memory_place(here.project)
+    place = find_state(here.project)
     embedder, note = cached_embedder(config, place.home)
     with here.out.progress("Embedding iterations") as line:
         embedding = None

@@ -13,7 +13,6 @@ from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.cli.output import Output
 from workbench.entry.project import open_workspace
 from workbench.entry.services.metrics import Measured, measured
-from workbench.entry.storage import journal_recorder
 from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.prompting import source_of
@@ -40,7 +39,7 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
     here = current()
     config = here.settings().config
     opened = open_workspace(here.project, config)
-    with measured(journal_recorder(opened.journal, config), operation) as told:
+    with measured(opened, operation) as told:
         store = store_of(opened.workspace.rule_store())
         yield LearningSession(here, told, store, LearningDesk(store, "cli"))
     if told.note:

@@ -13,7 +13,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.memory_place import MemoryPlace
+    from workbench.entry.project import Project
     from workbench.memory.learnings.ledger import Ledger
 
 
@@ -28,18 +28,16 @@ def status(clean: bool) -> None:
     another version are counted and left where they are; everything else is read. The search index is made
     from the journals; whether it and its models are ready is told, too.
     """
-    from workbench.entry.memory_learning import learning_store
-    from workbench.entry.memory_place import memory_place
-    from workbench.entry.project import cached_embedder
+    from workbench.entry.project import cached_embedder, find_state, language_state
+    from workbench.entry.services.memory import feature_streams, learning_store
     from workbench.entry.services.memory_index import drop_orphans
     from workbench.entry.services.memory_index import status as index_status
-    from workbench.entry.storage import language_state
 
     here = current()
     config = here.settings().config
-    place = memory_place(here.project)
+    place = find_state(here.project)
     ledger = learning_store(place).ledger()
-    features = [_feature(place, stream, ledger) for stream in place.streams()]
+    features = [_feature(place, stream, ledger) for stream in feature_streams(place)]
     dropped = drop_orphans(place) if clean else []
     embedder, note = cached_embedder(config, place.home)
     index = index_status(place, "" if embedder is None else embedder.model, note)
@@ -85,8 +83,10 @@ def _learned(feature: dict[str, Any]) -> str:
     return f", {counted(feature['learnings'], 'learning')}{waiting}"
 
 
-def _feature(place: MemoryPlace, stream: str, ledger: Ledger) -> dict[str, Any]:
-    found = place.read(stream)
+def _feature(place: Project, stream: str, ledger: Ledger) -> dict[str, Any]:
+    from workbench.entry.services.memory import read_stream
+
+    found = read_stream(place, stream)
     mine = [one for one in ledger.put.values() if one.live and feature_stream(one.feature) == stream]
     newest = found.entries[-1].record if found.entries else None
     return {

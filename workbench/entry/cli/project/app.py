@@ -43,8 +43,7 @@ def open_app(section: str) -> NoReturn:
     """Run the app in this terminal until it is left, and end the program with its exit code."""
     from screens.app import WorkbenchApp
     from screens.sections import SECTIONS, find_section
-    from workbench.entry.places import repository_at, require_consent
-    from workbench.entry.resuming import place_file
+    from workbench.entry.project import place_file, repository_at, require_consent
 
     if section and find_section(section) is None:
         known = ", ".join(one.id for one in SECTIONS)

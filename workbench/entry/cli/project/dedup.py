@@ -202,9 +202,9 @@ def _embedder(here: Invocation, meaning: bool) -> Embedder | None:
     """Return the embedder with its cache if it is wanted and ready; what is missing is told."""
     if not meaning:
         return None
-    from workbench.entry.project import user_embedder
+    from workbench.entry.project import cached_embedder
 
-    embedder, missing = user_embedder(here.settings().config)
+    embedder, missing = cached_embedder(here.settings().config)
     if embedder is None:
         here.out.warn(f"compared by words alone: {missing or 'no embedding model is there'}")
     return embedder

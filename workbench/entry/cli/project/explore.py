@@ -12,7 +12,7 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.project.plan import QUERY_TYPES
 from workbench.entry.cli.session import session
-from workbench.entry.storage import delta as delta_since
+from workbench.entry.project import delta as delta_since
 from workbench.errors import ProjectError
 from workbench.project.delta import Delta
 from workbench.records.plan import Detail, QueryType

@@ -12,7 +12,7 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.layout import fold
 from workbench.entry.cli.sessions.stories import stories_json, stories_line
-from workbench.entry.project import Opened, open_project
+from workbench.entry.project import Project, open_project
 from workbench.errors import ConfigError, UsageError, WorkbenchError
 from workbench.plan.pipeline import missing_parts
 from workbench.plan.ranking import DEFAULT_MODEL
@@ -21,7 +21,7 @@ from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.config import Config
-    from workbench.entry.storage import OperationStats
+    from workbench.entry.project import OperationStats
 
 _TEXT_COLUMN = 19
 _SPAN = re.compile(r"(\d+)\s*(m|h|d|w)")
@@ -46,7 +46,7 @@ def status() -> None:
         here.out.painted(here.out.style(shown[:12], "1") + here.out.style(shown[12:], "0"))
 
 
-def _facts(opened: Opened, stored: Stored) -> dict[str, Any]:
+def _facts(opened: Project, stored: Stored) -> dict[str, Any]:
     from workbench.entry.services.sessions import imported_sessions
     from workbench.plan.semantics import known_past
 
@@ -139,7 +139,7 @@ def doctor() -> int:
     except ConfigError as error:
         findings.append(Finding("settings", State.BROKEN, error.message, error.hint))
         config = Config()
-    opened: Opened | WorkbenchError
+    opened: Project | WorkbenchError
     try:
         opened = open_project(here.project, config)
     except WorkbenchError as error:
@@ -175,13 +175,14 @@ def stats(since: str) -> None:
 
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered.
     """
-    from workbench.entry.storage import session_stories, statistics
+    from workbench.entry.services.metrics import statistics
+    from workbench.entry.services.sessions import session_completeness
 
     here = current()
     seconds = parse_span(since)
     opened = open_project(here.project, here.settings().config)
     found = statistics(opened, time.time() - seconds)
-    stories = stories_json(session_stories(opened))
+    stories = stories_json(session_completeness(opened))
     if here.flags.json:
         here.out.json({"since": since, "operations": found, "sessions": stories})
         return

@@ -11,9 +11,8 @@ import click
 from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.sessions.transfer import import_sessions
-from workbench.entry.places import agree
-from workbench.entry.project import Opened
-from workbench.entry.storage import follow_index, rebuild_tables
+from workbench.entry.project import Project, give_consent
+from workbench.entry.services.index import follow_index, rebuild_tables
 from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
 from workbench.text.counts import counted
@@ -31,7 +30,7 @@ def index(full: bool) -> None:
     `workbench model prepare`. Outside of a repository this is how all of a directory is indexed that is your
     home or holds more than 5,000 files; other commands ask first, or refuse where nobody can be asked.
     """
-    agree(current().project)
+    give_consent(current().project)
     with session("index") as work:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
@@ -51,7 +50,7 @@ def refresh() -> None:
     _report(work, synced, time.perf_counter() - started)
 
 
-def _project_tables(opened: Opened) -> tuple[str, ...]:
+def _project_tables(opened: Project) -> tuple[str, ...]:
     """Put the index into the tables; return why that failed, as plans do without them."""
     try:
         follow_index(opened)
@@ -195,7 +194,7 @@ def rebuild() -> None:
         )
 
 
-def _index_digest(opened: Opened) -> dict[str, str]:
+def _index_digest(opened: Project) -> dict[str, str]:
     """Return content hashes of the stored index, history and rules, empty before the first index."""
     workspace = opened.workspace
     stored = workspace.look()

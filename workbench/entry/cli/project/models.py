@@ -12,9 +12,8 @@ import click
 
 from workbench.entry.cli.frame import Group, Invocation, command, current
 from workbench.entry.cli.session import Session, session
-from workbench.entry.project import alone
-from workbench.entry.services.preparation import give_way, in_background
-from workbench.entry.storage import embedding_options, language_state, prepare_embedder
+from workbench.entry.os.background import give_way, in_background
+from workbench.entry.project import embedding_options, find_state, language_state, prepare_embedder
 from workbench.errors import ModelError
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import head_texts
@@ -22,7 +21,7 @@ from workbench.rules.matching.relevance import rule_texts
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.storage import ModelState
+    from workbench.entry.project import ModelState
 
 
 @click.group(cls=Group, examples=("workbench model list", "workbench model prepare"))
@@ -112,7 +111,7 @@ def prepare() -> None:
     here = current()
     if in_background():
         give_way()
-    with alone(here.project, "prepare"):
+    with find_state(here.project).lock("prepare", patience=0):
         _prepare(here)
 
 

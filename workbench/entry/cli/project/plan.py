@@ -14,8 +14,8 @@ from workbench.entry.cli.layout import fold
 from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.sessions.episodes import desk
+from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.services.plan import plan_for, record_pack
-from workbench.entry.services.preparation import in_background, prepare_in_background
 from workbench.errors import StoreError, UsageError
 from workbench.plan.chances import needed_chances
 from workbench.plan.pipeline import missing_parts, unprepared

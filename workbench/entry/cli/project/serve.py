@@ -37,7 +37,7 @@ def serve_web(port: int, host: str, allow_remote: bool) -> int:
     Ctrl-C ends it. The URL goes to stdout once it can be visited. Every visit is an app of its own, which
     ends with the page. Nothing is loaded from other servers, and requests of other pages are refused.
     """
-    from workbench.entry.places import repository_at, require_consent
+    from workbench.entry.project import repository_at, require_consent
     from workbench.entry.web.access import is_loopback, url_of
     from workbench.entry.web.serving import Serving, app_command, serve
 

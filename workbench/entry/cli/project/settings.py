@@ -9,7 +9,7 @@ import click
 from workbench import config as configuration
 from workbench.config_file import set_key, to_toml, unset_key
 from workbench.entry.cli.frame import Group, command, current
-from workbench.entry.places import replace_user_file
+from workbench.entry.project import replace_file
 from workbench.errors import ConfigError
 from workbench.text.sanitize import without_passwords
 
@@ -152,7 +152,8 @@ def _read(path: Path, in_project: bool) -> str | None:
 def _write(path: Path, text: str, before: str | None, in_project: bool) -> None:
     """Replace a file in one step, following links, those of a project only if they stay in it."""
     expected = None if before is None else before.encode()
-    replace_user_file(current().project if in_project else None, path, text.encode(), expected)
+    inside = current().project if in_project and path.is_relative_to(current().project) else None
+    replace_file(path, text.encode(), expected=expected, inside=inside)
 
 
 def _plain(text: str | None) -> str:

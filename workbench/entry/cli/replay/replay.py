@@ -16,7 +16,8 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.replay.report import run_options
-from workbench.entry.project import match_params, ready_embedder
+from workbench.entry.parameters import match_params
+from workbench.entry.project import ready_embedder
 from workbench.errors import StoreError, UsageError
 from workbench.replay import benchmark, report
 from workbench.replay.datasets import DatasetKind, detect, holds_dataset, read_rules
@@ -104,7 +105,7 @@ def replay(path: str | None, **options: Any) -> int:
 
 def _is_history(folder: Path) -> bool:
     """Whether a directory is a project rather than a dataset."""
-    from workbench.entry.places import repository_at
+    from workbench.entry.project import repository_at
 
     if not folder.is_dir() or holds_dataset(folder):
         return False

@@ -132,7 +132,7 @@ def explain(run: str, task: str, system: str | None) -> int:
     TASK is a task's id or its beginning, such as the commit that answers it. It is seen from its own past, as
     in the replay, by the program as it is now: if that ranks otherwise than the run has it, it is said.
     """
-    from workbench.entry.services.explanation import explain_task
+    from workbench.entry.services.replay import explain_task
     from workbench.replay.explained import as_text
 
     here = current()

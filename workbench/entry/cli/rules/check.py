@@ -13,7 +13,8 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.rules.context import asked_context, context_options
-from workbench.entry.places import kept_rules, work_state
+from workbench.entry.project import work_state
+from workbench.entry.services.rules import stored_rules
 from workbench.errors import UsageError
 from workbench.records.rules import Decision, Rule, context_names
 from workbench.text.sanitize import visible_line
@@ -93,7 +94,7 @@ def _context(here: Invocation, rules: Iterable[Rule], asked: Mapping[str, Any]) 
 def current_rules(here: Invocation) -> tuple[Rule, ...]:
     """Return the rules in force, the cheap way where nothing has changed. Raises: WorkbenchError."""
     config = here.settings().config
-    rules = kept_rules(here.project, config)
+    rules = stored_rules(here.project, config)
     if rules is not None:
         return rules
     from workbench.entry.project import open_workspace

@@ -209,14 +209,14 @@ def _decision(
 
 def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
     """Bring the rules in step and find their conflicts."""
-    from workbench.entry import storage
+    from workbench.entry.services.rules import meaning as meaning_of
 
     workspace = work.opened.workspace
     book, notes = workspace.sync_rules()
     for note in notes:
         work.here.out.say(note)
     store = workspace.rule_store()
-    how = storage.meaning(work.opened, work.progress) if meaning else None
+    how = meaning_of(work.opened, work.progress) if meaning else None
     if meaning and how is None:
         work.here.out.warn("there is no embedding model ready: run `workbench model prepare`")
     rules = [rule for rule in book.rules if rule.enabled]

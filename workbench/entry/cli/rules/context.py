@@ -66,7 +66,7 @@ def asked_context(
     """
     active = ("", "")
     if session_id and (scenario is None or step is None):
-        from workbench.entry.places import episode_desk
+        from workbench.entry.services.episodes import episode_desk
 
         active = episode_desk(here.project, here.settings().config, "cli").active(session_id)
     return {

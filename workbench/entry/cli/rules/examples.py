@@ -80,7 +80,7 @@ def _rule(work: Session, identifier: str) -> Rule:
 
 def _proposals(work: Session, rule: Rule, count: int) -> Proposed:
     """Ask the language model. Raises: ModelError where there is none or it fails; UsageError."""
-    from workbench.entry.storage import language_model
+    from workbench.entry.project import language_model
     from workbench.rules.matching.examples import generate_examples
 
     config, out = work.opened.config, work.here.out

@@ -10,7 +10,7 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.rules.filters import filter_options, wanted
 from workbench.entry.cli.rules.session import rule_session, short
-from workbench.entry.services.rule_search import ready_to_search
+from workbench.entry.services.rules import ready_to_search
 from workbench.rules.describing import origin
 from workbench.rules.matching.lexical import index_words
 from workbench.text.counts import counted

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from workbench.config import Config
 from workbench.entry.cli.frame import Invocation, current
-from workbench.entry.project import OpenedWorkspace, open_workspace
+from workbench.entry.project import Project, open_workspace
 from workbench.entry.services.metrics import Measured, measured
-from workbench.entry.storage import journal_recorder
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
@@ -36,7 +35,7 @@ class RuleSession:
 
     here: Invocation
     config: Config
-    opened: OpenedWorkspace
+    opened: Project
     told: Measured
     store: RuleStore
     book: Rulebook
@@ -56,7 +55,7 @@ def rule_session(operation: str, **flags: object) -> Iterator[RuleSession]:
     here = current()
     config = here.settings(**flags).config
     opened = open_workspace(here.project, config)
-    with measured(journal_recorder(opened.journal, config), operation) as told:
+    with measured(opened, operation) as told:
         book, notes = opened.workspace.sync_rules()
         told.candidates = len(book.rules)
         yield RuleSession(here, config, opened, told, opened.workspace.rule_store(), book)
@@ -75,7 +74,7 @@ def past_session(until: str) -> Iterator[RuleSession]:
     here = current()
     config = here.settings().config
     opened = open_workspace(here.project, config)
-    with measured(journal_recorder(opened.journal, config), "rules") as told:
+    with measured(opened, "rules") as told:
         store = opened.workspace.rule_store()
         counts = store.usage(until)
         found = visible(store, store.ledger(until).placed().values())

@@ -59,7 +59,7 @@ episode = LazyGroup(
 
 def desk(here: Invocation) -> EpisodeDesk:
     """Return where the project's sessions are recorded. Raises: WorkbenchError."""
-    from workbench.entry.places import episode_desk
+    from workbench.entry.services.episodes import episode_desk
 
     return episode_desk(here.project, here.settings().config, BY)
 

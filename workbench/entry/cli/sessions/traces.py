@@ -18,7 +18,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.storage import SessionRow
+    from workbench.entry.project import SessionRow
     from workbench.sessions.episodes import Trace
 
 _TASK = 60  # characters
@@ -46,7 +46,7 @@ def list_(limit: int, only_open: bool, commits: bool) -> None:
     than unknown: causal_trace_completeness is their share.
     """
     from workbench.entry.project import open_workspace
-    from workbench.entry.storage import recorded_sessions
+    from workbench.entry.services.sessions import recorded_sessions
 
     here = current()
     config = here.settings().config

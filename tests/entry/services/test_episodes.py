@@ -14,13 +14,13 @@ from store.clock import SystemClock
 from store.journal import FileJournal
 from tests.processes import LONG, running
 from workbench.config import Config
-from workbench.entry.places import episode_desk
+from workbench.entry.services.episodes import episode_desk
 
 PREPARE = """
 import sys
 from pathlib import Path
 from workbench.config import Config
-from workbench.entry.places import episode_desk
+from workbench.entry.services.episodes import episode_desk
 desk = episode_desk(Path(sys.argv[1]), Config(), "hook")
 """
 TELL = (

@@ -1,7 +1,7 @@
-"""What a first index of a project would read, counted without reading it: for whoever is asked before.
+"""The index of a project: what a first one would read, counted before it is built, and its tables.
 
-Files and rule files are listed, commits counted, transcripts of coding agents found by their places. Nothing
-is opened but what git itself reads, and nothing is recorded.
+For the former files and rule files are listed, commits counted, transcripts of coding agents found by their
+places. Nothing is opened but what git itself reads, and nothing is recorded.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from workbench.entry.project import OpenedWorkspace
+from workbench.entry.project import Project
 from workbench.entry.services.sessions import project_places
 from workbench.errors import GitError
 from workbench.plan.workspace import Progress
 from workbench.project.scan import ScanLimits, scan
 from workbench.rules.rulebook import found_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
+
+if TYPE_CHECKING:
+    from workbench.entry.project import CatchUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +45,17 @@ class FirstLook:
 
 
 def first_look(
-    opened: OpenedWorkspace,
+    project: Project,
     *,
     environment: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
 ) -> FirstLook:
     """Return what a first index would read. Raises: ProjectError; Cancelled where `progress` raises it."""
-    workspace = opened.workspace
+    workspace = project.workspace
     adapters, limits = workspace.adapters, workspace.limits
     tell = None if progress is None else partial(progress, "listing files")
     found = scan(
-        opened.root,
+        project.root,
         adapters.lister,
         ScanLimits(max_files=limits.max_files, max_bytes=limits.max_bytes),
         tell,
@@ -69,19 +73,19 @@ def first_look(
         skipped=sum(found.skipped_counts.values()),  # the list of them is cut
         rule_files=tuple(source.path for source in sources),
         commits=commits,
-        transcripts=_transcripts(opened, environment, notes),
+        transcripts=_transcripts(project, environment, notes),
         notes=tuple(notes),
-        state=str(opened.location.root) if opened.location.fallback_reason else "",
+        state=str(project.state) if project.location.fallback_reason else "",
     )
 
 
 def _transcripts(
-    opened: OpenedWorkspace, environment: Mapping[str, str], notes: list[str]
+    project: Project, environment: Mapping[str, str], notes: list[str]
 ) -> tuple[tuple[str, int, bool], ...]:
     """Return how many sessions' files each agent left, those of sub-agents not counted."""
     home = Path(environment.get("HOME") or Path.home())
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    roots = project_places(opened.root, opened.repository).roots
+    roots = project_places(project.root, project.repository).roots
     try:
         paths = project_transcripts(roots, home, environment)
     except OSError as error:
@@ -93,3 +97,26 @@ def _transcripts(
         if not agent_directory_session(path)
     )
     return tuple((agent, count, agent != "Codex") for agent, count in sorted(agents.items()))
+
+
+def rebuild_tables(project: Project) -> tuple[dict[str, str], dict[str, str], CatchUp]:
+    """Rebuild the tables from the journals; return their content hashes before and after.
+
+    Raises: StoreError, StoreBusy.
+    """
+    tables = project.open_tables()
+    try:
+        before = tables.digest()
+        report = tables.rebuild()
+        return before, tables.digest(), report
+    finally:
+        tables.close()
+
+
+def follow_index(project: Project) -> None:
+    """Bring the tables of the project index up to date with the index of the last plan. Raises: StoreError.
+
+    Whatever reads tables does so; this is for those who read them with other programs.
+    """
+    with project.tables():
+        pass

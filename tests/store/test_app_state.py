@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from screens.resume import Place, changed_over, read_place
+from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
 from workbench.config import Config
 from workbench.entry.project import open_workspace
-from workbench.entry.resuming import kept, place_file, seems_indexed, update
 
 
 def test_what_many_apps_change_at_once_is_all_there(tmp_path: Path) -> None:
@@ -19,12 +19,12 @@ def test_what_many_apps_change_at_once_is_all_there(tmp_path: Path) -> None:
 
     def change(name: str) -> None:
         now = Place(section=name, sections={name: {"filter": name}})
-        update(file, partial(changed_over, Place(), now))
-        assert read_place(kept(file)).of(name) == {"filter": name}
+        update_place_file(file, partial(changed_over, Place(), now))
+        assert read_place(read_place_file(file)).of(name) == {"filter": name}
 
     with ThreadPoolExecutor(4) as apps:
         list(apps.map(change, names))
-    assert sorted(read_place(kept(file)).sections) == names
+    assert sorted(read_place(read_place_file(file)).sections) == names
 
 
 def test_what_was_not_changed_here_is_left_as_it_is_there() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.config import Config
 from workbench.entry.project import open_workspace
-from workbench.entry.services.first_look import first_look
+from workbench.entry.services.index import first_look
 from workbench.project.scan import ScanLimits
 
 

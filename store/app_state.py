@@ -1,6 +1,6 @@
-"""Where the app keeps the place it was left at: a small file for each project in the user's home.
+"""The place the app was left at: a small file for each project in the user's home.
 
-It also says at a glance what a project's state looks like, before anything of the engine is loaded.
+Here as well: what a project's state looks like at a glance, before anything of the engine is loaded.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def place_file(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
     return user_home(environment) / "places" / f"{name}.json"
 
 
-def kept(path: Path) -> bytes | None:
-    """Return what was kept, None where nothing can be read."""
+def read_place_file(path: Path) -> bytes | None:
+    """Return what a place file holds, None where nothing can be read."""
     try:
         with path.open("rb") as file:
             return file.read(_MAX_BYTES)
@@ -36,17 +36,20 @@ def kept(path: Path) -> bytes | None:
         return None
 
 
-def update(path: Path, change: Callable[[bytes | None], bytes]) -> None:
-    """Keep what `change` makes of what is kept, whole or not at all; other apps wait. Raises: StoreError."""
+def update_place_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
+    """Replace a place file by what `change` makes of it, whole or not at all; other apps wait.
+
+    Raises: StoreError.
+    """
     private_dir(path.parent)
     with exclusive(path.parent / ".lock", timeout=_PATIENCE):
-        write_atomic(path, change(kept(path)))
+        write_atomic(path, change(read_place_file(path)))
 
 
 def seems_indexed(root: Path, environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether a project has an index by the look of its state directory, without opening either.
 
-    Opening may find it to be unusable: this decides what is painted first, not what is done.
+    It may prove unusable when it is opened: this decides what is painted first, not what is done.
     """
     places = (root / DIRECTORY, fallback_root(root, user_home(environment)))
     return any(os.path.isfile(pointer(place, _INDEX)) for place in places)

@@ -1,0 +1,51 @@
+"""Sessions recorded while they happen: without an index, a model or tables, because a hook waits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from workbench.config import Config
+from workbench.entry.project import find_state
+from workbench.records.plan import Intent, QueryType
+from workbench.sessions.closing import DESK, HOUR
+from workbench.sessions.episodes import EpisodeDesk, EpisodeStore
+from workbench.sessions.episodes_fold import STREAM
+
+_PATIENCE: Final = 10.0  # seconds that a hook may wait for others that record
+
+
+def episode_desk(
+    start: Path, config: Config, by: str, environment: Mapping[str, str] = os.environ
+) -> EpisodeDesk:
+    """Return where sessions of the project around a directory are recorded. Raises: StoreError."""
+    project = find_state(start, config, environment)
+    return EpisodeDesk(
+        EpisodeStore(
+            root=str(project.root),
+            project_id=project.project_id,
+            journal=project.journal,
+            mentioning=partial(project.mentioning, STREAM),
+            lock=partial(project.lock, DESK, _PATIENCE),
+            understand=partial(_understand, project.project_id),
+            now=project.clock.now,
+            timeout=config.sessions.timeout_hours * HOUR,
+            excluded=partial(_is_excluded, config.privacy.exclude),
+        ),
+        by,
+    )
+
+
+def _is_excluded(patterns: Sequence[str], path: str) -> bool:
+    from workbench.sessions.importers.withholding import excluding
+
+    return excluding(patterns)(path)
+
+
+def _understand(name: str, task: str, kind: QueryType | None) -> Intent:
+    from workbench.plan.intent import parse_intent
+
+    return parse_intent(task, project_id=name, query_type=kind)
