@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.project.grammars.definitions import MAX_SIGNATURE, MAX_SYMBOLS
-from workbench.project.patterns import RULES
+from workbench.project.patterns import read_table, rules_of
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Symbol
 
@@ -464,7 +464,8 @@ def test_utf16_sources_are_read() -> None:
 
 def test_every_pattern_names_something() -> None:
     """Each rule has a group to take the name from."""
-    assert all(pattern.groups >= 1 for rules in RULES.values() for _, pattern in rules)
+    languages = [*read_table()["rules"], *read_table()["same"]]
+    assert all(pattern.groups >= 1 for language in languages for _, pattern in rules_of(language))
 
 
 def test_grammars_are_loaded_on_demand() -> None:

@@ -7,53 +7,33 @@ refusal has a reason, so that a person can see why a file is not in the index.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
+from pathlib import Path
+
+_WORDS = json.loads(Path(__file__).with_name("admission.json").read_bytes())
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _words(name: str) -> frozenset[str]:
+    return frozenset(" ".join(_WORDS[name]).split())
 
 
 # Directories of other people's code: never part of a project, tracked or not.
-_VENDORED = _words("""
-    node_modules bower_components jspm_packages web_modules vendor vendored _vendor _vendored third_party
-    third-party thirdparty 3rdparty site-packages dist-packages .venv venv .virtualenv virtualenv
-    __pypackages__ .bundle pods carthage .yarn .pnpm-store .gradle .m2 .cargo elm-stuff .dart_tool .pub-cache
-""")
+_VENDORED = _words("vendored")
 # Directories of tools and caches.
-_TOOLING = _words("""
-    .git .hg .svn .bzr .jj .workbench __pycache__ .mypy_cache .pytest_cache .ruff_cache .hypothesis .tox .nox
-    .eggs .ipynb_checkpoints .cache .parcel-cache .turbo .nx .next .nuxt .svelte-kit .angular .terraform
-    .serverless .idea .vs .history htmlcov .nyc_output .sass-cache .stack-work .cabal-sandbox
-""")
+_TOOLING = _words("tooling")
 # Results of builds. Where version control keeps a directory `dist` it still is one, but people also keep
 # their build scripts in `build` and programs in `bin`: those count only outside version control.
-_OUTPUT = _words("dist _site bazel-bin bazel-out bazel-testlogs deriveddata")
-_OUTPUT_UNTRACKED = _words("build out target obj coverage bin _build cmake-build-debug cmake-build-release")
+_OUTPUT = _words("output")
+_OUTPUT_UNTRACKED = _words("output_untracked")
 
-_LOCKS = _words("""
-    package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock cargo.lock
-    poetry.lock uv.lock pdm.lock pixi.lock pipfile.lock conda-lock.yml gemfile.lock composer.lock go.sum
-    go.work.sum flake.lock mix.lock pubspec.lock packages.lock.json project.assets.json gradle.lockfile
-    podfile.lock cartfile.resolved package.resolved conan.lock module.bazel.lock .terraform.lock.hcl
-    cabal.project.freeze stack.yaml.lock pylock.toml rebar.lock shard.lock paket.lock
-""")
+_LOCKS = _words("locks")
 
 # Extensions that are binary whoever uses them; where they are ambiguous the content decides.
-_BINARY = _words("""
-    png jpg jpeg jpe gif bmp ico icns tif tiff webp avif heic heif psd psb eps indd xcf sketch fig cr2 nef
-    dds ktx tga exr cur mp3 mp4 m4a m4v aac ogg oga ogv opus flac wav aif aiff wma wmv avi mov mkv webm flv
-    3gp midi swf ttf otf woff woff2 eot zip gz tgz bz2 tbz xz txz zst lz lz4 lzma br 7z rar tar jar war ear
-    aar apk ipa deb rpm dmg iso msi cab whl egg gem nupkg crate vsix xpi crx exe dll so dylib a lib o ko elf
-    class dex pyc pyo pyd beam wasm rlib rmeta pdb ilk idb suo ncb dwo gch pch nib storyboardc pdf doc docx
-    xls xlsx xlsm ppt pptx odt ods odp epub mobi djvu vsd vsdx db3 sqlite sqlite3 duckdb mdb accdb frm myd
-    myi ibd rdb ldb sst parquet arrow feather orc avro h5 hdf5 npy npz rda rds rdata pkl pickle joblib pth
-    ckpt safetensors onnx gguf ggml tflite h5ad jceks gpg pgp der blend fbx glb 3ds usdz unitypackage uasset
-    umap pcap pcapng swp swo ds_store lockb
-""")
+_BINARY = _words("binary")
 
-_SECRET_EXTENSIONS = _words("pem key p12 pfx jks keystore kdbx ppk")
+_SECRET_EXTENSIONS = _words("secret_extensions")
 _SECRET = re.compile(
     r"\.env(\.(?!example|sample|template|dist|defaults?|schema|test).*)?|\.netrc|\.pgpass|\.htpasswd"
     r"|id_(rsa|dsa|ecdsa|ed25519)"
@@ -77,10 +57,8 @@ _GENERATED_LINE = re.compile(
 )
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
-_PROSE = _words("md mdx mdc rst adoc txt org")
-_DATA = _words("""
-    json jsonl ndjson csv tsv xml svg html htm snap log po pot lst out golden geojson ipynb yml yaml
-""")
+_PROSE = _words("prose")
+_DATA = _words("data")
 
 
 def refusal(path: str, *, tracked: bool = True) -> str | None:

@@ -1,138 +1,34 @@
 """What a file is, from its path: the language it is written in and the role it plays in a project.
 
 Both are decided without opening the file (a `#!` line may be handed in for files without a suffix), so that a
-scan can order and filter work before it reads anything.
+scan can order and filter work before it reads anything. The words that decide are in `languages.json`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 
 from workbench.records.project import Role
 
-_SUFFIXES = {
-    "python": "py pyi pyw",
-    "cython": "pyx pxd pxi",
-    "javascript": "js jsx mjs cjs es6",
-    "typescript": "ts mts cts",
-    "tsx": "tsx",
-    "vue": "vue",
-    "svelte": "svelte",
-    "astro": "astro",
-    "rust": "rs",
-    "go": "go",
-    "java": "java",
-    "kotlin": "kt kts",
-    "scala": "scala sc sbt",
-    "groovy": "groovy gradle",
-    "c": "c h",
-    "cpp": "cc cpp cxx c++ hpp hh hxx h++ ipp inl tpp cu cuh ino",
-    "objective-c": "m mm",
-    "csharp": "cs csx",
-    "fsharp": "fs fsi fsx",
-    "vb": "vb",
-    "ruby": "rb rake gemspec ru jbuilder podspec",
-    "php": "php phtml php5 php7",
-    "swift": "swift",
-    "dart": "dart",
-    "lua": "lua",
-    "elixir": "ex exs",
-    "erlang": "erl hrl",
-    "haskell": "hs lhs",
-    "ocaml": "ml mli",
-    "clojure": "clj cljs cljc edn",
-    "lisp": "lisp el scm rkt",
-    "perl": "pl pm t",
-    "r": "r",
-    "julia": "jl",
-    "zig": "zig",
-    "nim": "nim",
-    "solidity": "sol",
-    "shell": "sh bash zsh ksh fish bats",
-    "powershell": "ps1 psm1 psd1",
-    "batch": "bat cmd",
-    "sql": "sql ddl dml",
-    "graphql": "graphql gql graphqls",
-    "protobuf": "proto",
-    "thrift": "thrift",
-    "terraform": "tf tfvars hcl",
-    "nix": "nix",
-    "make": "mk mak",
-    "cmake": "cmake",
-    "starlark": "bzl star bazel",
-    "html": "html htm xhtml",
-    "css": "css",
-    "scss": "scss sass less styl",
-    "jinja": "j2 jinja jinja2 tmpl tpl liquid erb ejs hbs mustache njk haml slim pug",
-    "markdown": "md markdown mdown mdx mdc qmd",
-    "rst": "rst",
-    "asciidoc": "adoc asciidoc",
-    "text": "txt text",
-    "tex": "tex",
-    "json": "json jsonc json5 webmanifest geojson",
-    "yaml": "yaml yml",
-    "toml": "toml",
-    "ini": "ini cfg conf properties editorconfig desktop service",
-    "xml": "xml xsd xsl xslt svg plist csproj fsproj vbproj props targets pom storyboard xib resx",
-    "csv": "csv tsv",
-    "notebook": "ipynb",
-    "vim": "vim",
-    "yacc": "y yy",
-    "lex": "l ll",
-    "assembly": "s asm",
-    "diff": "diff patch",
-    "jsonl": "jsonl ndjson",
-    "jq": "jq",
-}
-_NAMES = {
-    "make": "makefile gnumakefile makefile.am makefile.in bsdmakefile justfile",
-    "cmake": "cmakelists.txt",
-    "dockerfile": "dockerfile containerfile",
-    "ruby": "gemfile rakefile guardfile capfile vagrantfile podfile fastfile brewfile dangerfile config.ru",
-    "groovy": "jenkinsfile",
-    "python": "sconstruct sconscript wscript",
-    "starlark": "build workspace tiltfile",
-    "shell": ".bashrc .zshrc .profile .bash_profile .envrc apkbuild pkgbuild configure",
-    "toml": "pipfile cargo.lock poetry.lock uv.lock",
-    "json": ".babelrc .eslintrc .prettierrc .swcrc composer.lock pipfile.lock .jshintrc",
-    "yaml": ".clang-format .clang-tidy .yamllint",
-    "ini": ".gitconfig .npmrc .pylintrc .flake8 .coveragerc .editorconfig .env .gitmodules .pypirc",
-    "ignore": ".gitignore .dockerignore .npmignore .eslintignore .prettierignore .gitattributes .ignore",
-    "gomod": "go.mod go.work",
-    "text": "license licence copying authors notice readme changelog changes codeowners contributors todo "
-    "install news maintainers copyright version procfile",
-    "markdown": ".cursorrules .windsurfrules .clinerules",
-}
-_INTERPRETERS = {
-    "python": "python",
-    "pypy": "python",
-    "node": "javascript",
-    "deno": "typescript",
-    "bun": "typescript",
-    "tsx": "typescript",
-    "ruby": "ruby",
-    "perl": "perl",
-    "php": "php",
-    "lua": "lua",
-    "bash": "shell",
-    "dash": "shell",
-    "zsh": "shell",
-    "fish": "shell",
-    "ksh": "shell",
-    "sh": "shell",
-    "elixir": "elixir",
-    "escript": "erlang",
-    "julia": "julia",
-    "rscript": "r",
-    "make": "make",
-    "pwsh": "powershell",
-    "groovy": "groovy",
-    "jq": "jq",
-}
-_BY_SUFFIX = {suffix: language for language, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
-_BY_NAME = {name: language for language, names in _NAMES.items() for name in names.split()}
+_TABLES = json.loads(Path(__file__).with_name("languages.json").read_bytes())
+
+
+def _by_word(table: dict[str, str]) -> dict[str, str]:
+    """Return {word: language} of {language: words}."""
+    return {word: language for language, words in table.items() for word in words.split()}
+
+
+def _role_words(name: str) -> frozenset[str]:
+    return frozenset(" ".join(_TABLES["roles"][name]).split())
+
+
+_BY_SUFFIX = _by_word(_TABLES["suffixes"])
+_BY_NAME = _by_word(_TABLES["names"])
+_INTERPRETERS = _by_word(_TABLES["interpreters"])
 _TEMPLATE_SUFFIXES = frozenset({"in", "dist", "example", "sample", "template", "orig", "default"})
 
 PROSE = frozenset({"markdown", "rst", "asciidoc", "text", "tex"})
@@ -141,73 +37,16 @@ DATA_LANGUAGES = frozenset({"csv", "jsonl", "diff"})
 _MARKUP = frozenset({"html", "css", "scss", "jinja"})
 NO_CODE = PROSE | CONFIG_LANGUAGES | DATA_LANGUAGES | {""}
 
-_TEST_FOLDERS = frozenset(
-    """
-    test tests __tests__ spec specs testing e2e integration_tests integration-tests unit_tests unit-tests
-    integrationtest integrationtests androidtest functionaltest functional_tests uitests unittests testsuite
-    testlib test-utils test_utils cypress __mocks__ mocks benches
-    """.split()
-)
-_JVM_TEST_SETS = frozenset(
-    "test androidtest integrationtest functionaltest testfixtures it jmh commontest jvmtest jstest".split()
-)
-_FIXTURE_FOLDERS = frozenset(
-    """
-    testdata test-data test_data fixtures fixture __fixtures__ __snapshots__ snapshots golden goldens
-    cassettes test-fixtures test_fixtures testfixtures
-    """.split()
-)
-_DATA_FOLDERS = frozenset({"data", "dataset", "datasets", "sample_data", "sampledata", "seeds"})
-_DOCS_FOLDERS = frozenset({"doc", "docs", "documentation", "man", "manual", "website", "wiki", "adr", "rfcs"})
-_CI_FOLDERS = (
-    ".github/workflows",
-    ".github/actions",
-    ".circleci",
-    ".ci",
-    ".buildkite",
-    ".woodpecker",
-    ".gitlab/ci",
-    ".teamcity",
-    ".azure-pipelines",
-    ".gitea/workflows",
-    ".forgejo/workflows",
-)
-_CI_NAMES = frozenset(
-    """
-    .gitlab-ci.yml .gitlab-ci.yaml .travis.yml .travis.yaml appveyor.yml .appveyor.yml azure-pipelines.yml
-    azure-pipelines.yaml jenkinsfile bitbucket-pipelines.yml .drone.yml .cirrus.yml cloudbuild.yaml
-    cloudbuild.yml .woodpecker.yml codecov.yml .codecov.yml .codecov.yaml dependabot.yml renovate.json
-    .pre-commit-config.yaml .readthedocs.yml .readthedocs.yaml netlify.toml vercel.json .goreleaser.yml
-    .goreleaser.yaml
-    """.split()
-)
-_BUILD_NAMES = frozenset(
-    """
-    package.json pyproject.toml setup.py setup.cfg cargo.toml go.mod go.work pom.xml build.gradle
-    build.gradle.kts settings.gradle settings.gradle.kts gemfile rakefile composer.json cmakelists.txt
-    configure configure.ac configure.in meson.build meson_options.txt build.xml build.sbt build.rs mix.exs
-    project.clj deps.edn package.swift podfile pipfile environment.yml conda.yml tox.ini noxfile.py tasks.py
-    build workspace workspace.bazel module.bazel build.bazel justfile taskfile.yml taskfile.yaml sconstruct
-    wscript lerna.json nx.json turbo.json pnpm-workspace.yaml rollup.config.js webpack.config.js
-    vite.config.js vite.config.ts rollup.config.ts webpack.config.ts tsup.config.ts esbuild.js gulpfile.js
-    gruntfile.js docker-compose.yml docker-compose.yaml compose.yml compose.yaml manifest.in gradlew mvnw
-    gradle.properties vagrantfile flake.nix default.nix shell.nix stack.yaml cabal.project hatch_build.py
-    """.split()
-)
-_LOCKS = frozenset(
-    """
-    package-lock.json yarn.lock pnpm-lock.yaml bun.lockb bun.lock cargo.lock poetry.lock uv.lock pipfile.lock
-    pdm.lock gemfile.lock composer.lock go.sum flake.lock mix.lock podfile.lock package.resolved
-    gradle.lockfile npm-shrinkwrap.json packages.lock.json deno.lock pubspec.lock conan.lock
-    """.split()
-)
-_DOCS_STEMS = frozenset(
-    """
-    readme changelog changes history news license licence copying authors contributors contributing
-    code_of_conduct security support maintainers codeowners notice roadmap upgrading migration governance
-    install todo architecture design faq credits thanks release_notes
-    """.split()
-)
+_TEST_FOLDERS = _role_words("test_folders")
+_JVM_TEST_SETS = _role_words("jvm_test_sets")
+_FIXTURE_FOLDERS = _role_words("fixture_folders")
+_DATA_FOLDERS = _role_words("data_folders")
+_DOCS_FOLDERS = _role_words("docs_folders")
+_CI_FOLDERS = _role_words("ci_folders")
+_CI_NAMES = _role_words("ci_names")
+_BUILD_NAMES = _role_words("build_names")
+_LOCKS = _role_words("locks")
+_DOCS_STEMS = _role_words("docs_stems")
 _TEST_NAME = re.compile(
     r"""(?x)
     ^tests?_.+\.\w+$                                   # test_x.py
@@ -320,7 +159,7 @@ def role_of(path: str) -> Role:
     return Role.DOCS if language == "text" else Role.OTHER
 
 
-def _under(folder: str, roots: tuple[str, ...]) -> bool:
+def _under(folder: str, roots: frozenset[str]) -> bool:
     return any(folder == root or folder.startswith(root + "/") for root in roots)
 
 

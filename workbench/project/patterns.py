@@ -1,254 +1,27 @@
 """Definitions by pattern, for languages without a grammar and for sources a grammar cannot make sense of.
 
 A definition ends where its indentation says so: at the closing bracket or `end` on its own level, or before
-the next line that is indented no deeper.
+the next line that is indented no deeper. The patterns are in `patterns.toml`.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
+from pathlib import Path
+from typing import Any
 
 from workbench.project.grammars.definitions import MAX_NAME, MAX_SYMBOLS, one_line
 from workbench.records.project import Symbol
 
-_MODS = (
-    r"(?:(?:public|private|protected|internal|static|final|abstract|sealed|open|override|virtual|async|partial|"
-    r"readonly|export|default|inline|suspend|data|inner|extern|unsafe|const|new|implicit|lazy|mutating|fileprivate|"
-    r"@\w+(?:\([^)\n]*\))?)[ \t]+)*"
-)
+Rules = tuple[tuple[str, re.Pattern[str]], ...]
+
+_TABLE = Path(__file__).with_name("patterns.toml")
 _PRIVATE = re.compile(r"\b(?:private|fileprivate|defp|local)\b")
-
-
-def _rules(*pairs: tuple[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((kind, re.compile(pattern, re.MULTILINE)) for kind, pattern in pairs)
-
-
-_BRACES_CLASS = (
-    "class",
-    rf"^[ \t]*{_MODS}(?:class|struct|enum(?:[ \t]+class)?|record|union|actor)[ \t]+(\w+)",
-)
-_BRACES_TYPE = ("type", rf"^[ \t]*{_MODS}(?:interface|trait|protocol|typealias|typedef|extension)[ \t]+(\w+)")
-_JAVA_METHOD = (
-    "function",
-    rf"^[ \t]+{_MODS}(?!(?:return|new|throw|else|await|case|goto|using|yield|in|is)\b)"
-    r"[\w.<>\[\]?,]+(?:[ \t]*<[^<>\n]*>)?[ \t]+(\w+)[ \t]*(?:<[^>\n]*>)?"
-    r"\((?:[^;{}\n]*\)[^;{}\n]*(?:(?:\{|=>)[^\n]*)?|[^;{}()\n]*)$",
-)
-_CREATE = r"(?i)^[ \t]*create[ \t]+(?:or[ \t]+replace[ \t]+)?"
-_PYTHON = _rules(
-    ("class", r"^[ \t]*(?:cdef[ \t]+)?class[ \t]+(\w+)"),
-    (
-        "function",
-        r"^[ \t]*(?:async[ \t]+)?(?:def|cp?def[ \t]+[\w.\[\]* ]*?)[ \t]*\b(\w+)[ \t]*\(",
-    ),
-    ("constant", r"^([A-Z][A-Z0-9_]+)[ \t]*(?::[^=\n]+)?=(?!=)"),
-)
-_JAVASCRIPT = _rules(
-    ("class", r"^[ \t]*(?:export[ \t]+)?(?:default[ \t]+)?(?:abstract[ \t]+)?(?:class|enum)[ \t]+(\w+)"),
-    ("type", r"^[ \t]*(?:export[ \t]+)?(?:declare[ \t]+)?(?:interface|type|namespace)[ \t]+(\w+)"),
-    ("function", r"^[ \t]*(?:export[ \t]+)?(?:default[ \t]+)?(?:async[ \t]+)?function[ \t]*\*?[ \t]*(\w+)"),
-    (
-        "function",
-        r"^(?:export[ \t]+)?(?:const|let|var)[ \t]+(\w+)[^=\n]{0,80}=[ \t]*(?:async[ \t]*)?"
-        r"(?:function\b|\([^)\n]{0,200}\)[^=\n]{0,80}=>|\w+[ \t]*=>)",
-    ),
-    ("constant", r"^(?:export[ \t]+)?(?:const|let|var)[ \t]+(\w+)"),
-)
-_RUBY = _rules(
-    ("module", r"^[ \t]*module[ \t]+([\w:]+)"),
-    ("class", r"^[ \t]*class[ \t]+([\w:]+)"),
-    ("function", r"^[ \t]*def[ \t]+(?:self\.)?([\w?!=\[\]+*/<>-]+)"),
-)
-RULES: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
-    "python": _PYTHON,
-    "cython": _PYTHON,
-    "javascript": _JAVASCRIPT,
-    "typescript": _JAVASCRIPT,
-    "tsx": _JAVASCRIPT,
-    "ruby": _RUBY,
-    "rust": _rules(
-        (
-            "function",
-            r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:(?:const|async|unsafe|extern)[ \t]+)*fn[ \t]+(\w+)",
-        ),
-        ("class", r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:struct|enum|union)[ \t]+(\w+)"),
-        ("type", r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:trait|type)[ \t]+(\w+)"),
-        ("module", r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*\{"),
-        ("function", r"^[ \t]*macro_rules![ \t]*(\w+)"),
-    ),
-    "go": _rules(
-        ("function", r"^func[ \t]+(?:\([^)\n]*\)[ \t]*)?(\w+)"),
-        ("type", r"^type[ \t]+(\w+)"),
-        ("constant", r"^(?:const|var)[ \t]+(\w+)"),
-    ),
-    "java": _rules(_BRACES_CLASS, _BRACES_TYPE, _JAVA_METHOD),
-    "csharp": _rules(
-        ("module", r"^[ \t]*namespace[ \t]+([\w.]+)"),
-        _BRACES_CLASS,
-        _BRACES_TYPE,
-        _JAVA_METHOD,
-        ("function", rf"^[ \t]+{_MODS}[\w.<>\[\]?,]+[ \t]+(\w+)[ \t]*(?:\{{[ \t]*get|=>)"),
-    ),
-    "c": _rules(
-        (
-            "function",
-            r"^(?!(?:if|else|for|while|switch|return|typedef)\b)[A-Za-z_][\w \t*]*?\b(\w+)[ \t]*\([^;\n]*$",
-        ),
-        ("class", r"^(?:typedef[ \t]+)?(?:struct|union|enum)[ \t]+(\w+)[ \t]*\{"),
-        ("constant", r"^#[ \t]*define[ \t]+(\w+)"),
-    ),
-    "cpp": _rules(
-        _BRACES_CLASS,
-        ("module", r"^[ \t]*namespace[ \t]+(\w+)"),
-        (
-            "function",
-            r"^(?!(?:if|else|for|while|switch|return|typedef)\b)"
-            r"[A-Za-z_][\w \t*&:<>]*?\b(\w+)[ \t]*\([^;\n]*$",
-        ),
-    ),
-    "kotlin": _rules(
-        _BRACES_CLASS,
-        _BRACES_TYPE,
-        ("class", rf"^[ \t]*{_MODS}(?:companion[ \t]+)?object[ \t]+(\w+)"),
-        (
-            "function",
-            rf"^[ \t]*{_MODS}(?:operator[ \t]+|infix[ \t]+|tailrec[ \t]+)*fun[ \t]+"
-            r"(?:<[^>\n]+>[ \t]*)?(?:[\w<>?]+\.)?(\w+)",
-        ),
-        ("constant", rf"^{_MODS}(?:val|var)[ \t]+(\w+)"),
-    ),
-    "scala": _rules(
-        ("class", rf"^[ \t]*{_MODS}(?:case[ \t]+)?(?:class|object|enum)[ \t]+(\w+)"),
-        ("type", rf"^[ \t]*{_MODS}(?:sealed[ \t]+)?(?:trait|type)[ \t]+(\w+)"),
-        ("function", rf"^[ \t]*{_MODS}(?:implicit[ \t]+)?def[ \t]+(\w+)"),
-    ),
-    "groovy": _rules(
-        _BRACES_CLASS, _BRACES_TYPE, ("function", rf"^[ \t]*{_MODS}def[ \t]+(\w+)[ \t]*\("), _JAVA_METHOD
-    ),
-    "php": _rules(
-        ("class", rf"^[ \t]*{_MODS}(?:class|enum)[ \t]+(\w+)"),
-        ("type", r"^[ \t]*(?:interface|trait)[ \t]+(\w+)"),
-        ("function", rf"^[ \t]*{_MODS}function[ \t]+&?(\w+)"),
-    ),
-    "swift": _rules(
-        _BRACES_CLASS,
-        _BRACES_TYPE,
-        ("function", rf"^[ \t]*{_MODS}(?:class[ \t]+)?func[ \t]+(\w+)"),
-        ("function", rf"^[ \t]*{_MODS}(?:convenience[ \t]+|required[ \t]+)*(init)\b"),
-    ),
-    "dart": _rules(
-        ("class", r"^(?:abstract[ \t]+|final[ \t]+|sealed[ \t]+|base[ \t]+)*(?:class|enum|mixin)[ \t]+(\w+)"),
-        ("type", r"^(?:extension|typedef)[ \t]+(\w+)"),
-        (
-            "function",
-            r"^[ \t]{0,2}(?!(?:return|if|for|while|switch|else|await|throw|new)\b)"
-            r"(?:static[ \t]+)?[\w<>?,\[\] ]+[ \t](\w+)\([^;\n]*(?:\{|=>|async)",
-        ),
-    ),
-    "objective-c": _rules(
-        ("class", r"^@(?:interface|implementation|protocol)[ \t]+(\w+)"),
-        ("function", r"^[-+][ \t]*\([^)\n]*\)[ \t]*(\w+)"),
-    ),
-    "lua": _rules(
-        ("function", r"^[ \t]*(?:local[ \t]+)?function[ \t]+([\w.:]+)"),
-        ("function", r"^[ \t]*(?:local[ \t]+)?([\w.]+)[ \t]*=[ \t]*function\b"),
-    ),
-    "elixir": _rules(
-        ("module", r"^[ \t]*defmodule[ \t]+([\w.]+)"),
-        ("type", r"^[ \t]*(?:defprotocol|defimpl)[ \t]+([\w.]+)"),
-        ("function", r"^[ \t]*(?:def|defp|defmacro|defmacrop|defguard|defdelegate)[ \t]+(\w+[?!]?)"),
-    ),
-    "erlang": _rules(("module", r"^-module\((\w+)\)"), ("function", r"^([a-z]\w*)\([^\n]*\)[^\n]*->")),
-    "haskell": _rules(
-        ("type", r"^(?:data|newtype|type|class|instance)[ \t]+(?:[^=\n]*=>[ \t]*)?(\w+)"),
-        ("function", r"^([a-z]\w*'*)[ \t]*::"),
-    ),
-    "ocaml": _rules(("function", r"^let[ \t]+(?:rec[ \t]+)?(\w+)"), ("type", r"^(?:type|module)[ \t]+(\w+)")),
-    "fsharp": _rules(
-        ("function", r"^[ \t]*let[ \t]+(?:rec[ \t]+|inline[ \t]+)*(\w+)"),
-        ("type", r"^(?:type|module)[ \t]+(\w+)"),
-    ),
-    "clojure": _rules(
-        ("function", r"^\((?:defn-?|defmacro|defmulti|defmethod|deftest)[ \t]+(\S+)"),
-        ("constant", r"^\((?:def|defonce)[ \t]+(\S+)"),
-        ("type", r"^\((?:defrecord|defprotocol|deftype)[ \t]+(\S+)"),
-    ),
-    "lisp": _rules(
-        ("function", r"^\((?:defun|defmacro|define|cl-defun|defsubst)[ \t]+\(?([^\s()]+)"),
-        ("constant", r"^\((?:defvar|defconst|defcustom)[ \t]+(\S+)"),
-    ),
-    "perl": _rules(("module", r"^package[ \t]+([\w:]+)"), ("function", r"^[ \t]*sub[ \t]+(\w+)")),
-    "r": _rules(("function", r"^([\w.]+)[ \t]*(?:<-|=)[ \t]*function\b")),
-    "julia": _rules(
-        ("function", r"^[ \t]*(?:function|macro)[ \t]+([\w.!]+)"),
-        ("class", r"^[ \t]*(?:mutable[ \t]+)?(?:struct|module|abstract type)[ \t]+(\w+)"),
-    ),
-    "zig": _rules(
-        ("function", r"^[ \t]*(?:pub[ \t]+)?(?:export[ \t]+|inline[ \t]+)*fn[ \t]+(\w+)"),
-        (
-            "class",
-            r"^[ \t]*(?:pub[ \t]+)?const[ \t]+(\w+)[ \t]*=[ \t]*(?:packed |extern )?(?:struct|enum|union)",
-        ),
-    ),
-    "nim": _rules(("function", r"^[ \t]*(?:proc|func|method|template|macro|iterator)[ \t]+`?(\w+)")),
-    "solidity": _rules(
-        ("class", r"^[ \t]*(?:abstract[ \t]+)?(?:contract|library|struct|enum)[ \t]+(\w+)"),
-        ("type", r"^[ \t]*interface[ \t]+(\w+)"),
-        ("function", r"^[ \t]*(?:function|modifier|event|error)[ \t]+(\w+)"),
-    ),
-    "shell": _rules(("function", r"^[ \t]*(?:function[ \t]+([\w:.-]+)|([\w:.-]+)[ \t]*\(\))")),
-    "powershell": _rules(
-        ("function", r"^[ \t]*(?:function|filter)[ \t]+([\w:-]+)"), ("class", r"^class[ \t]+(\w+)")
-    ),
-    "vb": _rules(
-        ("class", r"(?i)^[ \t]*(?:\w+[ \t]+)*?(?:class|module|structure)[ \t]+(\w+)"),
-        ("function", r"(?i)^[ \t]*(?:\w+[ \t]+)*?(?:sub|function)[ \t]+(\w+)"),
-    ),
-    "sql": _rules(
-        (
-            "type",
-            rf"{_CREATE}(?:temp(?:orary)?[ \t]+|unique[ \t]+|virtual[ \t]+|materialized[ \t]+)*"
-            r"(?:table|view|type|index|schema)[ \t]+(?:if[ \t]+not[ \t]+exists[ \t]+)?[\"`\[]?([\w.]+)",
-        ),
-        (
-            "function",
-            rf"{_CREATE}(?:function|procedure|trigger)[ \t]+[\"`\[]?([\w.]+)",
-        ),
-    ),
-    "graphql": _rules(
-        ("type", r"^(?:extend[ \t]+)?(?:type|input|enum|interface|union|scalar)[ \t]+(\w+)"),
-        ("function", r"^(?:query|mutation|subscription|fragment)[ \t]+(\w+)"),
-    ),
-    "protobuf": _rules(
-        ("type", r"^[ \t]*(?:message|enum|service)[ \t]+(\w+)"), ("function", r"^[ \t]*rpc[ \t]+(\w+)")
-    ),
-    "thrift": _rules(("type", r"^(?:struct|enum|service|exception|union)[ \t]+(\w+)")),
-    "terraform": _rules(
-        ("key", r"^(?:resource|data)[ \t]+\"[\w-]+\"[ \t]+\"([\w-]+)\""),
-        ("key", r"^(?:module|variable|output|provider)[ \t]+\"([\w-]+)\""),
-    ),
-    "make": _rules(
-        ("function", r"^([A-Za-z0-9_][\w./%-]*)(?:[ \t]+[\w./%-]+)*[ \t]*::?(?![:=])"),
-        ("function", r"^define[ \t]+(\w+)"),
-    ),
-    "cmake": _rules(
-        (
-            "function",
-            r"(?i)^[ \t]*(?:function|macro|add_executable|add_library|add_custom_target)\([ \t]*([\w.-]+)",
-        )
-    ),
-    "dockerfile": _rules(("function", r"(?i)^FROM[ \t]+\S+[ \t]+AS[ \t]+([\w.-]+)")),
-    "starlark": _rules(("function", r"^def[ \t]+(\w+)"), ("key", r"^[ \t]+name[ \t]*=[ \t]*\"([^\"]+)\"")),
-    "vim": _rules(("function", r"^[ \t]*fu(?:nction|nc)?!?[ \t]+([\w:#.<>]+)")),
-    "yacc": _rules(("function", r"^(\w+)[ \t]*:")),
-    "jq": _rules(("function", r"^[ \t]*def[ \t]+(\w+)")),
-    "nix": _rules(("key", r"^[ \t]{0,4}([\w.-]+)[ \t]*=")),
-    "assembly": _rules(("function", r"^([A-Za-z_]\w*):")),
-    "css": (),
-}
 _LONG_LINE = re.compile(r"^([^\n]{400})[^\n]+", re.MULTILINE)
 _PREPROCESSED = frozenset({"c", "cpp", "objective-c", "csharp"})
 _CLOSERS = ("}", ")", "]", "end", "End", "esac", "fi", "done", "@end", "endif", "endfunction", "endfu")
@@ -262,9 +35,28 @@ class _Hit:
     name: str
 
 
+@cache
+def read_table() -> dict[str, dict[str, Any]]:
+    """Return what `patterns.toml` holds: `fragments`, `same` and `rules`."""
+    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+
+
+@cache
+def rules_of(language: str) -> Rules:
+    """Return the (kind, pattern) pairs of a language in order of precedence; () for one without patterns."""
+    table = read_table()
+    found = []
+    for kind, pattern in table["rules"].get(table["same"].get(language, language), ()):
+        while any(f"{{{name}}}" in pattern for name in table["fragments"]):
+            for name, fragment in table["fragments"].items():
+                pattern = pattern.replace(f"{{{name}}}", fragment)
+        found.append((kind, re.compile(pattern, re.MULTILINE)))
+    return tuple(found)
+
+
 def pattern_symbols(language: str, data: bytes) -> tuple[Symbol, ...]:
     """Return definitions found by pattern, in line order; () for a language without patterns."""
-    rules = RULES.get(language)
+    rules = rules_of(language)
     if not rules:
         return ()
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
@@ -303,7 +95,7 @@ def _indent(line: str) -> int:
     return len(line[:bare].expandtabs(4)) if "\t" in line[:bare] else bare
 
 
-def _hits(rules: tuple[tuple[str, re.Pattern[str]], ...], text: str, lines: list[str]) -> list[_Hit]:
+def _hits(rules: Rules, text: str, lines: list[str]) -> list[_Hit]:
     """All matches in line order, one a line; earlier rules win."""
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     by_line: dict[int, _Hit] = {}
