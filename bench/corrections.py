@@ -22,7 +22,7 @@ from typing import IO
 
 from bench.tasks import CHECKPOINTS
 from workbench.comparison.candidates import DuplicateIndex
-from workbench.comparison.verdicts import Verdict
+from workbench.comparison.verdicts import TextVerdict
 from workbench.memory.learnings.lessons.corrections import MOST_PROMPT, corrections_of
 from workbench.memory.learnings.said import Said, tally, template_of
 from workbench.memory.transcripts import Reading, read_iterations
@@ -88,7 +88,7 @@ def take(found: Found, place: Path) -> None:
         for one in given:
             found.strengths[one.strength.value] += 1
             match = next(
-                (m for m in index.matches(one.text) if m.judgement.verdict is Verdict.DUPLICATE), None
+                (m for m in index.matches(one.text) if m.judgement.verdict is TextVerdict.DUPLICATE), None
             )
             if match is None:
                 index.add(one.text)

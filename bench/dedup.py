@@ -37,7 +37,7 @@ from bench.dedup_data import (
     written,
 )
 from workbench.comparison.candidates import DuplicateIndex, find_duplicates
-from workbench.comparison.negation import scoped
+from workbench.comparison.negation import read_scope
 from workbench.comparison.similarity import normal_text, plain
 from workbench.comparison.statements import statements
 from workbench.comparison.verdicts import judge
@@ -157,7 +157,7 @@ def intervals(said: NDArray[np.bool_], truth: NDArray[np.bool_]) -> list[tuple[f
 
 def speed(pairs: Sequence[Labelled]) -> None:
     """Print how long a pair takes whose texts were not seen before."""
-    for kept in (plain, scoped, statements, normal_text):
+    for kept in (plain, read_scope, statements, normal_text):
         kept.cache_clear()
     times = []
     for pair in pairs:

@@ -44,7 +44,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ArchiveSource:
     """A file to copy, as it was found."""
 
     path: str
@@ -59,7 +59,7 @@ class Archive:
     `cleaning` is called for each file and gives what is called with each of its lines, in order.
     """
 
-    source = Source
+    source = ArchiveSource
 
     def __init__(self, root: Path, max_bytes: int, cleaning: Callable[[], Clean] | None = None) -> None:
         self._cleaning = cleaning
@@ -80,7 +80,7 @@ class Archive:
         """Open a copy's content. Raises: OSError."""
         return gzip.open(self.root / copy.name, "rb")  # type: ignore[return-value]
 
-    def keep(self, sources: list[Source]) -> dict[str, str]:
+    def keep(self, sources: list[ArchiveSource]) -> dict[str, str]:
         """Copy the files that changed since their copies were made; return the copies' names by path.
 
         A file's former copy goes when the new one is there. Raises: StoreError.
@@ -105,7 +105,7 @@ class Archive:
         self._settle(held)
         return {source.path: held[source.path].name for source in sources if source.path in held}
 
-    def _copy(self, source: Source, order: int) -> Copy | None:
+    def _copy(self, source: ArchiveSource, order: int) -> Copy | None:
         """Write a copy; None if it is more than fits at all."""
         private_dir(self.root)
         temporary = self.root / f".{new_id()}.tmp"
@@ -151,7 +151,7 @@ class Archive:
                     path.unlink()
 
 
-def _blocks(source: Source) -> Iterator[bytes]:
+def _blocks(source: ArchiveSource) -> Iterator[bytes]:
     """Yield a file's content up to the size it was found with: what is being appended comes the next time."""
     left = source.size
     with source.open() as file:

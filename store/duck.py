@@ -38,11 +38,11 @@ SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
 _STAGED = "staged"
 
 
-class Damaged(Exception):
+class DamagedTables(Exception):
     """The database file cannot be read."""
 
 
-class Kept:
+class KeptConnection:
     """The in-memory connection of this process; a forked child and a failed one get a new one."""
 
     def __init__(self, spill: Path) -> None:
@@ -54,7 +54,7 @@ class Kept:
     def attached(self, path: Path, *, how: str = ATTACH_WRITING) -> Iterator[DuckDBPyConnection]:
         """Use the database file at `path`; `how` is one of the ATTACH statements.
 
-        Raises: Damaged if the file is no sound database; StoreError, StoreBusy.
+        Raises: DamagedTables if the file is no sound database; StoreError, StoreBusy.
         """
         connection = self._connect()
         with self._discarding(path):
@@ -162,7 +162,7 @@ def _translated(error: Exception, path: Path) -> Exception:
             f"opening {path} failed: {text}", hint="Check the owner and permissions of the state directory."
         )
     if isinstance(error, damage) or type(error) is duckdb.Error:
-        return Damaged(text)
+        return DamagedTables(text)
     return StoreError(f"working on {path} failed: {text}", hint="Run `workbench rebuild`.")
 
 

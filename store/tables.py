@@ -18,12 +18,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from store import locks, projecting
-from store.duck import ATTACH_READING, Damaged, ForeignSchema, Kept, migrate
+from store import locks, projector
+from store.duck import ATTACH_READING, DamagedTables, ForeignSchema, KeptConnection, migrate
 from store.files import private_dir, translated
 from store.journal import FileJournal
-from store.projecting import Rejected, Replaced, Round
 from store.projections import artifacts
+from store.projector import Rejected, Replaced, Round
 from workbench.errors import StoreError
 from workbench.ports import Clock
 
@@ -76,7 +76,7 @@ class Tables:
         self._journals = dict(journals)
         self._clock = clock
         self._timeout = timeout
-        self._kept = Kept(root / "spill")
+        self._kept = KeptConnection(root / "spill")
         self._mutex = threading.RLock()
         self._caught_up: dict[tuple[str, str], int] = {}
 
@@ -94,7 +94,7 @@ class Tables:
                 with locks.exclusive(self._lock, timeout=self._timeout):
                     try:
                         rounds.append(self._round(self.path))
-                    except Damaged as finding:
+                    except DamagedTables as finding:
                         aside = self._set_aside()
                         report = self._rebuild(f"the database was damaged: {finding}")
                         return replace(report, set_aside=str(aside))
@@ -126,11 +126,11 @@ class Tables:
             seen = _identity(self.path)
             try:
                 return self._read(work)
-            except (Damaged, FileNotFoundError) as finding:
+            except (DamagedTables, FileNotFoundError) as finding:
                 self._recover(seen, f"the database was damaged: {finding}")
             try:
                 return self._read(work)
-            except (Damaged, FileNotFoundError) as finding:
+            except (DamagedTables, FileNotFoundError) as finding:
                 raise StoreError(
                     f"reading {self.path} failed: {finding}", hint="Check the disk."
                 ) from finding
@@ -164,7 +164,7 @@ class Tables:
                         connection.execute("BEGIN")
                         artifacts.update(connection, gone, describe(changed))
                         connection.execute("COMMIT")
-                except Damaged as finding:
+                except DamagedTables as finding:
                     raise StoreError(
                         f"writing {self.path} failed: {finding}", hint="Run `workbench rebuild`."
                     ) from finding
@@ -186,14 +186,14 @@ class Tables:
         return {
             (origin, stream): journal.size(stream)
             for origin, journal in self._journals.items()
-            for stream in projecting.projected_streams(origin, journal)
+            for stream in projector.projected_streams(origin, journal)
         }
 
     def _round(self, path: Path) -> Round:
         private_dir(path.parent)
         with self._kept.attached(path) as connection:
             migrate(connection)
-            return projecting.project(connection, self._journals, ROUND)
+            return projector.project(connection, self._journals, ROUND)
 
     def _read(self, work: Callable[[DuckDBPyConnection], T]) -> T:
         with (
@@ -217,7 +217,7 @@ class Tables:
             try:
                 while not rounds or rounds[-1].more:
                     rounds.append(self._round(fresh))
-            except (Damaged, Replaced, ForeignSchema) as finding:
+            except (DamagedTables, Replaced, ForeignSchema) as finding:
                 raise StoreError(
                     f"rebuilding {self.path} failed: {finding}",
                     hint="Check the disk; the journals are untouched.",

@@ -88,9 +88,9 @@ class LearningPairs:
 
 def pair_of(found: ConflictFound) -> RecordPair:
     """Return two conflicting learnings as a pair."""
-    from workbench.comparison.verdicts import Verdict
+    from workbench.comparison.verdicts import TextVerdict
 
-    kind = ConflictKind.NEAR if found.verdict is Verdict.DUPLICATE else ConflictKind.CONTRADICTORY
+    kind = ConflictKind.NEAR if found.verdict is TextVerdict.DUPLICATE else ConflictKind.CONTRADICTORY
     keep = found.right.id if found.suggestion is Action.SUPERSEDE else ""
     why = f"{found.why[:1].upper()}{found.why[1:]}."
     return RecordPair(

@@ -173,7 +173,7 @@ def collisions_of(text: str, ledger: Ledger, job: Job) -> Iterator[ConflictFound
 
     Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for a malformed answer.
     """
-    from workbench.comparison.verdicts import Verdict
+    from workbench.comparison.verdicts import TextVerdict
     from workbench.memory.learnings.reviewing import ConflictFound
 
     try:
@@ -185,7 +185,7 @@ def collisions_of(text: str, ledger: Ledger, job: Job) -> Iterator[ConflictFound
                 evidence = tuple(
                     Evidence(item["test"], item["score"], item["detail"]) for item in one["evidence"]
                 )
-                verdict, action = Verdict(one["verdict"]), Action(one["suggestion"])
+                verdict, action = TextVerdict(one["verdict"]), Action(one["suggestion"])
                 yield ConflictFound(
                     one["id"], verdict, left, right, one["score"], evidence, action, one["why"]
                 )

@@ -16,7 +16,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 EventType = Literal["read", "edit", "grepai_hit", "delta", "decision", "feedback"]
 
 
-class Change(msgspec.Struct, array_like=True):
+class ChangeBody(msgspec.Struct, array_like=True):
     """`[path, kind, added, removed, old_path]`."""
 
     path: str
@@ -39,7 +39,7 @@ class EpisodeImported(msgspec.Struct):
     outcome: Outcome = Outcome.UNKNOWN
     commit_sha: str | None = None
     issue_refs: list[str] = []
-    changes: list[Change] = []
+    changes: list[ChangeBody] = []
     reads: list[str] = []
     token_budget: Whole | None = None
     token_used: Whole | None = None
@@ -159,7 +159,7 @@ class ConflictReopened(msgspec.Struct):
     id: Name
 
 
-class Anchor(msgspec.Struct):
+class AnchorBody(msgspec.Struct):
     """Where a rule is in a file."""
 
     rule_id: str
@@ -174,7 +174,7 @@ class FileSynced(msgspec.Struct):
     file: Name
     format: str
     digest: str
-    anchors: list[Anchor] = []
+    anchors: list[AnchorBody] = []
     named: bool = False
 
 
@@ -184,7 +184,7 @@ class FileForgotten(msgspec.Struct):
     file: Name
 
 
-class Measured(msgspec.Struct):
+class MeasuredBody(msgspec.Struct):
     """One operation. `cache` maps a level to [hits, misses], `stages` a name to milliseconds."""
 
     operation: Name

@@ -13,7 +13,7 @@ import msgspec
 
 from store.duck import insert
 from store.projections.bodies import (
-    Change,
+    ChangeBody,
     EpisodeEnded,
     EpisodeEvent,
     EpisodeForgotten,
@@ -255,7 +255,7 @@ def _source_row(
     return body.session_id, source, body.parent_session or "", body.prompt_index, evidence or ""
 
 
-def _change_payload(change: Change) -> str:
+def _change_payload(change: ChangeBody) -> str:
     payload: dict[str, object] = {
         "kind": change.kind.value,
         "added": change.added,

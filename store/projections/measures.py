@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from store.duck import insert
-from store.projections.bodies import Measured, json_text
+from store.projections.bodies import MeasuredBody, json_text
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 
@@ -60,7 +60,7 @@ class MeasureProjector:
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a malformed body or time."""
         del offset
-        body = convert(entry.body, Measured)
+        body = convert(entry.body, MeasuredBody)
         self._rows.append(
             (
                 entry.id,

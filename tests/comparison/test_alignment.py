@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.comparison.alignment import Alignment, Link, align
-from workbench.comparison.negation import scoped
+from workbench.comparison.negation import read_scope
 
 
 def laid(left: str, right: str) -> Alignment:
     """Return the alignment of two sentences."""
-    return align(scoped(left), scoped(right))
+    return align(read_scope(left), read_scope(right))
 
 
 def links(found: Alignment) -> set[tuple[str, str, Link]]:

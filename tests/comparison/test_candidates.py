@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workbench.comparison import similarity
 from workbench.comparison.candidates import DuplicateIndex, find_duplicates, terms_of
-from workbench.comparison.verdicts import Verdict
+from workbench.comparison.verdicts import TextVerdict
 
 FILLER = [
     f"The {noun} of the {place} needs {thing}."
@@ -24,7 +24,7 @@ def test_a_repetition_is_found_among_others() -> None:
     index = DuplicateIndex([*FILLER, "Auth middleware expects a User object, not a userId."])
     found = index.check("The auth middleware expects a User object instead of a userId.")
     assert found is not None
-    assert (len(FILLER), Verdict.DUPLICATE) == (found.index, found.judgement.verdict)
+    assert (len(FILLER), TextVerdict.DUPLICATE) == (found.index, found.judgement.verdict)
 
 
 def test_a_contradiction_is_preferred_to_a_repetition() -> None:
@@ -32,7 +32,7 @@ def test_a_contradiction_is_preferred_to_a_repetition() -> None:
     index = DuplicateIndex(["Use tabs for indentation.", "Never use tabs for indentation."])
     found = index.check("use tabs for indentation")
     assert found is not None
-    assert (found.index, found.judgement.verdict) == (1, Verdict.CONFLICT)
+    assert (found.index, found.judgement.verdict) == (1, TextVerdict.CONFLICT)
     assert [match.index for match in index.matches("use tabs for indentation")] == [1, 0]
 
 
@@ -48,7 +48,7 @@ def test_opposites_and_tools_of_one_job_are_candidates(old: str, new: str) -> No
     """Texts are found by what their words have in common with their opposites."""
     found = DuplicateIndex([*FILLER, old]).check(new)
     assert found is not None
-    assert (len(FILLER), Verdict.CONFLICT) == (found.index, found.judgement.verdict)
+    assert (len(FILLER), TextVerdict.CONFLICT) == (found.index, found.judgement.verdict)
 
 
 def test_something_new_is_nothing_known() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from workbench.comparison.alignment import align
 from workbench.comparison.features import antonym_features, denial_features, duplicate_features
-from workbench.comparison.negation import scoped
-from workbench.comparison.verdicts import Verdict, judge
+from workbench.comparison.negation import read_scope
+from workbench.comparison.verdicts import TextVerdict, judge
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_each_feature_has_a_weight(
     """No weight is left over, and none is missing."""
     path = files("workbench.comparison") / "data" / "weights.json"
     weights = json.loads(path.read_text(encoding="utf-8"))[model]
-    shown = features(align(scoped("The cache is warm"), scoped("The cache is not cold")))
+    shown = features(align(read_scope("The cache is warm"), read_scope("The cache is not cold")))
     assert shown.keys() | more | {"bias"} == weights.keys()
 
 
@@ -51,4 +51,4 @@ def test_the_order_of_two_texts_makes_no_difference(left: str, right: str) -> No
 )
 def test_statements_that_go_together_are_no_conflict(left: str, right: str) -> None:
     """Contraries may both be denied, a denial may be stated as an opposite, a number need not be another."""
-    assert Verdict.UNIQUE is judge(left, right).verdict
+    assert TextVerdict.UNIQUE is judge(left, right).verdict

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.comparison.candidates import find_duplicates
-from workbench.comparison.lines import answer, groups_of, judged, pair_lines, text_lines
+from workbench.comparison.lines import answer, groups_of, judge_lines, pair_lines, text_lines
 
 
 def test_each_line_is_a_pair_or_an_error() -> None:
@@ -35,7 +35,7 @@ def test_hostile_json_is_an_error() -> None:
 @given(st.lists(st.binary(max_size=40)))
 def test_whatever_the_lines_hold_there_is_an_answer_for_each(lines: list[bytes]) -> None:
     """Answers and lines stay side by side."""
-    assert [*range(1, len(lines) + 1)] == [line.number for line, _ in judged(pair_lines(lines))]
+    assert [*range(1, len(lines) + 1)] == [line.number for line, _ in judge_lines(pair_lines(lines))]
 
 
 class Letters:
@@ -56,7 +56,7 @@ def test_with_an_embedder_batches_are_judged_in_order_and_no_text_embedded_twice
     """A malformed line between good ones stays in its place."""
     embedder = Letters()
     lines = [b'{"a": "Use tabs.", "b": "Never use tabs."}', b"nope", b'{"a": "Use tabs.", "b": "\\ud800"}']
-    found = list(judged(pair_lines(lines), embedder, batch=2))
+    found = list(judge_lines(pair_lines(lines), embedder, batch=2))
     assert [said and said.verdict.value for _, said in found] == ["conflict", None, "unique"]
     assert embedder.seen == ["Use tabs.", "Never use tabs.", "Use tabs.", "?"]
 
@@ -77,7 +77,7 @@ def test_groups_are_what_repetitions_connect() -> None:
 
 def test_an_answer_is_plain_data() -> None:
     """Verdict, score and evidence are what JSON knows."""
-    (_, said), *_ = judged(pair_lines([b'{"a": "Use tabs.", "b": "use tabs"}']))
+    (_, said), *_ = judge_lines(pair_lines([b'{"a": "Use tabs.", "b": "use tabs"}']))
     assert said is not None
     wanted = {"test": "text", "score": 1.0, "detail": "equal but for case, marks and white space"}
     assert {"verdict": "duplicate", "score": 1.0, "evidence": [wanted]} == answer(said)

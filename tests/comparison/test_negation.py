@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.comparison.negation import MAX_TERMS, denied, scoped, sentences, spell_out
+from workbench.comparison.negation import MAX_TERMS, denied, read_scope, sentences, spell_out
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_any_text_has_a_polarity(text: str) -> None:
 
 def marked(text: str) -> str:
     """Return the words with `!` before those that are denied."""
-    return " ".join(("!" if word.denied else "") + word.text for word in scoped(text).words)
+    return " ".join(("!" if word.denied else "") + word.text for word in read_scope(text).words)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_a_denial_reaches(text: str, wanted: str) -> None:
 
 def test_the_head_is_the_first_word_reached() -> None:
     """Words further on know how far they are from it."""
-    found = scoped("A man is not playing a loud guitar").words
+    found = read_scope("A man is not playing a loud guitar").words
     assert [(word.text, word.head, word.depth) for word in found] == [
         ("man", False, 0),
         ("playing", True, 0),
@@ -108,14 +108,14 @@ def test_the_head_is_the_first_word_reached() -> None:
 
 def test_what_limits_a_text_is_known() -> None:
     """Only, may, unless and their like are told apart from what is said."""
-    assert {"only", "unless"} == scoped("Only merge unless the build is red").limits
-    assert {"notonly"} == scoped("Do not only lint").limits
+    assert {"only", "unless"} == read_scope("Only merge unless the build is red").limits
+    assert {"notonly"} == read_scope("Do not only lint").limits
 
 
 def test_a_text_of_many_words_is_not_whole() -> None:
     """More than the words that are compared is said, not hidden."""
-    assert not scoped("word " * (MAX_TERMS + 50)).whole
-    assert scoped("word").whole
+    assert not read_scope("word " * (MAX_TERMS + 50)).whole
+    assert read_scope("word").whole
 
 
 def test_sentences_end_at_marks_and_lines() -> None:
@@ -126,6 +126,6 @@ def test_sentences_end_at_marks_and_lines() -> None:
 @given(st.text(max_size=120))
 def test_any_text_has_words(text: str) -> None:
     """Nothing is raised, and a head is always denied or denied twice."""
-    found = scoped(text)
+    found = read_scope(text)
     assert len(found.words) <= MAX_TERMS
     assert all(word.term for word in found.words)

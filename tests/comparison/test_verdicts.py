@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.comparison.verdicts import Verdict, judge
+from workbench.comparison.verdicts import TextVerdict, judge
 
 CONFLICTS = [
     ("Use tabs for indentation.", "Never use tabs for indentation."),
@@ -58,19 +58,19 @@ UNIQUE = [
 @pytest.mark.parametrize(("left", "right"), CONFLICTS)
 def test_what_cannot_both_hold_is_a_conflict(left: str, right: str) -> None:
     """Denials, antonyms, other tools, numbers and places contradict, however many words agree."""
-    assert Verdict.CONFLICT is judge(left, right).verdict
+    assert TextVerdict.CONFLICT is judge(left, right).verdict
 
 
 @pytest.mark.parametrize(("left", "right"), DUPLICATES)
 def test_the_same_in_other_words_is_a_duplicate(left: str, right: str) -> None:
     """A double denial, a passive, a synonym or a mark does not make another statement."""
-    assert Verdict.DUPLICATE is judge(left, right).verdict
+    assert TextVerdict.DUPLICATE is judge(left, right).verdict
 
 
 @pytest.mark.parametrize(("left", "right"), UNIQUE)
 def test_look_alikes_are_neither(left: str, right: str) -> None:
     """Other names, versions and limits, exchanged roles and lone denials say something of their own."""
-    assert Verdict.UNIQUE is judge(left, right).verdict
+    assert TextVerdict.UNIQUE is judge(left, right).verdict
 
 
 @pytest.mark.parametrize(("left", "right"), CONFLICTS + DUPLICATES + UNIQUE)
@@ -82,7 +82,8 @@ def test_the_order_makes_no_difference(left: str, right: str) -> None:
 def test_a_contradiction_is_found_however_near_the_meaning() -> None:
     """Embeddings that are nearly equal do not make a repetition of a denial."""
     assert (
-        Verdict.CONFLICT is judge("Commit generated files.", "Do not commit generated files.", 0.99).verdict
+        TextVerdict.CONFLICT
+        is judge("Commit generated files.", "Do not commit generated files.", 0.99).verdict
     )
 
 
@@ -96,17 +97,17 @@ def test_long_texts_that_begin_alike_are_no_repetitions() -> None:
     """What is beyond the words that are compared counts."""
     start = "The build of the search index takes long. " * 100
     assert (
-        Verdict.UNIQUE
+        TextVerdict.UNIQUE
         is judge(start, start + "It can be skipped with a flag for the nightly job. " * 60).verdict
     )
-    assert Verdict.DUPLICATE is judge(start, start).verdict
+    assert TextVerdict.DUPLICATE is judge(start, start).verdict
 
 
 def test_a_megabyte_is_judged() -> None:
     """The size of a text does not matter."""
     text = "never use the global cache in workers " * 27_000
-    assert Verdict.DUPLICATE is judge(text, text.upper()).verdict
-    assert judge(text, "Use the global cache in workers").verdict in Verdict
+    assert TextVerdict.DUPLICATE is judge(text, text.upper()).verdict
+    assert judge(text, "Use the global cache in workers").verdict in TextVerdict
 
 
 @pytest.mark.parametrize(
@@ -114,12 +115,12 @@ def test_a_megabyte_is_judged() -> None:
 )
 def test_odd_texts_repeat_themselves(text: str) -> None:
     """A text of nothing but marks, or none at all, equals itself."""
-    assert Verdict.DUPLICATE is judge(text, text).verdict
+    assert TextVerdict.DUPLICATE is judge(text, text).verdict
 
 
 def test_texts_of_nothing_but_marks_do_not_repeat_each_other() -> None:
     """Two normal forms that are empty are not the same statement."""
-    assert Verdict.UNIQUE is judge("!", ".").verdict
+    assert TextVerdict.UNIQUE is judge("!", ".").verdict
 
 
 WORDS = st.sampled_from(
@@ -143,7 +144,7 @@ def test_any_two_texts_have_one_judgement(left: str, right: str, similarity: flo
 @given(SENTENCES | st.text(max_size=80))
 def test_every_text_repeats_itself(text: str) -> None:
     """Identical texts are duplicates with full score, whatever they deny."""
-    assert (judge(text, text).verdict, judge(text, text).score) == (Verdict.DUPLICATE, 1.0)
+    assert (judge(text, text).verdict, judge(text, text).score) == (TextVerdict.DUPLICATE, 1.0)
 
 
 NOUNS = st.sampled_from("migrations snapshots fixtures credentials manifests".split())
@@ -156,6 +157,6 @@ def test_a_denial_around_an_order_contradicts_it_and_a_double_one_does_not(
 ) -> None:
     """To forbid an order contradicts it; to say it must not be forgotten repeats it."""
     order = f"{verb} the {first} and the old {second}"
-    assert Verdict.CONFLICT is judge(order, f"Never {order}").verdict
-    assert Verdict.CONFLICT is judge(f"Do not forget to {order}", f"Do not {order}").verdict
-    assert Verdict.DUPLICATE is judge(order, f"Do not forget to {order}").verdict
+    assert TextVerdict.CONFLICT is judge(order, f"Never {order}").verdict
+    assert TextVerdict.CONFLICT is judge(f"Do not forget to {order}", f"Do not {order}").verdict
+    assert TextVerdict.DUPLICATE is judge(order, f"Do not forget to {order}").verdict

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from store.archive import Archive, Source
+from store.archive import Archive, ArchiveSource
 
 CONTENT = b'{"a": 1}\n' * 100
 
 
-def source(content: bytes = CONTENT, path: str = "/x/s.jsonl", changed: int = 1) -> Source:
+def source(content: bytes = CONTENT, path: str = "/x/s.jsonl", changed: int = 1) -> ArchiveSource:
     """Return a file in memory."""
-    return Source(path, len(content), changed, lambda: io.BytesIO(content))
+    return ArchiveSource(path, len(content), changed, lambda: io.BytesIO(content))
 
 
 def held(archive: Archive) -> dict[str, bytes]:
@@ -52,7 +52,7 @@ def test_a_grown_file_replaces_its_copy(tmp_path: Path) -> None:
 def test_what_is_appended_meanwhile_comes_the_next_time(tmp_path: Path) -> None:
     """A copy has the size the file was found with."""
     archive = Archive(tmp_path, 1_000_000)
-    archive.keep([Source("/x/s.jsonl", 9, 1, lambda: io.BytesIO(CONTENT))])
+    archive.keep([ArchiveSource("/x/s.jsonl", 9, 1, lambda: io.BytesIO(CONTENT))])
     assert held(archive) == {"/x/s.jsonl": CONTENT[:9]}
 
 
@@ -77,7 +77,7 @@ def test_a_failed_copy_leaves_nothing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        archive.keep([Source("/x/t.jsonl", 9, 1, stop)])
+        archive.keep([ArchiveSource("/x/t.jsonl", 9, 1, stop)])
     assert held(archive) == {"/x/s.jsonl": CONTENT}
     assert len(list((tmp_path / "archive").iterdir())) == 2
 

@@ -23,7 +23,7 @@ from store.episode_queries import (
 )
 from store.journal import FileJournal
 from store.memory import ManualClock
-from store.projecting import project
+from store.projector import project
 from store.tables import Tables
 from workbench.records.episodes import Completeness
 from workbench.sessions.episodes_fold import follow_all

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from store.duck import migrate
 from store.journal import FileJournal
 from store.memory import ManualClock
-from store.projecting import project
+from store.projector import project
 from store.tables import Tables, digests
 from workbench.curation.conflicts import Decision
 from workbench.errors import UsageError

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import store.tables
-from store.duck import Kept, migrate
+from store.duck import KeptConnection, migrate
 from store.journal import FileJournal, stream_path
 from store.memory import ManualClock
-from store.projecting import project
 from store.projections.artifacts import Artifacts
+from store.projector import project
 from store.tables import Tables, digests
 from workbench.errors import StoreError
 
@@ -566,7 +566,7 @@ def test_another_programs_schema_leads_to_a_rebuild(
     """Tables made by other migrations are made anew."""
     put(journal, episode(1))
     before = tables.digest()
-    with Kept(tmp_path / "spill").attached(tables.path) as connection:
+    with KeptConnection(tmp_path / "spill").attached(tables.path) as connection:
         connection.execute("INSERT INTO schema_migrations VALUES (99, 'future', 'x')")
 
     again = Tables(tmp_path, {"project": journal}, clock)

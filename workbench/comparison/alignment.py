@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from workbench.comparison.negation import Scoped, Word
+from workbench.comparison.negation import ScopedText, Word
 from workbench.comparison.tokens import LIGHT
 from workbench.comparison.vocabulary import meaning, opposites_of
 
@@ -62,7 +62,7 @@ class Alignment:
     `matched` is that of the pairs.
     """
 
-    texts: tuple[Scoped, Scoped]
+    texts: tuple[ScopedText, ScopedText]
     left: tuple[Word, ...]
     right: tuple[Word, ...]
     pairs: tuple[Aligned, ...]
@@ -95,7 +95,7 @@ def mass(words: Iterable[Word]) -> float:
     return sum(map(weight, words))
 
 
-def align(left: Scoped, right: Scoped) -> Alignment:
+def align(left: ScopedText, right: ScopedText) -> Alignment:
     """Return the alignment of two texts."""
     mine, theirs = left.words, right.words
     pairs, only_left, only_right = _pairs(mine, theirs)
@@ -205,7 +205,7 @@ def lone_denial(found: Alignment) -> bool:
     return any(word.head for word in (*found.own_left, *found.own_right))
 
 
-def elsewhere(found: Alignment) -> bool:
+def is_elsewhere(found: Alignment) -> bool:
     """Whether the texts oppose each other or place what they speak of differently ("on", "under")."""
     return bool(found.antonyms or found.denials) or both_own(found, "place")
 
@@ -215,7 +215,7 @@ def both_own(found: Alignment, *kinds: str) -> bool:
     return all(any(word.kind in kinds for word in own) for own in (found.own_left, found.own_right))
 
 
-def said_positively(found: Alignment) -> bool:
+def states_opposite(found: Alignment) -> bool:
     """Whether one text denies a word and the other says its opposite: "not stable", "volatile"."""
     return any(
         pair.link is Link.OPPOSITE
@@ -240,7 +240,7 @@ def _counts(word: Word) -> bool:
 _NUMBERS: Final = frozenset(map(meaning, "two three four five six seven eight nine ten".split()))
 
 
-def both_denied(found: Alignment) -> bool:
+def both_deny(found: Alignment) -> bool:
     """Whether all that is opposed are opposites that both deny: what did not rise need not have dropped."""
     words = [found.words(pair) for pair in found.antonyms]
     return not found.denials and bool(words) and all(one.denied and other.denied for one, other in words)
@@ -252,7 +252,7 @@ def enough_in_common(found: Alignment) -> bool:
     return found.matched >= LEAST or rest < PLAIN
 
 
-def taken_back(found: Alignment) -> bool:
+def is_taken_back(found: Alignment) -> bool:
     """Whether a second contrast takes the first one back: "public ones need it", "private ones don't"."""
     kinds = [found.left[pair.left].kind for pair in found.antonyms]
     return bool(found.denials) and any(kind != "place" for kind in kinds)

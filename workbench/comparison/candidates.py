@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.comparison.negation import Word
 from workbench.comparison.similarity import Bands, normal_text
 from workbench.comparison.tokens import MAX_CHARS
-from workbench.comparison.verdicts import Judgement, Verdict, judge, words_of
+from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge, words_of
 from workbench.comparison.vocabulary import choices, choices_of, opposites_of
 
 if TYPE_CHECKING:
@@ -47,16 +47,16 @@ class Match:
     """A text of a collection, by its position, and what the asked one is to it."""
 
     index: int
-    judgement: Judgement
+    judgement: TextJudgement
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TextPair:
     """Two texts of a collection (left < right) that repeat or contradict each other."""
 
     left: int
     right: int
-    judgement: Judgement
+    judgement: TextJudgement
 
 
 class DuplicateIndex:
@@ -117,7 +117,7 @@ class DuplicateIndex:
         found = []
         for at in places:
             judgement = judge(text, self._texts[at], self._cosine(at, vector))
-            if judgement.verdict is not Verdict.UNIQUE:
+            if judgement.verdict is not TextVerdict.UNIQUE:
                 found.append(Match(at, judgement))
         return sorted(found, key=_rank)
 
@@ -203,7 +203,7 @@ def _likeness(mine: frozenset[str], theirs: frozenset[str]) -> float:
 
 
 def _rank(match: Match) -> tuple[bool, float, int]:
-    return match.judgement.verdict is not Verdict.CONFLICT, -match.judgement.score, match.index
+    return match.judgement.verdict is not TextVerdict.CONFLICT, -match.judgement.score, match.index
 
 
 def find_duplicates(
@@ -211,7 +211,7 @@ def find_duplicates(
     vectors: Float32 | None = None,
     neighbours: VectorIndex | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Pair]:
+) -> list[TextPair]:
     """Return the pairs of a collection that repeat or contradict each other, by position.
 
     `vectors` float32 [n, dimensions] are unit vectors of the texts, `neighbours` an index of them. Of equal
@@ -219,7 +219,7 @@ def find_duplicates(
     """
     index = DuplicateIndex(texts, vectors=vectors, neighbours=neighbours)
     first: dict[str, int] = {}
-    found: dict[tuple[int, int], Judgement] = {}
+    found: dict[tuple[int, int], TextJudgement] = {}
     for at, text in enumerate(texts):
         if progress is not None:
             progress(at, len(texts))
@@ -230,4 +230,4 @@ def find_duplicates(
         for match in index.earlier(at):
             if first[_form(texts[match.index])] == match.index:
                 found[match.index, at] = match.judgement
-    return [Pair(*pair, judgement) for pair, judgement in sorted(found.items())]
+    return [TextPair(*pair, judgement) for pair, judgement in sorted(found.items())]

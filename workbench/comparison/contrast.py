@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.comparison.quantities import Quantity
-from workbench.comparison.statements import ORDERING, Statement, measured
+from workbench.comparison.statements import ORDERING, Statement, measured_terms
 from workbench.comparison.tokens import LIGHT
 from workbench.comparison.vocabulary import (
     antonyms,
@@ -280,7 +280,7 @@ def _number(left: Statement, right: Statement) -> Contrast | None:
     first, second = differing[0]
     if not _collide(first, second):
         return None
-    implied = measured(left) & measured(right)
+    implied = measured_terms(left) & measured_terms(right)
     mine, theirs = left.subject - implied, right.subject - implied
     if implied:
         mine, theirs = mine | (left.label - implied), theirs | (right.label - implied)

@@ -23,7 +23,7 @@ from workbench.comparison.alignment import (
     mass,
     weight,
 )
-from workbench.comparison.negation import Scoped, Word
+from workbench.comparison.negation import ScopedText, Word
 
 
 def denial_features(found: Alignment) -> dict[str, float]:
@@ -94,7 +94,7 @@ def duplicate_features(found: Alignment) -> dict[str, float]:
         "common": math.log1p(found.matched),
         "length": math.log1p(large),
         "in sequence": _bigrams(found),
-        "turned": inverted(found),
+        "turned": inversions(found),
         "opposed": float(bool(found.denials or found.antonyms)),
         "numbers differ": float(both_own(found, "number")),
         "number only": float(any(w.kind == "number" for w in (*left_only, *right_only))),
@@ -130,7 +130,7 @@ def _bigrams(found: Alignment) -> float:
     return kept / max(min(len(found.left), len(found.right)) - 1, 1)
 
 
-def inverted(found: Alignment) -> float:
+def inversions(found: Alignment) -> float:
     """Return the share of pairs of aligned words that are in another order on the other side."""
     order = [
         p.right for p in sorted(found.pairs, key=lambda p: p.left) if weight(found.left[p.left]) >= PLAIN
@@ -152,7 +152,7 @@ SHORT: Final = 11.0
 """Mass up to which a single exchanged word makes a difference; longer sentences are paraphrased freely."""
 
 
-def obstacle(found: Alignment, left: Scoped, right: Scoped, *, instruct: bool = False) -> str:
+def obstacle(found: Alignment, left: ScopedText, right: ScopedText, *, instruct: bool = False) -> str:
     """Return what rules out that two texts repeat each other, in words; '' if nothing does."""
     left_only, right_only = found.own_left, found.own_right
     size = max(found.left_mass, found.right_mass)
@@ -174,7 +174,7 @@ def obstacle(found: Alignment, left: Scoped, right: Scoped, *, instruct: bool = 
     if short and _exchanged(left_only, right_only):
         instead = [" ".join(w.text for w in side) for side in (left_only, right_only)]
         return " where the other says ".join(instead)
-    if turned_around(found, left, right, instruct=instruct):
+    if swaps_sides(found, left, right, instruct=instruct):
         return "what one does to the other is turned around"
     return ""
 
@@ -195,7 +195,7 @@ def _exchanged(left: Sequence[Word], right: Sequence[Word]) -> bool:
     return places or max(mass(left), mass(right)) >= PLAIN
 
 
-def turned_around(found: Alignment, left: Scoped, right: Scoped, *, instruct: bool = False) -> bool:
+def swaps_sides(found: Alignment, left: ScopedText, right: ScopedText, *, instruct: bool = False) -> bool:
     """Whether two words change sides around one between them: "dog bites man", "man bites dog".
 
     Only in short texts, and not where one is passive. An instruction may put its condition first: there the

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from workbench.comparison.candidates import Pair
-from workbench.comparison.verdicts import Judgement, Verdict, judge
+from workbench.comparison.candidates import TextPair
+from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
 from workbench.ports import Embedder
 
 
@@ -86,9 +86,9 @@ def _decoded(line: bytes) -> tuple[Any, str]:
         return None, f"not JSON that can be read: {error}"
 
 
-def judged(
+def judge_lines(
     lines: Iterable[PairLine], embedder: Embedder | None = None, batch: int = 64
-) -> Iterator[tuple[PairLine, Judgement | None]]:
+) -> Iterator[tuple[PairLine, TextJudgement | None]]:
     """Yield each line with its judgement, None for a malformed one; with an embedder in batches."""
     if embedder is None:
         for line in lines:
@@ -123,7 +123,7 @@ EMBEDDED = 2000
 """Characters of a text that are embedded; models read no more."""
 
 
-def answer(judgement: Judgement) -> dict[str, object]:
+def answer(judgement: TextJudgement) -> dict[str, object]:
     """Return a judgement as it is printed."""
     return {
         "verdict": judgement.verdict.value,
@@ -134,7 +134,7 @@ def answer(judgement: Judgement) -> dict[str, object]:
     }
 
 
-def groups_of(pairs: Sequence[Pair]) -> list[list[int]]:
+def groups_of(pairs: Sequence[TextPair]) -> list[list[int]]:
     """Return the groups of positions that repetitions connect, each ascending, in order of the first.
 
     A contradiction inside a group splits nothing: it is reported beside the groups.
@@ -148,7 +148,7 @@ def groups_of(pairs: Sequence[Pair]) -> list[list[int]]:
         return at
 
     for pair in pairs:
-        if pair.judgement.verdict is Verdict.DUPLICATE:
+        if pair.judgement.verdict is TextVerdict.DUPLICATE:
             first, second = sorted((root(pair.left), root(pair.right)))
             parent[second] = first
     found: dict[int, list[int]] = {}

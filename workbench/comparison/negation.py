@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from workbench.comparison.tokens import FUNCTION, MAX_CHARS, MAX_WORDS, Token, merged, tokens_of
+from workbench.comparison.tokens import FUNCTION, MAX_CHARS, MAX_WORDS, Token, merge_phrases, tokens_of
 from workbench.comparison.vocabulary import choices_of, meaning
 
 _CONTRACTED = re.compile(
@@ -183,7 +183,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Scoped:
+class ScopedText:
     """A text as words with their denials. `limits` are the words that restrict what it says ("only", "may").
 
     `whole` is False for a text that is longer than what is compared. `small` are its function words, sorted.
@@ -204,7 +204,7 @@ def sentences(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=131_072)
-def scoped(text: str) -> Scoped:
+def read_scope(text: str) -> ScopedText:
     """Return the words of a text, each with whether it is denied."""
     spelled = _NO_ONE.sub("nobody", spell_out(text[:MAX_CHARS]))
     found: list[Word] = []
@@ -212,7 +212,7 @@ def scoped(text: str) -> Scoped:
     for segment in _segments(spelled):
         tokens = tokens_of(segment)
         cut = cut or len(tokens) == MAX_WORDS
-        found.extend(_segment(segment, merged(tokens)))
+        found.extend(_segment(segment, merge_phrases(tokens)))
         if len(found) > MAX_TERMS:
             break
     limits = frozenset(_LIMIT.findall(spelled))
@@ -220,7 +220,7 @@ def scoped(text: str) -> Scoped:
     small = tuple(
         sorted(word for word in _LETTERS.findall(spelled) if word in FUNCTION and word not in _ARTICLES)
     )
-    return Scoped(
+    return ScopedText(
         tuple(found[:MAX_TERMS]),
         limits,
         whole,

@@ -19,7 +19,7 @@ from workbench.comparison.tokens import (
     FUNCTION,
     LABEL,
     clauses,
-    merged,
+    merge_phrases,
     statement_terms,
     term_of,
     tokens_of,
@@ -108,7 +108,7 @@ class Statement:
         return () if ORDERING.isdisjoint(self.terms) else self.terms
 
 
-def measured(statement: Statement) -> frozenset[str]:
+def measured_terms(statement: Statement) -> frozenset[str]:
     """Return the terms that a statement's measure ("line length") implies; none without a known measure."""
     subject = statement.subject | statement.label
     for unit, named, implied in measures():
@@ -224,7 +224,7 @@ class _Body:
 
 
 def _body(text: str) -> _Body:
-    tokens = merged(tokens_of(text))
+    tokens = merge_phrases(tokens_of(text))
     words = [token.text if token.kind == "word" else "" for token in tokens]
     relative = next((at for at, word in enumerate(words) if _relative(words, at)), len(words))
     deny = denials(words[:relative])

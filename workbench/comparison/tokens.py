@@ -75,7 +75,7 @@ def tokens_of(text: str) -> list[Token]:
 def statement_terms(text: str) -> tuple[str, ...]:
     """Return the canonical terms of a phrase in lower case, in order; function words give none."""
     found: dict[str, str] = {}
-    for kind, token, _, _ in merged(tokens_of(text)):
+    for kind, token, _, _ in merge_phrases(tokens_of(text)):
         if kind == "word" and (token in FUNCTION or token in ("not", "no")):
             continue
         found.setdefault(term_of(kind, token), token)
@@ -98,7 +98,7 @@ def term_of(kind: str, token: str) -> str:
     return (token.strip("./") or token) if kind == "path" else token.strip()
 
 
-def merged(tokens: list[Token]) -> list[Token]:
+def merge_phrases(tokens: list[Token]) -> list[Token]:
     """Return the tokens with phrases that name one thing as one token."""
     found: list[Token] = []
     at = 0

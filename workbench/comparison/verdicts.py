@@ -21,13 +21,13 @@ from typing import Final
 from workbench.comparison.alignment import (
     Alignment,
     align,
-    both_denied,
-    elsewhere,
+    both_deny,
     enough_in_common,
+    is_elsewhere,
+    is_taken_back,
     lone_denial,
     other_numbers,
-    said_positively,
-    taken_back,
+    states_opposite,
 )
 from workbench.comparison.contrast import Contrast, same_gist, share_statement, strongest_contrast
 from workbench.comparison.features import (
@@ -36,9 +36,9 @@ from workbench.comparison.features import (
     denial_features,
     duplicate_features,
     obstacle,
-    turned_around,
+    swaps_sides,
 )
-from workbench.comparison.negation import Scoped, scoped, sentences
+from workbench.comparison.negation import ScopedText, read_scope, sentences
 from workbench.comparison.similarity import jaccard, normal_text, plain
 from workbench.comparison.statements import claims, statements
 from workbench.comparison.tokens import MAX_CHARS, code_blocks
@@ -64,7 +64,7 @@ _SURE: Final = frozenset({"choice", "alternative", "number", "path", "order"})
 _SHOWN: Final = 3
 
 
-class Verdict(StrEnum):
+class TextVerdict(StrEnum):
     """What two texts are to each other."""
 
     UNIQUE = "unique"  # each says something of its own
@@ -73,15 +73,15 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class TextJudgement:
     """A verdict; `score` in [0, 1] says how sure it is, `evidence` why."""
 
-    verdict: Verdict
+    verdict: TextVerdict
     score: float
     evidence: tuple[Evidence, ...]
 
 
-def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
+def judge(left: str, right: str, similarity: float | None = None) -> TextJudgement:
     """Return what two texts are to each other; the order makes no difference.
 
     `similarity` is the cosine of their embeddings, if it is known. It helps to find repetitions;
@@ -90,38 +90,38 @@ def judge(left: str, right: str, similarity: float | None = None) -> Judgement:
     left, right = sorted((left, right))
     if _equal(left, right):
         same = Evidence("text", 1.0, "equal but for case, marks and white space")
-        return Judgement(Verdict.DUPLICATE, 1.0, (same,))
+        return TextJudgement(TextVerdict.DUPLICATE, 1.0, (same,))
     first, second = left[:MAX_CHARS], right[:MAX_CHARS]
     mine, theirs = words_of(first), words_of(second)
     found = align(mine, theirs)
     doubt, reasons = opposition(first, second)
     both = instructs(first) and instructs(second)
     if doubt >= CONFLICT_FROM:
-        return Judgement(Verdict.CONFLICT, round(doubt, 3), reasons)
+        return TextJudgement(TextVerdict.CONFLICT, round(doubt, 3), reasons)
     if doubt >= DOUBT:
-        return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), reasons)
+        return TextJudgement(TextVerdict.UNIQUE, round(1 - doubt, 3), reasons)
     whole = mine.whole and theirs.whole and max(len(left), len(right)) <= MAX_CHARS
-    apart = lone_denial(found) or elsewhere(found) or turned_around(found, mine, theirs, instruct=both)
+    apart = lone_denial(found) or is_elsewhere(found) or swaps_sides(found, mine, theirs, instruct=both)
     if whole and both and not apart and _restated(first, second):
         same = Evidence("statement", 0.95, "the same statement once light words and reasons are left out")
-        return Judgement(Verdict.DUPLICATE, 0.95, (same,))
+        return TextJudgement(TextVerdict.DUPLICATE, 0.95, (same,))
     against = obstacle(found, mine, theirs, instruct=both)
     if not against and both:
         against = _other_names(first, second)
     if not against and not whole:
         against = _too_long(left, right)
     if against:
-        return Judgement(Verdict.UNIQUE, round(1 - doubt, 3), (Evidence("difference", 1.0, against),))
+        return TextJudgement(TextVerdict.UNIQUE, round(1 - doubt, 3), (Evidence("difference", 1.0, against),))
     chance, terms = duplicate_chance(found, similarity)
     brief = both or max(found.left_mass, found.right_mass) <= SHORT
     if chance >= (DUPLICATE_BRIEF_FROM if brief else DUPLICATE_FROM):
-        return Judgement(Verdict.DUPLICATE, round(chance, 3), terms)
-    return Judgement(Verdict.UNIQUE, round(1 - max(chance, doubt), 3), terms)
+        return TextJudgement(TextVerdict.DUPLICATE, round(chance, 3), terms)
+    return TextJudgement(TextVerdict.UNIQUE, round(1 - max(chance, doubt), 3), terms)
 
 
-def words_of(text: str) -> Scoped:
+def words_of(text: str) -> ScopedText:
     """Return the words of a text, marks left out."""
-    return scoped(plain(text))
+    return read_scope(plain(text))
 
 
 def _equal(left: str, right: str) -> bool:
@@ -175,12 +175,12 @@ def opposed_sentences(left: str, right: str) -> list[Alignment]:
             if not alone and len(_known(first) & _known(second)) < _SHARED:
                 continue
             pair = align(first, second)
-            if (pair.denials or pair.antonyms) and enough_in_common(pair) and not taken_back(pair):
+            if (pair.denials or pair.antonyms) and enough_in_common(pair) and not is_taken_back(pair):
                 found.append(pair)
     return [pair for pair in found if not any(test(pair) for test in _COMPATIBLE)]
 
 
-_COMPATIBLE: Final = (both_denied, said_positively, other_numbers)
+_COMPATIBLE: Final = (both_deny, states_opposite, other_numbers)
 """What makes two statements go together in which something is opposed."""
 
 
@@ -188,7 +188,7 @@ _SENTENCES: Final = 8
 _SHARED: Final = 2
 
 
-def _known(words: Scoped) -> set[str]:
+def _known(words: ScopedText) -> set[str]:
     return {word.term for word in words.words if word.kind != "place"}
 
 

@@ -65,7 +65,7 @@ def antonym_groups() -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternatives:
     """A job that one of several things does. `implied` are words that name the job itself."""
 
     name: str
@@ -79,10 +79,10 @@ def _table() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def choices() -> tuple[Choice, ...]:
+def choices() -> tuple[Alternatives, ...]:
     """Return the jobs that one of several things does."""
     rows = _table()["choices"]
-    return tuple(Choice(row["name"], tuple(row["members"]), tuple(row["implied"])) for row in rows)
+    return tuple(Alternatives(row["name"], tuple(row["members"]), tuple(row["implied"])) for row in rows)
 
 
 @lru_cache(maxsize=1)

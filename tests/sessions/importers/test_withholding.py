@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.archive import Archive, Source
+from store.archive import Archive, ArchiveSource
 from workbench.config import PrivacyConfig
 from workbench.memory.iterations import WITHHELD as DROPPED
 from workbench.memory.iterations import digested
@@ -121,7 +121,7 @@ def test_a_copied_transcript_has_nothing_of_it(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in TRANSCRIPT), encoding="utf-8")
     archive = Archive(tmp_path, 1 << 20, cleaning=lambda: Withholder(EXCLUDED).line)
-    archive.keep([Source(str(path), path.stat().st_size, 1, lambda: path.open("rb"))])
+    archive.keep([ArchiveSource(str(path), path.stat().st_size, 1, lambda: path.open("rb"))])
     with archive.open(archive.copies()[0]) as handle:
         copied = handle.read().decode()
     assert (SAID in copied, copied.count("\n")) == (False, len(TRANSCRIPT))

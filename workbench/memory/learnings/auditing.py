@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
-from workbench.comparison.verdicts import Verdict
+from workbench.comparison.verdicts import TextVerdict
 from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.framing import is_echo
@@ -86,7 +86,7 @@ def prunable(ledger: Ledger, now: float, days: float | None = None) -> tuple[Fea
 
 def _collisions(ledger: Ledger, find: Finder) -> Iterator[Junk]:
     for pair in conflicts_of(ledger, find):
-        kind = JunkKind.CONTRADICTION if pair.verdict is Verdict.CONFLICT else JunkKind.DUPLICATE
+        kind = JunkKind.CONTRADICTION if pair.verdict is TextVerdict.CONFLICT else JunkKind.DUPLICATE
         yield Junk(kind, pair.right, "; ".join(one.detail for one in pair.evidence[:2]), pair.left.id)
 
 

@@ -20,7 +20,7 @@ from workbench.errors import StoreError
 from workbench.records.conversion import convert
 
 if TYPE_CHECKING:
-    from workbench.comparison.candidates import Pair
+    from workbench.comparison.candidates import TextPair
 
 GENERATION: Final = "learning_pairs"
 _FILE: Final = "pairs.json"
@@ -28,7 +28,7 @@ _FORMAT: Final = 2
 _SMALL: Final = 50
 """Collections of fewer texts are looked through anew faster than they are kept."""
 
-Finder = Callable[[Sequence[str]], "list[Pair]"]
+Finder = Callable[[Sequence[str]], "list[TextPair]"]
 Latest = Callable[[str], Path | None]
 Publish = Callable[[str, Callable[[Path], None]], Path]
 
@@ -39,11 +39,11 @@ class Collisions:
     def __init__(self, latest: Latest | None = None, publish: Publish | None = None) -> None:
         self._latest = latest
         self._publish = publish
-        self._known: dict[str, list[Pair]] | None = None
-        self._used: dict[str, list[Pair]] = {}
+        self._known: dict[str, list[TextPair]] | None = None
+        self._used: dict[str, list[TextPair]] = {}
         self._new = False
 
-    def find(self, texts: Sequence[str]) -> list[Pair]:
+    def find(self, texts: Sequence[str]) -> list[TextPair]:
         """Return what `find_duplicates` does."""
         from workbench.comparison.candidates import find_duplicates
 
@@ -73,8 +73,8 @@ class Collisions:
         except StoreError:
             return  # where nothing can be kept, each process finds them anew
 
-    def _load(self) -> dict[str, list[Pair]]:
-        from workbench.comparison.candidates import Pair
+    def _load(self) -> dict[str, list[TextPair]]:
+        from workbench.comparison.candidates import TextPair
 
         directory = self._latest(GENERATION) if self._latest is not None else None
         if directory is None:
@@ -83,7 +83,7 @@ class Collisions:
             document: Any = json.loads((directory / _FILE).read_bytes())
             if document["version"] != f"{__version__} {_FORMAT}":
                 return {}
-            return convert(document["groups"], dict[str, list[Pair]])
+            return convert(document["groups"], dict[str, list[TextPair]])
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
             return {}  # damaged: found anew instead
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.comparison.candidates import DuplicateIndex, Match
-from workbench.comparison.verdicts import Verdict
+from workbench.comparison.verdicts import TextVerdict
 from workbench.memory.learnings.kinds import SAID
 from workbench.memory.learnings.learningstore import Draft
 from workbench.memory.learnings.ledger import Ledger
@@ -46,14 +46,14 @@ def standing_of(
     """
     rule = DuplicateIndex(rules).check(said.text)
     if rule is not None:
-        against = rule.judgement.verdict is Verdict.CONFLICT
+        against = rule.judgement.verdict is TextVerdict.CONFLICT
         said = replace(said, rule=rules[rule.index], against=against)
     corrections = [one for one in ledger.all() if one.kind is LearningKind.CORRECTION]
     live = list({one.id: one for one in (*others, *corrections) if one.live}.values())
     gone = [one for one in corrections if one.state is LearningState.REJECTED]
     matches = DuplicateIndex(one.text for one in live).matches(said.text)
-    same = [live[one.index] for one in matches if one.judgement.verdict is Verdict.DUPLICATE]
-    contrary = [live[one.index] for one in matches if one.judgement.verdict is Verdict.CONFLICT]
+    same = [live[one.index] for one in matches if one.judgement.verdict is TextVerdict.DUPLICATE]
+    contrary = [live[one.index] for one in matches if one.judgement.verdict is TextVerdict.CONFLICT]
     rejected = _says_it(DuplicateIndex(one.text for one in gone).matches(said.text))
     known = same[0] if same else None
     key = _key(ledger, said, known)
@@ -85,8 +85,10 @@ def _key(ledger: Ledger, said: Said, known: FeatureLearning | None) -> str:
         return next((one.key for one in ledger.said if one.learning_id == known.id), known.text)
     keys = list(dict.fromkeys(one.key for one in ledger.said))
     matches = DuplicateIndex(keys).matches(said.text)
-    return next((keys[one.index] for one in matches if one.judgement.verdict is Verdict.DUPLICATE), said.text)
+    return next(
+        (keys[one.index] for one in matches if one.judgement.verdict is TextVerdict.DUPLICATE), said.text
+    )
 
 
 def _says_it(matches: Sequence[Match]) -> bool:
-    return any(one.judgement.verdict is Verdict.DUPLICATE for one in matches)
+    return any(one.judgement.verdict is TextVerdict.DUPLICATE for one in matches)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
-from workbench.comparison.verdicts import Judgement, Verdict, judge
+from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
 from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import LOST, stale_days
 from workbench.memory.learnings.correcting import tellings
@@ -46,7 +46,7 @@ class ConflictFound:
     """
 
     id: str
-    verdict: Verdict
+    verdict: TextVerdict
     left: FeatureLearning
     right: FeatureLearning
     score: float
@@ -86,7 +86,7 @@ def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) ->
     live = {one.id: one for one in ledger.live()}
     found: dict[str, ReviewItem] = {}
     for pair in collisions:
-        why = Why.CONFLICT if pair.verdict is Verdict.CONFLICT else Why.DUPLICATE
+        why = Why.CONFLICT if pair.verdict is TextVerdict.CONFLICT else Why.DUPLICATE
         if pair.right.id not in found or why is Why.CONFLICT:
             item = ReviewItem(pair.right, why, pair.why, pair.evidence, conflict=pair, other=pair.left)
             found[pair.right.id] = item
@@ -106,7 +106,7 @@ def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) ->
 def conflicts_of(ledger: Ledger, find: Finder = find_duplicates) -> tuple[ConflictFound, ...]:
     """Return pairs of live learnings that nobody settled, contradictions first, surest first."""
     live = {one.id: one for one in ledger.live()}
-    judged: dict[str, tuple[FeatureLearning, FeatureLearning, Judgement]] = {}
+    judged: dict[str, tuple[FeatureLearning, FeatureLearning, TextJudgement]] = {}
     for pair in pairs(list(live.values()), find):
         judged[conflict_id(pair.left.id, pair.right.id)] = (pair.left, pair.right, pair.judgement)
     for one in live.values():
@@ -120,7 +120,7 @@ def conflicts_of(ledger: Ledger, find: Finder = find_duplicates) -> tuple[Confli
         if identifier not in ledger.settled:
             left, right = (mine, theirs) if first[mine.id] < first[theirs.id] else (theirs, mine)
             found.append(_found(identifier, left, right, judgement))
-    found.sort(key=lambda one: (one.verdict is not Verdict.CONFLICT, -one.score, one.id))
+    found.sort(key=lambda one: (one.verdict is not TextVerdict.CONFLICT, -one.score, one.id))
     return tuple(found)
 
 
@@ -159,15 +159,15 @@ def _open(ledger: Ledger, one: str, other: str) -> bool:
 
 
 def _found(
-    identifier: str, left: FeatureLearning, right: FeatureLearning, judgement: Judgement
+    identifier: str, left: FeatureLearning, right: FeatureLearning, judgement: TextJudgement
 ) -> ConflictFound:
-    verdict = judgement.verdict if judgement.verdict is not Verdict.UNIQUE else Verdict.CONFLICT
+    verdict = judgement.verdict if judgement.verdict is not TextVerdict.UNIQUE else TextVerdict.CONFLICT
     action, why = _suggested(left, right, verdict)
     return ConflictFound(identifier, verdict, left, right, judgement.score, judgement.evidence, action, why)
 
 
-def _suggested(left: FeatureLearning, right: FeatureLearning, verdict: Verdict) -> tuple[Action, str]:
-    if verdict is Verdict.DUPLICATE:
+def _suggested(left: FeatureLearning, right: FeatureLearning, verdict: TextVerdict) -> tuple[Action, str]:
+    if verdict is TextVerdict.DUPLICATE:
         return Action.MERGE, "both say the same"
     if left.reviewed is not right.reviewed:
         kept = Action.KEEP_LEFT if left.reviewed else Action.KEEP_RIGHT

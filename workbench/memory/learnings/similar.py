@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from workbench.records.learnings import Conflict, DeduplicationResult, Duplicate, FeatureLearning, Unique
 
 if TYPE_CHECKING:
-    from workbench.comparison.verdicts import Judgement
+    from workbench.comparison.verdicts import TextJudgement
     from workbench.memory.learnings.colliding import Finder
 
 
@@ -23,7 +23,7 @@ class PairFound:
 
     left: FeatureLearning
     right: FeatureLearning
-    judgement: Judgement
+    judgement: TextJudgement
 
 
 def check_deduplication(new_text: str, existing: Sequence[FeatureLearning]) -> DeduplicationResult:
@@ -34,12 +34,12 @@ def check_deduplication(new_text: str, existing: Sequence[FeatureLearning]) -> D
     if not existing:
         return Unique()
     from workbench.comparison.candidates import DuplicateIndex
-    from workbench.comparison.verdicts import Verdict
+    from workbench.comparison.verdicts import TextVerdict
 
     found = DuplicateIndex(one.text for one in existing).check(new_text)
     if found is None:
         return Unique()
-    if found.judgement.verdict is Verdict.CONFLICT:
+    if found.judgement.verdict is TextVerdict.CONFLICT:
         return Conflict(found.index, new_text, _why(found.judgement))
     return Duplicate(found.index, _why(found.judgement))
 
@@ -79,5 +79,5 @@ def _may_collide(left: FeatureLearning, right: FeatureLearning) -> bool:
     return not (left.scope and right.scope and set(left.scope).isdisjoint(right.scope))
 
 
-def _why(judgement: Judgement) -> str:
+def _why(judgement: TextJudgement) -> str:
     return "; ".join(f"{one.test}: {one.detail}" for one in judgement.evidence[:3])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from workbench.comparison.contrast import PLACING
 from workbench.comparison.similarity import MOST_PARTNERS, buckets, similar_pairs, window
-from workbench.comparison.statements import Statement, measured
+from workbench.comparison.statements import Statement, measured_terms
 from workbench.comparison.tokens import LIGHT
 from workbench.comparison.vocabulary import antonym_groups, choices_of, implied_terms, named_things
 from workbench.records.conflicts import Conflict, conflict_id
@@ -190,7 +190,7 @@ def _skeletons(statement: Statement) -> Iterator[frozenset[str]]:
         yield (plain - implied_terms()[at]) | {f"={at}"}
     if statement.paths:
         yield plain - PLACING
-    if implied := measured(statement):
+    if implied := measured_terms(statement):
         yield (plain | statement.label) - implied
     if len(statement.choices) == 1 and positions:
         for thing in (terms | statement.label) & named_things():

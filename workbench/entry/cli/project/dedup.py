@@ -17,12 +17,12 @@ from workbench.errors import UsageError
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
-    from workbench.comparison.candidates import Pair
+    from workbench.comparison.candidates import TextPair
     from workbench.comparison.lines import PairLine, TextLine
-    from workbench.comparison.verdicts import Judgement
+    from workbench.comparison.verdicts import TextJudgement
     from workbench.ports import Embedder
 
-_TOLD = 20
+_LISTED = 20
 _PAINTS = {"conflict": "31", "duplicate": "33", "unique": "2"}
 _MEANING = click.option(
     "--meaning/--no-meaning",
@@ -40,7 +40,7 @@ _MEANING = click.option(
     ),
 )
 def dedup() -> None:
-    """Tell which texts repeat or contradict each other, pair by pair or in a whole list.
+    """Find texts that repeat or contradict each other, pair by pair or in a whole list.
 
     "Not allowed" is no repetition of "allowed", and "do not forget to test" is one of "test".
     """
@@ -62,27 +62,27 @@ def dedup() -> None:
     type=click.Choice(["text", "jsonl"]),
     default="text",
     show_default=True,
-    help="As what.",
+    help="Output format.",
 )
 @_MEANING
 def check(pairs: str, form: str, meaning: bool) -> int:
     """Judge pairs of texts: unique, duplicate or conflict, with a score and the evidence.
 
     One answer a line, in the order of the lines, as soon as a line is read. A malformed line is answered with
-    {"error": …} and told on stderr; the others are judged all the same, and the exit code is 1. The order of
+    {"error": …} and a warning on stderr; the others are judged, and the exit code is 1. The order of
     the two texts makes no difference.
     """
-    from workbench.comparison.lines import judged, pair_lines
+    from workbench.comparison.lines import judge_lines, pair_lines
 
     here = current()
     write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text
     total = bad = 0
     with _opened(pairs) as stream:
-        for line, judgement in judged(pair_lines(stream), _embedder(here, meaning)):
+        for line, judgement in judge_lines(pair_lines(stream), _embedder(here, meaning)):
             total += 1
             if judgement is None:
                 bad += 1
-                _tell_bad(here, bad, line)
+                _warn_bad(here, bad, line)
             write(here, line, judgement)
     return _ended(here, bad, total)
 
@@ -119,7 +119,7 @@ def scan(file: str, form: str, meaning: bool) -> int:
             total += 1
             if line.error:
                 bad += 1
-                _tell_bad(here, bad, line)
+                _warn_bad(here, bad, line)
             else:
                 lines.append(line)
     texts = [line.text for line in lines]
@@ -131,7 +131,9 @@ def scan(file: str, form: str, meaning: bool) -> int:
     return _ended(here, bad, total)
 
 
-def _show(here: Invocation, lines: list[TextLine], groups: list[list[int]], conflicts: list[Pair]) -> None:
+def _show(
+    here: Invocation, lines: list[TextLine], groups: list[list[int]], conflicts: list[TextPair]
+) -> None:
     """Print the groups and the contradictions."""
     from workbench.comparison.lines import answer
 
@@ -199,18 +201,18 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 
 
 def _embedder(here: Invocation, meaning: bool) -> Embedder | None:
-    """Return the embedder with its cache if it is wanted and ready; what is missing is told."""
+    """Return the embedder with its cache if it is wanted and ready; warn about what is missing."""
     if not meaning:
         return None
     from workbench.entry.project import cached_embedder
 
     embedder, missing = cached_embedder(here.settings().config)
     if embedder is None:
-        here.out.warn(f"compared by words alone: {missing or 'no embedding model is there'}")
+        here.out.warn(f"compared by words alone: {missing or 'there is no embedding model'}")
     return embedder
 
 
-def _write_jsonl(here: Invocation, line: PairLine, judgement: Judgement | None) -> None:
+def _write_jsonl(here: Invocation, line: PairLine, judgement: TextJudgement | None) -> None:
     from workbench.comparison.lines import answer
 
     said = {"error": f"line {line.number}: {line.error}"} if judgement is None else answer(judgement)
@@ -219,7 +221,7 @@ def _write_jsonl(here: Invocation, line: PairLine, judgement: Judgement | None) 
     sys.stdout.buffer.flush()
 
 
-def _write_text(here: Invocation, line: PairLine, judgement: Judgement | None) -> None:
+def _write_text(here: Invocation, line: PairLine, judgement: TextJudgement | None) -> None:
     out = here.out
     if judgement is None:
         out.painted(f"{out.style('error', '31'):<9}        line {line.number}: {line.error}")
@@ -231,15 +233,15 @@ def _write_text(here: Invocation, line: PairLine, judgement: Judgement | None) -
     )
 
 
-def _tell_bad(here: Invocation, count: int, line: PairLine | TextLine) -> None:
-    if count <= _TOLD:
+def _warn_bad(here: Invocation, count: int, line: PairLine | TextLine) -> None:
+    if count <= _LISTED:
         here.out.warn(f"line {line.number}: {line.error}")
-    elif count == _TOLD + 1:
-        here.out.warn("more malformed lines are counted, not told")
+    elif count == _LISTED + 1:
+        here.out.warn("more malformed lines are counted, not listed")
 
 
 def _ended(here: Invocation, bad: int, total: int) -> int:
-    """Return the exit code, and tell how many lines could not be read."""
+    """Return the exit code, and report how many lines could not be read."""
     if not bad:
         return exits.OK
     here.out.fail(

@@ -16,6 +16,7 @@ from workbench.ports import Entry
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+
 # Raised when the same entries give other rows than before: tables made by another number are made again.
 PROJECTION: Final = 5
 HELD_ROWS: Final = 50_000
@@ -81,7 +82,7 @@ class Rejected:
 
 
 @dataclass(slots=True)
-class Tally:
+class RoundTally:
     """What happened to the entries of a stream in a round."""
 
     entries: int = 0
@@ -94,7 +95,7 @@ class Tally:
 class Round:
     """The tallies of a round; `more` if entries are left for another."""
 
-    tallies: tuple[Tally, ...]
+    tallies: tuple[RoundTally, ...]
     more: bool
 
 
@@ -117,7 +118,7 @@ def project(connection: DuckDBPyConnection, journals: Mapping[str, FileJournal],
     """
     connection.execute("BEGIN")
     _check_fingerprint(connection)
-    tallies: list[Tally] = []
+    tallies: list[RoundTally] = []
     more = False
     for one in _pending(connection, journals):
         left = limit - sum(tally.entries for tally in tallies)
@@ -212,13 +213,13 @@ def _unapplied(
 
 def _apply(
     connection: DuckDBPyConnection, journal: FileJournal, pending: _Pending, limit: int
-) -> tuple[Tally, int]:
+) -> tuple[RoundTally, int]:
     """Project up to `limit` entries of a stream; return the tally and the offset where it stopped."""
     make = _projector(pending.origin, pending.stream)
     assert make is not None  # pending streams are projected ones
     projector = make(connection)
     kinds = projector.kinds
-    tally = Tally()
+    tally = RoundTally()
     position = pending.start
     for offset, after, found in journal.scan(pending.stream, pending.start, pending.end):
         position = after
@@ -246,7 +247,7 @@ def _apply(
     return tally, position
 
 
-def _record(connection: DuckDBPyConnection, pending: _Pending, tally: Tally) -> None:
+def _record(connection: DuckDBPyConnection, pending: _Pending, tally: RoundTally) -> None:
     counts = {
         "origin": pending.origin,
         "stream": pending.stream,
