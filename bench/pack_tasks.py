@@ -26,8 +26,8 @@ from workbench.plan.view import ProjectView
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
-from workbench.records.patches import CommitPatch
 from workbench.records.project import Symbol
+from workbench.records.worktree import CommitPatch
 from workbench.replay.packing import changed_lines
 from workbench.text.tokens import TokenCounter
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from workbench.beneath import LeadsOut, Place, open_at, open_beneath, resolved
+from workbench.beneath import LeadsOut, PathBeneath, open_at, open_beneath, resolved
 from workbench.errors import StoreError
 from workbench.records.ids import new_id
 
@@ -139,7 +139,7 @@ def _target(path: Path, inside: Path | None, *, follow: bool) -> tuple[str, str]
     return str(found.parent), found.name
 
 
-def _content(place: Place) -> tuple[bytes | None, int | None]:
+def _content(place: PathBeneath) -> tuple[bytes | None, int | None]:
     """Return the bytes and the permissions of a file, None of both where there is none."""
     try:
         with open(open_at(place), "rb") as file:
@@ -148,7 +148,7 @@ def _content(place: Place) -> tuple[bytes | None, int | None]:
         return None, None
 
 
-def _replace(place: Place, data: bytes, permissions: int, mode: int | None = None) -> None:
+def _replace(place: PathBeneath, data: bytes, permissions: int, mode: int | None = None) -> None:
     """Write beside a file and put it in its place. `mode` is what the file had, if it should keep that."""
     temporary = f".{place.name}.{new_id()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)

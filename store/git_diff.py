@@ -11,8 +11,7 @@ from store.git_process import name
 from store.git_repository import Repository, head_state, list_untracked, resolve
 from workbench.errors import GitError
 from workbench.records.episodes import FileChange
-from workbench.records.patches import CommitPatch, FilePatch
-from workbench.records.worktree import Hunk, WorkChanges
+from workbench.records.worktree import CommitPatch, FilePatch, Hunk, WorkChanges
 
 PATCH_FLAGS = (
     "--no-ext-diff",

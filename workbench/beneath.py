@@ -38,7 +38,7 @@ class LeadsOut(OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PathBeneath:
     """Where a path leads: `name` in the open directory `handle`, and `path` below where the walk began.
 
     The name may not exist. `linked` says whether a link led here.
@@ -53,7 +53,7 @@ class Place:
 @contextmanager
 def resolved(
     root: str, path: str, *, links: bool = True, last: bool = True, make: int = 0
-) -> Iterator[Place]:
+) -> Iterator[PathBeneath]:
     """Give the place that `path` (posix, relative) leads to below `root`, as long as the block lasts.
 
     Without `links` none is followed; without `last` the last part may be one and is not followed. Missing
@@ -76,7 +76,7 @@ def open_beneath(
         return open_at(place, flags, mode)
 
 
-def open_at(place: Place, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+def open_at(place: PathBeneath, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     """Return a descriptor of the file at a place. Raises: LeadsOut if it has become a link; OSError."""
     try:
         return os.open(place.name, flags | _PLAIN, mode, dir_fd=place.handle)
@@ -86,7 +86,7 @@ def open_at(place: Place, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
         raise
 
 
-def _walk(handles: list[int], root: str, path: str, *, links: bool, last: bool, make: int) -> Place:
+def _walk(handles: list[int], root: str, path: str, *, links: bool, last: bool, make: int) -> PathBeneath:
     """Open directory after directory onto `handles`, the last one being where the name is."""
     waiting = deque(path.split("/"))
     names: list[str] = []
@@ -122,7 +122,7 @@ def _walk(handles: list[int], root: str, path: str, *, links: bool, last: bool, 
             waiting.extendleft(reversed(target.split("/")))
             continue
         if final:
-            return Place(handles[-1], part, here, bool(followed))
+            return PathBeneath(handles[-1], part, here, bool(followed))
         handles.append(_enter(part, handles[-1], here, make))
         names.append(part)
     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)

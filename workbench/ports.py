@@ -121,18 +121,6 @@ class VectorIndex(Protocol):
         ...
 
 
-class LexicalIndex(Protocol):
-    """BM25 over a fixed list of texts."""
-
-    def scores(self, query: str) -> Float32:
-        """Return BM25 scores float32 [n], 0 where no term matches."""
-        ...
-
-    def search(self, query: str, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
-        """Return (positions, scores) of at most k best with a positive score, ties by position."""
-        ...
-
-
 Value = TypeVar("Value")
 
 

@@ -25,8 +25,7 @@ from store.projections.bodies import (
 from store.projections.usage import UPDATE_USAGE
 from workbench.ports import Entry
 from workbench.records.conversion import convert
-from workbench.records.rule_values import past_ids, value_problems
-from workbench.records.rules import Rule
+from workbench.records.rules import Rule, past_ids, value_problems
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

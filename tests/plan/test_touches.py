@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.plan.touches import MAX_EDITS, FileEdit, collect_edits, find_touches, move_spans, new_lines
-from workbench.records.patches import CommitPatch, FilePatch
-from workbench.records.worktree import Hunk
+from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
 TEXTS = st.lists(st.sampled_from("abcdef"), max_size=12)
 

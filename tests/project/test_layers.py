@@ -11,9 +11,9 @@ from workbench.project.imports import resolve_imports
 from workbench.project.languages import language_of, role_of
 from workbench.project.layers import (
     LIMITS,
-    Change,
     Layer,
-    ProjectView,
+    LayerSource,
+    PathChange,
     baseline_ranking,
     explore,
     interleaved_ranking,
@@ -40,7 +40,7 @@ FILES = {
 }
 
 
-def project(changes: tuple[Change, ...] = ()) -> ProjectView:
+def project(changes: tuple[PathChange, ...] = ()) -> LayerSource:
     """A small project as the layers see it."""
     paths = list(FILES)
     languages = [language_of(path) for path in paths]
@@ -51,7 +51,7 @@ def project(changes: tuple[Change, ...] = ()) -> ProjectView:
     ]
     edges = resolve_imports(paths, languages, [imports for _, imports in extracted])
     manifests = [manifest for path in paths if (manifest := parse_manifest(path, FILES[path])) is not None]
-    return ProjectView(
+    return LayerSource(
         paths=paths,
         languages=languages,
         roles=roles,
@@ -64,10 +64,10 @@ def project(changes: tuple[Change, ...] = ()) -> ProjectView:
 
 
 CHANGES = (
-    Change("app/cli.py", "modified", 10.0, "Fix the flag"),
-    Change("app/store.py", "modified", 30.0, "Close the store"),
-    Change("app/cli.py", "added", 5.0, "Start"),
-    Change("gone.py", "removed", 20.0),
+    PathChange("app/cli.py", "modified", 10.0, "Fix the flag"),
+    PathChange("app/store.py", "modified", 30.0, "Close the store"),
+    PathChange("app/cli.py", "added", 5.0, "Start"),
+    PathChange("gone.py", "removed", 20.0),
 )
 
 
@@ -175,14 +175,14 @@ def test_limits_bound_what_is_shown() -> None:
     symbols = tuple(Symbol(f"f{n}", "class", n + 1, n + 1, f"class f{n}") for n in range(50))
     edges = [(importer, imported) for imported in range(count) for importer in range(imported + 1, count, 7)]
     paths = [f"src/m{n:03}.py" for n in range(count)]
-    view = ProjectView(
+    view = LayerSource(
         paths=paths,
         languages=["python"] * count,
         roles=[role_of(path) for path in paths],
         symbols=lambda position: symbols,
         edges=np.asarray(edges, dtype=np.int32),
         tests=np.zeros((0, 2), dtype=np.int32),
-        changes=[Change(path, "modified", float(n)) for n, path in enumerate(paths)],
+        changes=[PathChange(path, "modified", float(n)) for n, path in enumerate(paths)],
     )
     for detail in Detail:
         limit = LIMITS[detail]
@@ -200,7 +200,7 @@ def test_limits_bound_what_is_shown() -> None:
 def test_an_empty_project_has_layers_that_say_so() -> None:
     """Nothing known is shown as that, and the data form is plain JSON."""
     empty = np.zeros((0, 2), dtype=np.int32)
-    view = explore(ProjectView([], [], [], lambda position: (), empty, empty), QueryType.BUGFIX)
+    view = explore(LayerSource([], [], [], lambda position: (), empty, empty), QueryType.BUGFIX)
     assert render(view).count("nothing known") == 4
     assert json.loads(json.dumps(to_dict(view)))["layers"][0] == {
         "layer": "L1",

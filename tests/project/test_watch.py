@@ -11,7 +11,7 @@ import pytest
 
 from store.git_repository import find_repository, lister
 from workbench.errors import ProjectError
-from workbench.project.watch import Batch, watch_project
+from workbench.project.watch import ChangeBatch, watch_project
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_commit_is_noticed(work: Any, stop: threading.Event) -> None:
     work.commit()
     batches = watch_project(work.root, stop=stop, debounce_ms=50, watching=lambda: work.commit("empty"))
 
-    assert next(batches) == Batch((), True)
+    assert next(batches) == ChangeBatch((), True)
     batches.close()  # type: ignore[attr-defined]
 
 

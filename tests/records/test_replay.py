@@ -12,7 +12,6 @@ from workbench.records.replay import (
     SystemRow,
     SystemScore,
     TaskRow,
-    only_systems,
     row_from_json,
     row_to_json,
     run_from_json,
@@ -71,8 +70,3 @@ def test_what_is_no_row_is_refused() -> None:
     """A row that lacks a field says which."""
     with pytest.raises(ValueError, match="session"):
         row_from_json({"id": "x"})
-
-
-def test_systems_are_picked_by_name() -> None:
-    """Only the systems named are kept; unknown names are left out."""
-    assert only_systems(ROW, ("bm25", "hybrid")).systems == {"hybrid": HYBRID}

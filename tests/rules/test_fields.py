@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import UsageError
-from workbench.records.rule_values import value_problems
-from workbench.records.rules import Level
+from workbench.records.rules import Level, value_problems
 from workbench.rules.fields import checked, file_of, new_rule, read_lines
 
 VALUES = st.recursive(

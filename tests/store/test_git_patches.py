@@ -10,8 +10,7 @@ import pytest
 from store.git_diff import log_patches, parse_patches
 from store.git_repository import find_repository
 from workbench.errors import GitError
-from workbench.records.patches import CommitPatch, FilePatch
-from workbench.records.worktree import Hunk
+from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
 
 def git(root: Path, *arguments: str) -> None:

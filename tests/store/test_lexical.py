@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from store.lexical import K1, B, build_index, load_index
 from workbench.errors import StoreError
-from workbench.ports import LexicalIndex
 from workbench.text.terms import iter_terms
 
 TEXTS = [
@@ -76,7 +75,7 @@ def test_scores_are_bm25_for_any_texts(texts: list[str], query: str) -> None:
 
 def test_search_is_ordered_and_positive() -> None:
     """Best first, ties by position, documents without a match left out."""
-    index: LexicalIndex = build_index(TEXTS)
+    index = build_index(TEXTS)
 
     positions, scores = index.search("login page", 10)
 

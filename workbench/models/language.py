@@ -43,7 +43,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelAnswer:
     """The model's answer, None if it failed, and the cost."""
 
     value: Mapping[str, Any] | None
@@ -59,7 +59,7 @@ def ask(
     timeout: float,
     max_tokens: int,
     count_tokens: CountTokens = utf8_bound,
-) -> Asked:
+) -> ModelAnswer:
     """Ask once about `data`. A failure is reported in the cost, with what to do about it.
 
     `timeout` is in seconds for the whole call, `max_tokens` bounds the answer.
@@ -69,10 +69,10 @@ def ask(
     try:
         found = model.complete_json(prompt, schema, system=system, timeout=timeout, max_tokens=max_tokens)
     except ModelError as error:
-        return Asked(
+        return ModelAnswer(
             None, Cost(model.model, sent, 0, " ".join(filter(None, (error.message + ".", error.hint))))
         )
-    return Asked(found.value, Cost(model.model, max(sent, found.prompt_tokens), found.answer_tokens))
+    return ModelAnswer(found.value, Cost(model.model, max(sent, found.prompt_tokens), found.answer_tokens))
 
 
 def quoted(data: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from workbench.errors import GitError, ParseError
 from workbench.plan.ranking import LinearModel
 from workbench.plan.workspace import Workspace
 from workbench.project.index import ProjectIndex
-from workbench.project.layers import Change, ProjectView, baseline_ranking
+from workbench.project.layers import LayerSource, PathChange, baseline_ranking
 from workbench.project.manifests import Manifest, is_manifest, parse_manifest
 from workbench.project.scan import read_bytes
 from workbench.records.plan import QueryType, RankedFile
@@ -25,7 +25,7 @@ _RECENT = 200  # commits that the change digest looks at
 _SOURCE = "baseline"
 
 
-def layer_view(workspace: Workspace, *, notes: list[str] | None = None) -> ProjectView:
+def layer_view(workspace: Workspace, *, notes: list[str] | None = None) -> LayerSource:
     """Return the columns the layers are made from, as of the last sync.
 
     Manifests are read from disk; those that cannot be read are left out and named in `notes`.
@@ -37,12 +37,12 @@ def layer_view(workspace: Workspace, *, notes: list[str] | None = None) -> Proje
 
 
 def index_layers(
-    index: ProjectIndex, manifests: Sequence[Manifest], changes: Sequence[Change]
-) -> ProjectView:
+    index: ProjectIndex, manifests: Sequence[Manifest], changes: Sequence[PathChange]
+) -> LayerSource:
     """Return the columns the layers are made from: the living files of an index, manifests, changes."""
     living = [position for position in range(index.count) if index.alive[position]]
     column = {position: number for number, position in enumerate(living)}
-    return ProjectView(
+    return LayerSource(
         paths=[index.paths[position] for position in living],
         languages=[index.languages[position] for position in living],
         roles=[index.roles[position] for position in living],
@@ -98,7 +98,7 @@ def _manifests(workspace: Workspace, paths: list[str], notes: list[str]) -> list
     return found
 
 
-def _changes(workspace: Workspace, notes: list[str]) -> list[Change]:
+def _changes(workspace: Workspace, notes: list[str]) -> list[PathChange]:
     control = workspace.adapters.control
     if control is None:
         return []
@@ -110,9 +110,9 @@ def _changes(workspace: Workspace, notes: list[str]) -> list[Change]:
     except GitError as error:
         notes.append(f"changes are not known: {error.message}")
         return []
-    changes = [Change(path, "modified", math.inf, "uncommitted") for path in touched]
+    changes = [PathChange(path, "modified", math.inf, "uncommitted") for path in touched]
     changes += [
-        Change(change.path, str(change.kind), float(commit.at), commit.subject)
+        PathChange(change.path, str(change.kind), float(commit.at), commit.subject)
         for commit in commits
         for change in commit.files
     ]

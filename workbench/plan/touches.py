@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.records.patches import CommitPatch
-from workbench.records.worktree import Hunk
+from workbench.records.worktree import CommitPatch, Hunk
 
 MAX_EDITS = 12  # older changes of a file say little, and their lines have moved too often
 

@@ -33,7 +33,7 @@ Specifiers = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class IndexSegment:
     """Posting lists per field over d documents, and a record each.
 
     rows: int32 [d], the position of the file that a document describes, -1 once another one describes it
@@ -59,7 +59,7 @@ class ProjectIndex:
     size: NDArray[np.int64]
     lines: Int32
     alive: NDArray[np.bool_]
-    segments: tuple[Segment, ...]
+    segments: tuple[IndexSegment, ...]
     edges: Int32
     tests: Int32
     positions: Mapping[str, int] = field(repr=False)
@@ -137,7 +137,7 @@ class ProjectIndex:
                 scores[rows] += value
         return scores / np.float32(total) if total else scores
 
-    def _lists(self, name: str, term: str) -> Iterator[tuple[Segment, Int32, Int32, Int32]]:
+    def _lists(self, name: str, term: str) -> Iterator[tuple[IndexSegment, Int32, Int32, Int32]]:
         """Yield (segment, documents, their files' positions, counts) of a term; living files only."""
         for segment in self.segments:
             docs, counts = segment.fields[name].posting(term)
@@ -151,7 +151,7 @@ class ProjectIndex:
                 yield segment, docs, rows, counts
 
 
-def _current(segment: Segment, column: Int32) -> Int32:
+def _current(segment: IndexSegment, column: Int32) -> Int32:
     return column if segment.whole else column[segment.rows >= 0]
 
 
@@ -274,7 +274,7 @@ def load_index(directory: Path) -> ProjectIndex:
         languages=tuple(document["languages"]),
         roles=tuple(roles[role] for role in document["roles"]),
         alive=np.ones(len(paths), dtype=np.bool_),
-        segments=(Segment(rows, {name: unpack_postings(arrays, name) for name in FIELDS}, records),),
+        segments=(IndexSegment(rows, {name: unpack_postings(arrays, name) for name in FIELDS}, records),),
         positions={path: position for position, path in enumerate(paths)},
         imports=StoredImports(arrays["imports"], len(paths)),
         **columns,

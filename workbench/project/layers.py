@@ -44,7 +44,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LayerLimits:
     """How much each layer shows: files × symbols (L2, L3, L4), modules (L0, L1, L5), changes (L6)."""
 
     files: int
@@ -54,7 +54,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PathChange:
     """A path that changed. `kind` is added, modified or removed; `at` is seconds since the epoch."""
 
     path: str
@@ -64,7 +64,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectView:
+class LayerSource:
     """What the layers are made from: n living files in columns.
 
     symbols: definitions by position, asked only for files that are shown; edges: int32 [m, 2] importer →
@@ -78,7 +78,7 @@ class ProjectView:
     edges: Int32
     tests: Int32
     manifests: Sequence[Manifest] = ()
-    changes: Sequence[Change] = ()
+    changes: Sequence[PathChange] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +115,6 @@ class LayerView:
         )
 
 
-__all__ = [
-    "Change",
-    "Layer",
-    "LayerEntry",
-    "LayerSection",
-    "LayerView",
-    "Limits",
-    "ProjectView",
-    "baseline_ranking",
-    "explore",
-    "in_degrees",
-    "interleaved_ranking",
-    "render",
-    "route",
-    "to_dict",
-]
-
 _ALL = tuple(Layer)
 ROUTES: dict[QueryType, tuple[Layer, ...]] = {
     QueryType.GENERAL: _ALL,
@@ -144,9 +127,9 @@ ROUTES: dict[QueryType, tuple[Layer, ...]] = {
 
 
 LIMITS = {
-    Detail.COMPACT: Limits(files=5, symbols=8, modules=10, changes=8),
-    Detail.NORMAL: Limits(files=10, symbols=16, modules=20, changes=32),
-    Detail.VERBOSE: Limits(files=30, symbols=32, modules=50, changes=100),
+    Detail.COMPACT: LayerLimits(files=5, symbols=8, modules=10, changes=8),
+    Detail.NORMAL: LayerLimits(files=10, symbols=16, modules=20, changes=32),
+    Detail.VERBOSE: LayerLimits(files=30, symbols=32, modules=50, changes=100),
 }
 
 
@@ -155,7 +138,7 @@ def route(query_type: QueryType) -> tuple[Layer, ...]:
     return ROUTES[query_type]
 
 
-def explore(view: ProjectView, query_type: QueryType, detail: Detail = Detail.COMPACT) -> LayerView:
+def explore(view: LayerSource, query_type: QueryType, detail: Detail = Detail.COMPACT) -> LayerView:
     """Return the layers of the route, cut to the limits of the detail."""
     from workbench.project.sections import SECTIONS  # only for those who show layers
 
@@ -166,7 +149,7 @@ def explore(view: ProjectView, query_type: QueryType, detail: Detail = Detail.CO
     return LayerView(query_type, detail, sections)
 
 
-def baseline_ranking(view: ProjectView, query_type: QueryType) -> list[str]:
+def baseline_ranking(view: LayerSource, query_type: QueryType) -> list[str]:
     """Return the files in the order the baseline shows them: compact, then what normal and verbose add."""
     found: dict[str, None] = {}
     for detail in (Detail.COMPACT, Detail.NORMAL, Detail.VERBOSE):
@@ -174,7 +157,7 @@ def baseline_ranking(view: ProjectView, query_type: QueryType) -> list[str]:
     return list(found)
 
 
-def interleaved_ranking(view: ProjectView, query_type: QueryType) -> list[str]:
+def interleaved_ranking(view: LayerSource, query_type: QueryType) -> list[str]:
     """Return the files of the same layers taken in turns: a stronger reading of the same routing."""
     columns = [
         list(dict.fromkeys(entry.path for entry in section.entries if entry.path))
@@ -185,13 +168,13 @@ def interleaved_ranking(view: ProjectView, query_type: QueryType) -> list[str]:
     return list(dict.fromkeys(turns))
 
 
-def in_degrees(view: ProjectView) -> Int32:
+def in_degrees(view: LayerSource) -> Int32:
     """Return int32 [n]: how many files import each file."""
     counts = np.bincount(view.edges[:, 1], minlength=len(view.paths)) if len(view.edges) else None
     return np.zeros(len(view.paths), dtype=np.int32) if counts is None else counts.astype(np.int32)
 
 
-def _by_degree(view: ProjectView, degrees: Int32) -> list[int]:
+def _by_degree(view: LayerSource, degrees: Int32) -> list[int]:
     """Positions of source files, most imported first, ties by path."""
     sources = [position for position, role in enumerate(view.roles) if role is Role.SOURCE]
     return sorted(sources, key=lambda position: (-int(degrees[position]), view.paths[position]))

@@ -6,12 +6,22 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from workbench.project.layers import Change, Int32, Layer, LayerEntry, LayerSection, Limits, ProjectView
+from workbench.project.layers import (
+    Int32,
+    Layer,
+    LayerEntry,
+    LayerLimits,
+    LayerSection,
+    LayerSource,
+    PathChange,
+)
 from workbench.records.project import Role, Symbol
 from workbench.text.counts import counted
 
 
-def _project_map(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
+def _project_map(
+    view: LayerSource, order: Sequence[int], degrees: Int32, limits: LayerLimits
+) -> LayerSection:
     """L0: the project in numbers, then its folders with what they hold, then what it can run."""
     roles = Counter(str(role) for role in view.roles)
     languages = Counter(view.languages[position] for position in order if view.languages[position])
@@ -60,7 +70,9 @@ def _top_folder(path: str) -> str:
     return "/".join(parts[:deep])
 
 
-def _module_index(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
+def _module_index(
+    view: LayerSource, order: Sequence[int], degrees: Int32, limits: LayerLimits
+) -> LayerSection:
     """L1: source files with how many import them and what they define first."""
     entries = []
     for position in order[: limits.modules]:
@@ -73,7 +85,7 @@ def _module_index(view: ProjectView, order: Sequence[int], degrees: Int32, limit
     return LayerSection(Layer.L1, tuple(entries), len(order))
 
 
-def _type_graph(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
+def _type_graph(view: LayerSource, order: Sequence[int], degrees: Int32, limits: LayerLimits) -> LayerSection:
     """L2: types with what they extend or implement."""
     entries: list[LayerEntry] = []
     for position in order:
@@ -94,7 +106,9 @@ def _type_line(symbol: Symbol) -> str:
     return f"{name} → {', '.join(above)}" if above else name
 
 
-def _api_surface(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
+def _api_surface(
+    view: LayerSource, order: Sequence[int], degrees: Int32, limits: LayerLimits
+) -> LayerSection:
     """L3: exported signatures of the most imported files."""
     entries: list[LayerEntry] = []
     for position in order:
@@ -109,7 +123,9 @@ def _api_surface(view: ProjectView, order: Sequence[int], degrees: Int32, limits
     return LayerSection(Layer.L3, tuple(entries), len(order))
 
 
-def _dependencies(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
+def _dependencies(
+    view: LayerSource, order: Sequence[int], degrees: Int32, limits: LayerLimits
+) -> LayerSection:
     """L4: manifests, nearest the root first, with their dependencies; fixtures are left out."""
     roles = dict(zip(view.paths, view.roles, strict=True))
     own = [item for item in view.manifests if roles.get(item.path) not in (Role.TEST, Role.DATA)]
@@ -127,7 +143,7 @@ def _dependencies(view: ProjectView, order: Sequence[int], degrees: Int32, limit
     return LayerSection(Layer.L4, tuple(entries), len(ordered))
 
 
-def _test_map(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
+def _test_map(view: LayerSource, order: Sequence[int], degrees: Int32, limits: LayerLimits) -> LayerSection:
     """L5: sources with the tests that cover them; the tests are files of the layer as well."""
     covering: dict[int, list[int]] = {}
     breadth: Counter[int] = Counter()
@@ -155,10 +171,12 @@ def _test_distance(test: str, source: str, breadth: int) -> tuple[int, int, int,
     return foreign, breadth, -shared, test
 
 
-def _change_digest(view: ProjectView, order: Sequence[int], degrees: Int32, limits: Limits) -> LayerSection:
+def _change_digest(
+    view: LayerSource, order: Sequence[int], degrees: Int32, limits: LayerLimits
+) -> LayerSection:
     """L6: files by their last change, latest first."""
     living = set(view.paths)
-    latest: dict[str, Change] = {}
+    latest: dict[str, PathChange] = {}
     for change in sorted(view.changes, key=lambda change: (-change.at, change.path)):
         latest.setdefault(change.path, change)
     shown = list(latest.values())
@@ -169,12 +187,12 @@ def _change_digest(view: ProjectView, order: Sequence[int], degrees: Int32, limi
     return LayerSection(Layer.L6, entries, len(shown))
 
 
-def _change_line(change: Change, living: bool) -> str:
+def _change_line(change: PathChange, living: bool) -> str:
     text = f"{change.kind}: {change.note}" if change.note else change.kind
     return text if living else f"{change.path} {text}"
 
 
-Section = Callable[[ProjectView, Sequence[int], Int32, Limits], LayerSection]
+Section = Callable[[LayerSource, Sequence[int], Int32, LayerLimits], LayerSection]
 SECTIONS: dict[Layer, Section] = {
     Layer.L0: _project_map,
     Layer.L1: _module_index,

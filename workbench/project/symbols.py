@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from workbench.project.grammars import c, javascript, ruby
-from workbench.project.grammars.definitions import MAX_SYMBOLS, Collector, collect
+from workbench.project.grammars.definitions import MAX_SYMBOLS, Definitions, collect
 from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, keys, sections
 from workbench.project.patterns import pattern_symbols
 from workbench.project.specifiers import IsCode, import_specifiers
@@ -115,7 +115,7 @@ def _by_grammar(language: str, data: bytes) -> Extracted:
     root = _parse(language, data)
     if root is None:
         return _by_pattern(language, data)
-    found = Collector(data)
+    found = Definitions(data)
     if language in _WALKS:
         _WALKS[language](root, found)
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.project.imports import resolve_imports
-from workbench.project.index import FIELDS, Int32, ProjectIndex, Segment, encode_record
+from workbench.project.index import FIELDS, IndexSegment, Int32, ProjectIndex, encode_record
 from workbench.project.postings import PostingsBuilder, merge_postings
 from workbench.project.testmap import map_tests
 from workbench.records.project import FileFacts, Role
@@ -44,9 +44,9 @@ class IndexBuilder:
         self._records.append(encode_record(facts.symbols, facts.imports))
         self._facts.append((path, facts.language, facts.role, size, facts.lines, facts.imports))
 
-    def segment(self, rows: Int32) -> Segment:
+    def segment(self, rows: Int32) -> IndexSegment:
         """Return the files as a segment; rows: int32, the position of each."""
-        return Segment(
+        return IndexSegment(
             rows, {name: builder.finish() for name, builder in self._fields.items()}, self._records
         )
 
@@ -180,14 +180,14 @@ def _related(index: ProjectIndex) -> ProjectIndex:
     return replace(index, edges=columns[edges].reshape(-1, 2), tests=columns[tests].reshape(-1, 2))
 
 
-def _segment(paths: Sequence[str], facts: Sequence[tuple[FileFacts, int]], rows: Int32) -> Segment:
+def _segment(paths: Sequence[str], facts: Sequence[tuple[FileFacts, int]], rows: Int32) -> IndexSegment:
     builder = IndexBuilder()
     for path, (fact, size) in zip(paths, facts, strict=True):
         builder.add(path, fact, size)
     return builder.segment(rows)
 
 
-def _without(segment: Segment, positions: set[int]) -> Segment:
+def _without(segment: IndexSegment, positions: set[int]) -> IndexSegment:
     """Return a segment whose documents no longer describe some files."""
     dead = np.isin(segment.rows, sorted(positions))
     if not dead.any():
@@ -195,7 +195,7 @@ def _without(segment: Segment, positions: set[int]) -> Segment:
     return replace(segment, rows=np.where(dead, np.int32(-1), segment.rows), whole=False)
 
 
-def _merged_tail(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+def _merged_tail(segments: tuple[IndexSegment, ...]) -> tuple[IndexSegment, ...]:
     if len(segments) <= _MOST_SEGMENTS:
         return segments
     base, *tail = segments
@@ -203,7 +203,7 @@ def _merged_tail(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
     return base, _merged(tail, rows)
 
 
-def _merged(segments: Sequence[Segment], rows: Int32) -> Segment:
+def _merged(segments: Sequence[IndexSegment], rows: Int32) -> IndexSegment:
     """Return what segments say of the files at `rows`, in that order, as one segment."""
     order = np.full(int(rows.max(initial=-1)) + 2, -1, dtype=np.int32)
     order[rows] = np.arange(len(rows), dtype=np.int32)
@@ -220,7 +220,7 @@ def _merged(segments: Sequence[Segment], rows: Int32) -> Segment:
         )
         for name in FIELDS
     }
-    return Segment(rows.astype(np.int32), fields, records)
+    return IndexSegment(rows.astype(np.int32), fields, records)
 
 
 def compact(index: ProjectIndex) -> ProjectIndex:

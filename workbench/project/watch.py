@@ -24,7 +24,7 @@ _HEAD_FILES = frozenset({".git/HEAD", ".git/logs/HEAD"})
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ChangeBatch:
     """What changed since the last batch: project paths, sorted, and whether HEAD may have moved."""
 
     paths: tuple[str, ...]
@@ -38,7 +38,7 @@ def watch_project(
     stop: threading.Event | None = None,
     debounce_ms: int = 400,
     watching: Callable[[], None] | None = None,
-) -> Iterator[Batch]:
+) -> Iterator[ChangeBatch]:
     """Yield batches until `stop` is set or Ctrl-C is pressed; both end the iteration.
 
     A batch ends when nothing changed for `debounce_ms`, at the latest after eight times that. Ignored,
@@ -72,7 +72,7 @@ def watch_project(
         names = {_relative(top, path) for _, path in changes}
         appeared = {_relative(top, path) for change, path in changes if change is Change.added}
         paths = _of_project(root, lister, names - _HEAD_FILES, appeared)
-        batch = Batch(paths, bool(names & _HEAD_FILES))
+        batch = ChangeBatch(paths, bool(names & _HEAD_FILES))
         if batch.paths or batch.head_moved:
             yield batch
 

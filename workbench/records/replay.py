@@ -7,7 +7,7 @@ JSON today can be compared with one of next year.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 FORMAT: Final = 1
@@ -174,8 +174,3 @@ def row_from_json(document: Mapping[str, Any]) -> TaskRow:
     from workbench.records.conversion import convert
 
     return convert(document, TaskRow)
-
-
-def only_systems(row: TaskRow, names: tuple[str, ...]) -> TaskRow:
-    """Return the row with these systems alone, in this order; those it lacks are left out."""
-    return replace(row, systems={name: row.systems[name] for name in names if name in row.systems})

@@ -1,4 +1,4 @@
-"""What version control tells about a work tree: its head, the names in it, and what changed."""
+"""What version control reports: the head of a work tree, the names in it, what changed, and by which lines."""
 
 from __future__ import annotations
 
@@ -54,3 +54,21 @@ class WorkChanges:
     committed: tuple[FileChange, ...]
     uncommitted: tuple[FileChange, ...]
     untracked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatch:
+    """One file of a commit: its hunks in line order; `old_path` is the name before a rename, else empty."""
+
+    path: str
+    hunks: tuple[Hunk, ...]
+    old_path: str = ""
+    created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPatch:
+    """The files of a commit whose lines changed. Binary files and changes of mode only are absent."""
+
+    sha: str
+    files: tuple[FilePatch, ...]

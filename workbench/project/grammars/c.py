@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.project.grammars.definitions import MAX_DEPTH, Collector, first_named
+from workbench.project.grammars.definitions import MAX_DEPTH, Definitions, first_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,7 +58,7 @@ class _Scope(NamedTuple):
         return self.exported and self.access != "private"
 
 
-def collect(root: Node, found: Collector) -> None:
+def collect(root: Node, found: Definitions) -> None:
     """Collect the definitions of a C or C++ file; a prototype whose definition follows is left out."""
     _Reader(found).walk(root, _Scope(), 0)
     defined = {(symbol.parent, symbol.name) for symbol in found.symbols if symbol.kind in _DEFINED}
@@ -73,7 +73,7 @@ def collect(root: Node, found: Collector) -> None:
 class _Reader:
     """The walk over one file. `first` is where the lines and the signature of a definition begin."""
 
-    def __init__(self, found: Collector) -> None:
+    def __init__(self, found: Definitions) -> None:
         self._found = found
 
     def walk(self, block: Node, scope: _Scope, depth: int) -> None:

@@ -46,7 +46,7 @@ Captures = dict[str, "list[Node]"]
 
 
 @dataclass(slots=True)
-class Collector:
+class Definitions:
     """Definitions found so far in `data`, in the order they were added."""
 
     data: bytes
@@ -144,7 +144,7 @@ class _Scope:
     names: set[str] = field(default_factory=set)
 
 
-def collect(language: str, grammar: Language, root: Node, found: Collector) -> None:
+def collect(language: str, grammar: Language, root: Node, found: Definitions) -> None:
     """Collect the definitions that the query of a language finds in a file."""
     _Reader(language, grammar, found).visit(root, _Scope(), 0)
 
@@ -152,7 +152,7 @@ def collect(language: str, grammar: Language, root: Node, found: Collector) -> N
 class _Reader:
     """The reading of one file."""
 
-    def __init__(self, language: str, grammar: Language, found: Collector) -> None:
+    def __init__(self, language: str, grammar: Language, found: Definitions) -> None:
         self._cursor, self._patterns = _cursor(language, grammar)
         self._language = language
         self._found = found

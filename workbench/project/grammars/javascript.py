@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.project.grammars.definitions import MAX_DEPTH, Collector, first_named
+from workbench.project.grammars.definitions import MAX_DEPTH, Definitions, first_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,7 +49,7 @@ _SUITES = frozenset({"describe", "suite", "context", "test"})
 _OBJECT_SECTIONS = frozenset({"methods", "computed", "watch", "actions", "getters", "mutations", "filters"})
 
 
-def collect(root: Node, found: Collector) -> None:
+def collect(root: Node, found: Definitions) -> None:
     """Collect the definitions of a JavaScript or TypeScript module."""
     reader = _Reader(found)
     reader.walk(root, _Scope("", False), 0)
@@ -73,7 +73,7 @@ class _Reader:
     `whole` is the statement that a definition is a part of: its lines and its signature begin there.
     """
 
-    def __init__(self, found: Collector) -> None:
+    def __init__(self, found: Definitions) -> None:
         self.exports: set[str] = set()
         self._found = found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.project.grammars.definitions import MAX_DEPTH, Collector, first_named
+from workbench.project.grammars.definitions import MAX_DEPTH, Definitions, first_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,12 +23,12 @@ _TESTS = frozenset(
 _CLASS_MAKERS = frozenset({"Struct.new", "Class.new", "Module.new", "Data.define"})
 
 
-def collect(root: Node, found: Collector) -> None:
+def collect(root: Node, found: Definitions) -> None:
     """Collect the definitions of a Ruby file."""
     _walk(root, found, "", 0)
 
 
-def _walk(block: Node, found: Collector, parent: str, depth: int) -> None:
+def _walk(block: Node, found: Definitions, parent: str, depth: int) -> None:
     if depth > MAX_DEPTH or found.full:
         return
     exported = True
@@ -61,7 +61,7 @@ def _walk(block: Node, found: Collector, parent: str, depth: int) -> None:
             _walk(node, found, parent, depth + 1)
 
 
-def _method(node: Node, found: Collector, parent: str, exported: bool) -> None:
+def _method(node: Node, found: Definitions, parent: str, exported: bool) -> None:
     name = node.child_by_field_name("name")
     found.add(
         found.text(name),
@@ -73,7 +73,7 @@ def _method(node: Node, found: Collector, parent: str, exported: bool) -> None:
     )
 
 
-def _constant(node: Node, found: Collector, parent: str, depth: int) -> None:
+def _constant(node: Node, found: Definitions, parent: str, depth: int) -> None:
     left = node.child_by_field_name("left")
     if left is None or left.type != "constant":
         return
@@ -89,13 +89,13 @@ def _constant(node: Node, found: Collector, parent: str, depth: int) -> None:
         found.add(name, "constant", node, parent=parent)
 
 
-def _callee(node: Node, found: Collector) -> str:
+def _callee(node: Node, found: Definitions) -> str:
     receiver = node.child_by_field_name("receiver")
     method = found.text(node.child_by_field_name("method"))
     return f"{found.text(receiver)}.{method}" if receiver is not None else method
 
 
-def _call(node: Node, found: Collector, parent: str, depth: int) -> None:
+def _call(node: Node, found: Definitions, parent: str, depth: int) -> None:
     """Calls that define something: `private def x`, `private :x`, `attr_reader :x`, `describe "…" do`."""
     callee = _callee(node, found)
     arguments = node.child_by_field_name("arguments")
@@ -132,7 +132,7 @@ def _call(node: Node, found: Collector, parent: str, depth: int) -> None:
             _walk(body, found, parent, depth + 1)
 
 
-def _set_visibility(found: Collector, name: str, parent: str, exported: bool) -> None:
+def _set_visibility(found: Definitions, name: str, parent: str, exported: bool) -> None:
     for position in range(len(found.symbols) - 1, -1, -1):
         symbol = found.symbols[position]
         if symbol.parent != parent and symbol.kind == "class":

@@ -9,8 +9,7 @@ from typing import Any, Final
 from workbench.curation.records import RecordType, Settling
 from workbench.errors import ParseError, UsageError
 from workbench.ports import Journal
-from workbench.records.rule_values import value_problems
-from workbench.records.rules import Rule
+from workbench.records.rules import Rule, value_problems
 from workbench.rules.curation.versions import CONTENT, free_id, next_version
 
 STREAM: Final = "rules"

@@ -10,9 +10,9 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import Any, Final
 
-from workbench.records.rule_values import HISTORY as HISTORY
-from workbench.records.rule_values import past_ids as past_ids
+from workbench.records.rules import HISTORY as HISTORY
 from workbench.records.rules import Rule, rule_id
+from workbench.records.rules import past_ids as past_ids
 from workbench.text.prose import short_name
 
 CONTENT: Final = frozenset({"rule", "condition_text", "action_text"})

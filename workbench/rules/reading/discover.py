@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from workbench.beneath import LeadsOut, Place, open_at, resolved
+from workbench.beneath import LeadsOut, PathBeneath, open_at, resolved
 from workbench.errors import ParseError
 from workbench.rules.formats.families import family_of
 
@@ -121,7 +121,7 @@ def _descriptor(source: RuleSource) -> int:
 
 
 @contextmanager
-def _led(root: str, path: str) -> Iterator[Place]:
+def _led(root: str, path: str) -> Iterator[PathBeneath]:
     """Give the place a path of the project leads to. Raises: LeadsOut, also for a link to no prose."""
     with resolved(root, path.replace(os.sep, "/")) as place:
         if place.linked and not (place.path.lower().endswith(PROSE) or family_of(place.path)):

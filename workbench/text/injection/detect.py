@@ -31,7 +31,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class InjectionScan:
     """What a text carries. `score` is the highest of the findings and near misses, in [0, 1]."""
 
     flagged: bool
@@ -52,7 +52,7 @@ class Model:
     threshold: float
 
 
-def scan(text: str) -> Scan:
+def scan(text: str) -> InjectionScan:
     """Return what of a text reads like an instruction to an assistant, in time linear in its length."""
     model = load_model()
     found = [*phrases(text), *hidden(text)]
@@ -63,7 +63,7 @@ def scan(text: str) -> Scan:
             found.append(Finding(segment.start, segment.end, "splice", round(score, 3)))
     ordered = tuple(sorted(found, key=lambda one: (one.start, one.end, one.pattern)))
     top = max([best, *(one.score for one in ordered)])
-    return Scan(bool(ordered), round(top, 3), ordered)
+    return InjectionScan(bool(ordered), round(top, 3), ordered)
 
 
 def scored(text: str, model: Model) -> list[tuple[Segment, float]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from workbench.text.injection.detect import Scan, scan
+from workbench.text.injection.detect import InjectionScan, scan
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible
 
@@ -21,7 +21,7 @@ _SHORT: Final = "[quoted, no instruction] "
 _TEMPLATE: Final = re.compile(r"<\|([\w ]{1,40})\|>|\[(/?INST)\]|<<(/?SYS)>>|<((?:start|end)_of_turn)>")
 
 
-def frame(text: str, found: Scan | None = None) -> str:
+def frame(text: str, found: InjectionScan | None = None) -> str:
     """Return the text as it is if nothing was found in it, else quoted between two marks that say so."""
     if text.startswith(_OPENING) and text.rstrip().endswith(_CLOSING):
         return text

@@ -19,7 +19,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.text.injection.detect import Scan
+    from workbench.text.injection.detect import InjectionScan
 
 _TOLD = 20
 _SHOWN = 100  # characters of a finding
@@ -181,7 +181,7 @@ def _text_of(line: bytes) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _write_jsonl(here: Invocation, number: int, text: str, found: Scan | None) -> None:
+def _write_jsonl(here: Invocation, number: int, text: str, found: InjectionScan | None) -> None:
     said: dict[str, object] = {"error": f"line {number}: no JSON object with a `text`"}
     if found is not None:
         spans = [
@@ -192,7 +192,7 @@ def _write_jsonl(here: Invocation, number: int, text: str, found: Scan | None) -
     _put(json.dumps(said, ensure_ascii=False) + "\n")
 
 
-def _write_text(here: Invocation, number: int, text: str, found: Scan | None) -> None:
+def _write_text(here: Invocation, number: int, text: str, found: InjectionScan | None) -> None:
     out = here.out
     if found is None:
         out.painted(f"{out.style('error', '31'):<8} line {number}: no JSON object with a `text`")
