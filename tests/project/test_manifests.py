@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import ParseError
-from workbench.project.manifests import Dependency, Manifest, is_manifest, parse_manifest
+from workbench.project.declared import Dependency, Manifest
+from workbench.project.manifests import is_manifest, parse_manifest
 
 
 def read(path: str, text: str) -> Manifest:

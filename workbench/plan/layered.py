@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from workbench.errors import GitError, ParseError
 from workbench.plan.ranking import LinearModel
 from workbench.plan.workspace import Workspace
+from workbench.project.declared import Manifest
 from workbench.project.index import ProjectIndex
 from workbench.project.layers import LayerSource, PathChange, baseline_ranking
-from workbench.project.manifests import Manifest, is_manifest, parse_manifest
+from workbench.project.manifests import is_manifest, parse_manifest
 from workbench.project.scan import read_bytes
 from workbench.records.plan import QueryType, RankedFile
 from workbench.records.project import Skipped

@@ -15,7 +15,7 @@ from workbench.records.project import Role, Symbol
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.project.manifests import Manifest
+    from workbench.project.declared import Manifest
 
 Int32 = NDArray[np.int32]
 

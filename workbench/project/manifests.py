@@ -323,8 +323,6 @@ def gradle(path: str, text: str) -> Manifest:
     return manifest_of(path, "jvm", "", "", found)
 
 
-__all__ = ["Dependency", "Manifest", "is_manifest", "parse_manifest"]
-
 MAX_MANIFEST_CHARS = 2_000_000
 
 

@@ -1,4 +1,4 @@
-"""What version control reports: the head of a work tree, the names in it, what changed, and by which lines."""
+"""What version control reports: the head of a work tree, the names in it, and what changed in which lines."""
 
 from __future__ import annotations
 

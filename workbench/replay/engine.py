@@ -18,7 +18,8 @@ from workbench.plan.compose import Pack
 from workbench.plan.intent import parse_intent
 from workbench.plan.pipeline import Planner
 from workbench.plan.semantics import cosines, head_texts, task_text
-from workbench.project.manifests import Manifest, is_manifest, parse_manifest
+from workbench.project.declared import Manifest
+from workbench.project.manifests import is_manifest, parse_manifest
 from workbench.records.plan import Intent, RankedFile
 from workbench.records.project import Skipped, Symbol
 from workbench.records.replay import SystemRow, TaskRow

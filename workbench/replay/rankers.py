@@ -23,8 +23,8 @@ from workbench.plan.layered import index_layers, placed_files
 from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model, score_candidates
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
 from workbench.plan.view import ProjectView
+from workbench.project.declared import Manifest
 from workbench.project.layers import PathChange, baseline_ranking
-from workbench.project.manifests import Manifest
 from workbench.records.plan import Intent, RankedFile
 from workbench.replay.timeline import Moment
 from workbench.suggest import did_you_mean
