@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -183,21 +184,27 @@ def imported_modules(tree: ast.AST) -> set[str]:
 
 def readings(section: str, record: str) -> set[str]:
     """Return the names code reads of a record: of `….section`, of what is annotated or assigned as it."""
-    found: set[str] = set()
-    for name in TRACKED:
-        if not (name.startswith(PACKAGES) and name.endswith(".py")):
-            continue
-        text = (ROOT / name).read_text(encoding="utf-8")
-        if section not in text:
-            continue
-        for scope in ast.walk(ast.parse(text)):
-            if isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                found |= _readings_in(scope, section, record)
-    return found
+    return {
+        name
+        for nodes in scopes()
+        if any(_ends_with(node, section) or _ends_with(node, record) for node in nodes)
+        for name in _readings_in(nodes, section, record)
+    }
 
 
-def _readings_in(scope: ast.AST, section: str, record: str) -> set[str]:
-    nodes = list(ast.walk(scope))
+@functools.cache
+def scopes() -> list[list[ast.AST]]:
+    """Return what each module, class and function of the product holds of names and their uses."""
+    modules = [name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")]
+    return [
+        [one for one in ast.walk(scope) if isinstance(one, ast.arg | ast.Assign | ast.Attribute | ast.Name)]
+        for name in modules
+        for scope in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        if isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+
+
+def _readings_in(nodes: list[ast.AST], section: str, record: str) -> set[str]:
     named = {one.arg for one in nodes if isinstance(one, ast.arg) and _ends_with(one.annotation, record)}
     named |= {
         target.id
