@@ -51,13 +51,15 @@ def fill_learnings(root: Path, count: int) -> None:
     """Put learnings of sixty features into the journals, as one ingest finds them."""
     from dataclasses import replace
 
-    from workbench.memory.learnings.learningstore import LOCK, Draft, record, store_of
-    from workbench.memory.learnings.ledger import Ledger
-    from workbench.memory.learnings.steps import added
+    from workbench.curation.records import EntryDraft
+    from workbench.curation.steps import draft_addition
+    from workbench.curation.store import record
+    from workbench.memory.learnings.learningstore import LOCK, store_of
+    from workbench.memory.learnings.ledger import LearningLedger
     from workbench.records.learnings import FeatureLearning
 
     store = store_of(open_workspace(root, Config()).workspace.rule_store())
-    known, drafts = Ledger(), list[Draft]()
+    known, drafts = LearningLedger(), list[EntryDraft]()
     for number in range(count):
         text = f"`tool-{number}` writes its table {number * 7} to `out/{number}.csv`"
         one = replace(
@@ -66,7 +68,7 @@ def fill_learnings(root: Path, count: int) -> None:
             project_id=store.project_id,
             session_id=f"s-{number % 90}",
         )
-        drafts += added(known, one, reason=one.reason, now=store.moment()).entries
+        drafts += draft_addition(known, one, reason=one.reason, now=store.moment()).entries
     with store.lock(LOCK):
         record(store, drafts, by="auto:ingest")
 

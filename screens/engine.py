@@ -20,7 +20,7 @@ from workbench.config import Config, Settings, load
 if TYPE_CHECKING:
     from workbench.entry.project import Project
     from workbench.entry.services.metrics import Measured
-    from workbench.memory.learnings.desk import LearningDesk
+    from workbench.memory.learnings.service import LearningService
     from workbench.plan.workspace import Progress
     from workbench.rules.curation.curator import Curator
     from workbench.rules.curation.rulestore import RuleStore
@@ -122,13 +122,13 @@ class Engine:
             yield self._open_workspace()
 
     @contextmanager
-    def learnings(self, progress: Progress | None = None) -> Iterator[LearningDesk]:
+    def learnings(self, progress: Progress | None = None) -> Iterator[LearningService]:
         """Hold the service that curates learnings in the name of the app. Raises: WorkbenchError."""
-        from workbench.memory.learnings.desk import LearningDesk
         from workbench.memory.learnings.learningstore import store_of
+        from workbench.memory.learnings.service import LearningService
 
         with self.workspace(progress) as opened:
-            yield LearningDesk(store_of(opened.workspace.rule_store()), BY)
+            yield LearningService(store_of(opened.workspace.rule_store()), BY)
 
     def revisions(self) -> Mapping[str, str]:
         """Return {stream: revision} of all journals; it differs when another process wrote something.

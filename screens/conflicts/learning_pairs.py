@@ -36,8 +36,8 @@ class LearningPairs:
 
     def scan(self, engine: Engine, job: Job, asked: PairQuestion) -> PairScan:
         """Return the pairs of learnings that nobody settled. Raises: WorkbenchError."""
-        from workbench.memory.learnings.guarding import stands_for
         from workbench.memory.learnings.kinds import has_memory
+        from workbench.memory.learnings.learningtype import LEARNINGS
 
         with engine.workspace(job.progress) as opened:
             if not has_memory(opened.journal) and not has_memory(opened.home_journal):
@@ -52,7 +52,10 @@ class LearningPairs:
             now = fresh.get(old.id)
             if now is not None:
                 both = zip(old.sides, now.sides, strict=True)
-                if any(stands_for(_learning(one)) != stands_for(_learning(other)) for one, other in both):
+                if any(
+                    LEARNINGS.decided(_learning(one)) != LEARNINGS.decided(_learning(other))
+                    for one, other in both
+                ):
                     changed.add(old.id)
             elif (done := ledger.settled.get(old.id)) is not None:
                 settled[old.id] = f"{done.by}: {done.action.replace('_', ' ')}"
@@ -77,7 +80,7 @@ class LearningPairs:
     def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating learnings. Raises: WorkbenchError."""
         with engine.learnings(job.progress) as curated:
-            return curated.undo() if back else curated.redo()
+            return (curated.undo() if back else curated.redo()).title
 
     def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""

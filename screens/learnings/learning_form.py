@@ -12,7 +12,7 @@ from typing import Any, Final
 from screens.curation.record_form import RecordFields
 from screens.rules.rule_form import problems as rule_problems
 from screens.widgets.form import FormField
-from workbench.memory.learnings.bodies import problems as record_problems
+from workbench.memory.learnings.learningtype import problems as record_problems
 from workbench.records.learnings import MAX_TEXT, FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
 

@@ -24,7 +24,8 @@ from workbench.text.counts import counted
 from workbench.text.word_diff import word_pieces
 
 if TYPE_CHECKING:
-    from workbench.memory.learnings.ledger import Change, Note
+    from workbench.curation.records import RecordChange
+    from workbench.memory.learnings.ledger import Note
 
 
 EMPTY: Final = (
@@ -196,7 +197,7 @@ def _notes(title: str, notes: Sequence[Note], style: str) -> Iterator[Content]:
         yield joined((f"  {note.at[:16].replace('T', ' ')}  ", "$text-muted"), (note.why, ""))
 
 
-def _past(changes: Sequence[Change], width: int) -> Iterator[Content]:
+def _past(changes: Sequence[RecordChange[FeatureLearning]], width: int) -> Iterator[Content]:
     if not changes:
         return
     yield Content("")
@@ -216,7 +217,7 @@ def _past(changes: Sequence[Change], width: int) -> Iterator[Content]:
         yield Content.styled(f"  and {len(changes) - _MOST:,} more", "$text-muted")
 
 
-def changed(change: Change) -> Iterator[Content]:
+def changed(change: RecordChange[FeatureLearning]) -> Iterator[Content]:
     """Yield what a change did, a field a line, the words of texts marked in place."""
     before, after = change.before, change.after
     if before is None or after is None:

@@ -24,8 +24,10 @@ from workbench.records.rules import Rule
 from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
+    from workbench.curation.ledger import LedgerReader
+    from workbench.curation.records import RecordChange
     from workbench.entry.project import Project
-    from workbench.memory.learnings.ledger import Change, Ledger, LedgerReader, Note
+    from workbench.memory.learnings.ledger import LearningLedger, Note
     from workbench.memory.learnings.promoting import Promotion
     from workbench.memory.learnings.prompting import MemoryPrompt
     from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem
@@ -48,7 +50,7 @@ class KnownLearnings:
 
     learnings: Mapping[str, FeatureLearning] = field(default_factory=dict)
     waiting: Mapping[str, ReviewItem] = field(default_factory=dict)
-    changes: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+    changes: Mapping[str, tuple[RecordChange[FeatureLearning], ...]] = field(default_factory=dict)
     hits: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
     against: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
     collisions: tuple[ConflictFound, ...] = ()
@@ -67,7 +69,7 @@ class LearningStory:
     warnings: tuple[str, ...]
     hits: tuple[Note, ...]
     against: tuple[Note, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[RecordChange[FeatureLearning], ...]
     now: float
 
 
@@ -75,7 +77,7 @@ class LearningLibrary:
     """Reads learnings; each line of the journals once."""
 
     def __init__(self) -> None:
-        self._reader: LedgerReader | None = None
+        self._reader: LedgerReader[LearningLedger] | None = None
 
     def read(self, engine: Engine, before: KnownLearnings, job: Job) -> KnownLearnings:
         """Return what there is, with those collisions of `before` that still are some.
@@ -114,9 +116,9 @@ class LearningLibrary:
             queue = queue_of(ledger, now, collisions)
             learnings = {one.id: one for one in ledger.all()}
             job.check()
-            changes: dict[str, list[Change]] = {}
+            changes: dict[str, list[RecordChange[FeatureLearning]]] = {}
             for change in ledger.changes:
-                changes.setdefault(change.learning_id, []).append(change)
+                changes.setdefault(change.record_id, []).append(change)
             return KnownLearnings(
                 learnings,
                 {item.learning.id: item for item in queue},
@@ -130,12 +132,13 @@ class LearningLibrary:
                 tuple(ledger.skipped),
             )
 
-    def _ledger(self, place: Project) -> Ledger:
+    def _ledger(self, place: Project) -> LearningLedger:
         """Return the fold; the caller holds the workspace, so that one thread reads at a time."""
-        from workbench.memory.learnings.ledger import LedgerReader
+        from workbench.curation.ledger import LedgerReader
+        from workbench.memory.learnings.ledger import LearningLedger
 
         if self._reader is None:
-            self._reader = LedgerReader((place.journal, place.home_journal))
+            self._reader = LedgerReader(LearningLedger, ((place.journal, False), (place.home_journal, True)))
         return self._reader.ledger()
 
 
@@ -158,7 +161,7 @@ def story(known: KnownLearnings, identifier: str, job: Job) -> LearningStory | N
     )
 
 
-def still(found: Iterable[ConflictFound], ledger: Ledger) -> Iterator[ConflictFound]:
+def still(found: Iterable[ConflictFound], ledger: LearningLedger) -> Iterator[ConflictFound]:
     """Yield the pairs that hold: both live, neither reworded since, and settled by nobody."""
     for pair in found:
         left, right = ledger.find(pair.left.id), ledger.find(pair.right.id)
@@ -168,7 +171,7 @@ def still(found: Iterable[ConflictFound], ledger: Ledger) -> Iterator[ConflictFo
             yield replace(pair, left=left, right=right)
 
 
-def collisions_of(text: str, ledger: Ledger, job: Job) -> Iterator[ConflictFound]:
+def collisions_of(text: str, ledger: LearningLedger, job: Job) -> Iterator[ConflictFound]:
     """Yield the pairs of `workbench memory conflicts --json`, one at a time so that nothing waits long.
 
     Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for a malformed answer.
@@ -239,12 +242,12 @@ class LearningService:
         self, seen: FeatureLearning, changes: Mapping[str, Any], job: Job
     ) -> Saved[FeatureLearning] | Overtaken[FeatureLearning]:
         """Change fields of a learning as it was seen, or say what others did to it."""
-        from workbench.memory.learnings.guarding import LearningChanged
+        from workbench.curation.conflicts import RecordChanged
 
         try:
             with self.engine.learnings(job.progress) as curated:
                 return Saved((curated.edit(seen.id, seen=seen, **_edit_fields(changes)),))
-        except LearningChanged as error:
+        except RecordChanged as error:
             return Overtaken(seen, error.now, changes)
 
     def add_again(self, found: Overtaken[FeatureLearning], job: Job) -> Saved[FeatureLearning]:
@@ -258,7 +261,7 @@ class LearningService:
 
         Raises: UsageError if none of them is as it was seen; StoreError.
         """
-        from workbench.memory.learnings.guarding import LearningChanged, unchanged
+        from workbench.curation.conflicts import RecordChanged, check_unchanged
 
         with self.engine.learnings(job.progress) as curated:
             sound, skipped = list(seen), list[str]()
@@ -267,9 +270,9 @@ class LearningService:
                 sound = []
                 for one in seen:
                     try:
-                        unchanged(ledger, [one])
+                        check_unchanged(ledger, [one])
                         sound.append(one)
-                    except LearningChanged as changed:
+                    except RecordChanged as changed:
                         skipped.append(changed.message)
             if not sound:
                 raise UsageError(f"there is nothing to {verb}: {skipped[0]}", hint="Look at them again.")
@@ -304,13 +307,13 @@ class LearningService:
         """Undo the last step, after those on their way; return its title."""
         _wait(idle, job)
         with self.engine.learnings(job.progress) as curated:
-            return curated.undo()
+            return curated.undo().title
 
     def redo(self, idle: Event, job: Job) -> str:
         """Redo the last undone step, after those on their way; return its title."""
         _wait(idle, job)
         with self.engine.learnings(job.progress) as curated:
-            return curated.redo()
+            return curated.redo().title
 
     def preview(self, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
         """Return the learnings of a prompt; nothing is noted as given."""

@@ -400,10 +400,10 @@ def test_learning_that_fails_leaves_the_iteration_recorded(place: Project) -> No
 def test_what_was_learned_is_found_with_its_feature(place: Project) -> None:
     """The live learnings of a feature are one point of its index."""
     from workbench.entry.services.memory import learning_store
-    from workbench.memory.learnings.desk import LearningDesk
+    from workbench.memory.learnings.service import LearningService
 
     remember(place, "auth", "first")
     text = "Flaky uploads pass when the queue is drained first."
-    LearningDesk(learning_store(place), "test").add(text, feature="auth", reason="seen in CI")
+    LearningService(learning_store(place), "test").add(text, feature="auth", reason="seen in CI")
     hits = search(place, SETTINGS, "flaky uploads", None)
     assert [hit.payload.record_type for hit in hits] == [RecordType.FEATURE_SNAPSHOT]

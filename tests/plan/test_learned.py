@@ -10,10 +10,10 @@ from workbench.config import load
 from workbench.entry.project import Project, open_project
 from workbench.entry.services.metrics import Measured
 from workbench.entry.services.plan import plan_for, preview_for
-from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.framing import FRAME, is_echo
 from workbench.memory.learnings.injected import read_injections
 from workbench.memory.learnings.learningstore import LearningStore, store_of
+from workbench.memory.learnings.service import LearningService
 from workbench.plan.pipeline import Plan
 from workbench.records.learnings import LearningSource
 from workbench.records.plan import PlanRequest
@@ -49,7 +49,7 @@ def test_a_learning_about_the_task_is_in_the_pack_under_its_own_heading(
     opened: Project, store: LearningStore
 ) -> None:
     """It says where it is from and that it is to be verified; what is about something else stays out."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     desk.add(REFRESH, feature="auth", reason="seen", iteration=7)
     other = desk.add(CACHE, feature="images", reason="seen")
     made = planned(opened)
@@ -65,7 +65,7 @@ def test_the_budget_is_hard_and_the_bytes_are_the_same(
     opened: Project, store: LearningStore, style: str
 ) -> None:
     """The same state and request give the same text, within the budget, though the plan is remembered."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     for number in range(12):
         desk.add(f"{REFRESH} in case {number} of `flow_{number}`", feature=f"f{number}", reason="seen")
     first, second = planned(opened, style, token_budget=400), planned(opened, style, token_budget=400)
@@ -79,7 +79,7 @@ def test_without_learnings_plans_and_state_are_as_they_were(opened: Project, sto
     planned(opened)  # which indexes the project
     before = planned(opened)
     assert "Learnings" not in before.pack.text
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     learning = desk.add(REFRESH, feature="auth", reason="seen")
     desk.retire([learning.id])
     after = planned(opened)
@@ -90,7 +90,7 @@ def test_without_learnings_plans_and_state_are_as_they_were(opened: Project, sto
 
 def test_what_nobody_reviewed_says_so_and_comes_after(opened: Project, store: LearningStore) -> None:
     """Quarantine shows, and reviewed learnings have the first claim."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     desk.add(
         "The 401 of the session comes from a clock skew of `jwt` tokens",
         feature="auth",
@@ -104,7 +104,7 @@ def test_what_nobody_reviewed_says_so_and_comes_after(opened: Project, store: Le
 
 def test_what_is_of_another_task_stays_out_until_it_is_named(opened: Project, store: LearningStore) -> None:
     """A learning of a task is given to that task alone."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     desk.add(REFRESH, feature="auth", reason="seen", task_id="42")
     assert not planned(opened).learnings
     assert planned(opened, task_id="42").learnings
@@ -113,7 +113,7 @@ def test_what_is_of_another_task_stays_out_until_it_is_named(opened: Project, st
 
 def test_a_plan_is_remembered_as_told(opened: Project, store: LearningStore) -> None:
     """What a pack gave is an echo from then on; planning again adds no entry."""
-    LearningDesk(store, "cli").add(REFRESH, feature="auth", reason="seen")
+    LearningService(store, "cli").add(REFRESH, feature="auth", reason="seen")
     planned(opened)
     size = store.journal.size("injected")
     planned(opened)
@@ -123,7 +123,7 @@ def test_a_plan_is_remembered_as_told(opened: Project, store: LearningStore) -> 
 
 def test_learnings_are_pinned_and_excluded_by_id(opened: Project, store: LearningStore) -> None:
     """A pinned learning is in though it is about something else, an excluded one is out; each says so."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     about = desk.add(REFRESH, feature="auth", reason="seen")
     other = desk.add(CACHE, feature="images", reason="seen")
     made = planned(opened, pinned=(other.id,), excluded=(about.id[:12],))
@@ -138,7 +138,7 @@ def test_learnings_are_pinned_and_excluded_by_id(opened: Project, store: Learnin
 
 def test_a_preview_gives_nobody_anything(opened: Project, store: LearningStore) -> None:
     """What was only looked at is not noted as given."""
-    LearningDesk(store, "cli").add(REFRESH, feature="auth", reason="seen", iteration=7)
+    LearningService(store, "cli").add(REFRESH, feature="auth", reason="seen", iteration=7)
     before = store.journal.revision("injected")
     request = PlanRequest(project_root=str(opened.root), task=TASK, token_budget=1500)
     made = preview_for(opened, Measured(), request, style="markdown")

@@ -14,8 +14,8 @@ from store.journal import FileJournal
 from store.memory import ManualClock
 from store.tables import Tables
 from workbench.errors import UsageError
-from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.service import LearningService
 from workbench.records.learnings import LearningSource
 
 COLUMNS = """
@@ -43,7 +43,7 @@ class Place:
             count_tokens=len,
             rules=lambda: pytest.fail("no rule is asked for"),
         )
-        self.desk = LearningDesk(self.store, "test")
+        self.desk = LearningService(self.store, "test")
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the tables."""
@@ -74,7 +74,7 @@ def play(place: Place, steps: list[tuple[str, int]]) -> None:
     """Do steps; those that make no sense are refused."""
     for verb, number in steps:
         place.clock.advance(1)
-        ids = sorted(place.store.ledger().put)
+        ids = sorted(place.store.ledger().records)
         one = ids[number % len(ids)] if ids else "none"
         with contextlib.suppress(UsageError):
             match verb:

@@ -206,8 +206,8 @@ L = TypeVar("L", bound=Ledger[Any])
 
 
 def reason_of(entry: Entry) -> str:
-    """Return why an entry was written, as its step or its own body has it."""
-    return str(_marks(entry).get("reason") or entry.body.get("reason") or "")
+    """Return why an entry was written, as its step has it, or its body where it is of no step."""
+    return str((_marks(entry) or entry.body).get("reason") or "")
 
 
 def _marks(entry: Entry) -> Mapping[str, Any]:

@@ -45,9 +45,10 @@ class CurationService(Generic[L, R]):
         found = (ledger.find(identifier) for identifier in sorted(ledger.records))
         return tuple(one for one in found if one is not None and ledger.type.in_use(one))
 
-    def add(self, new: R, *, reason: str = "") -> R:
+    def create(self, new: R, *, reason: str = "") -> R:
         """Add a record, whose id is made here. Raises: UsageError for an invalid one."""
-        return self.step(lambda ledger: self.draft_added(ledger, self.prepared(new), reason)).records[0]
+        mine, why, now = redact_values(new), redact_values(reason), self.store.moment()
+        return self.step(lambda ledger: draft_addition(ledger, mine, reason=why, now=now)).records[0]
 
     def edit(self, identifier: str, *, reason: str = "", seen: R | None = None, **changes: Any) -> R:
         """Change fields of a record.
@@ -151,9 +152,10 @@ class CurationService(Generic[L, R]):
     def history(self, identifier: str = "") -> tuple[RecordChange[R], ...]:
         """Return every change of a record, or of all, oldest first. Raises: UsageError for an unknown one."""
         ledger = self.store.ledger()
-        if identifier and identifier not in ledger.versions:
-            ledger.require(identifier)
-        return tuple(one for one in ledger.changes if not identifier or one.record_id == identifier)
+        wanted = self.identify(ledger, identifier) if identifier else ""
+        if wanted and wanted not in ledger.versions:
+            ledger.require(wanted)
+        return tuple(one for one in ledger.changes if not wanted or one.record_id == wanted)
 
     def step(self, make: Callable[[L], StepDraft[R]]) -> StepDraft[R]:
         """Make a step of the ledger as it is now and record it. Raises: what `make` does."""
@@ -168,10 +170,6 @@ class CurationService(Generic[L, R]):
     def check(self, ledger: L, drafts: StepDraft[R], known: Container[str]) -> None:
         """Refuse a step by raising UsageError; `known` are the ids of the records there were before it."""
 
-    def prepared(self, new: R) -> R:
-        """Return a record to be added with what follows from its values."""
-        return redact_values(new)
-
     def prepared_changes(self, before: R, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return changes of a record, without secrets that it did not have."""
         return {
@@ -183,11 +181,12 @@ class CurationService(Generic[L, R]):
         """Return a decision as it is carried out."""
         return redact_values(decision)
 
-    def draft_added(self, ledger: L, new: R, reason: str) -> StepDraft[R]:
-        """Draft a new record. Raises: UsageError for one that is invalid or there already."""
-        return draft_addition(ledger, new, reason=redact_values(reason), now=self.store.moment())
+    def identify(self, ledger: L, beginning: str) -> str:
+        """Return the id that is meant. Raises: UsageError where there is none."""
+        return beginning
 
     def _edited(self, ledger: L, identifier: str, changes: Mapping[str, Any], reason: str) -> StepDraft[R]:
+        identifier = self.identify(ledger, identifier)
         mine = self.prepared_changes(ledger.require(identifier), changes)
         return draft_edit(ledger, identifier, mine, reason=redact_values(reason), now=self.store.moment())
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from tests.memory.learnings.conftest import Iteration, call
+from workbench.curation.ledger import LedgerReader, read_ledger
 from workbench.memory.learnings.accumulating import Accumulated, accumulate
-from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.injected import note_injected, read_injections
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.ledger import LedgerReader
+from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.prompting import memory_prompt
+from workbench.memory.learnings.service import LearningService
 from workbench.records.iterations import ErrorEntry, ErrorType, FileAction, FileTouched, IterationOutcome
 from workbench.records.learnings import LearningKind, LearningState
 
@@ -93,20 +94,20 @@ def test_an_iteration_told_twice_adds_nothing(store: LearningStore, iteration: M
     learn(store, iteration(1, uses=(MISSING, WORKS)))
     again = learn(store, iteration(1, uses=(MISSING, WORKS)))
     assert (again.added, again.hits) == ((), ())
-    assert [one.hit_count for one in LearningDesk(store, "t").learnings()] == [1]
+    assert [one.hit_count for one in LearningService(store, "t").learnings()] == [1]
 
 
 def test_another_session_that_finds_it_out_is_a_hit(store: LearningStore, iteration: Make) -> None:
     """The same finding of two sessions is one learning with two hits, trusted more."""
     (one,) = learn(store, iteration(1, uses=(MISSING, WORKS))).added
     assert (one.id,) == learn(store, iteration(2, uses=(MISSING, WORKS))).hits
-    now = LearningDesk(store, "t").find(one.id)
+    now = LearningService(store, "t").find(one.id)
     assert (now.hit_count, now.confidence > one.confidence) == (2, True)
 
 
 def test_what_was_rejected_is_not_learned_again(store: LearningStore, iteration: Make) -> None:
     """Junk that a person threw out stays out."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     (one,) = learn(store, iteration(1, uses=(MISSING, WORKS))).added
     desk.reject([one.id])
     again = learn(store, iteration(2, uses=(MISSING, WORKS)))
@@ -124,7 +125,7 @@ def test_a_remedy_that_fails_costs_confidence(store: LearningStore, iteration: M
     (one,) = learn(store, iteration(1, uses=(MISSING, WORKS))).added
     broken = call("uv run pytest tests/auth", "uv: command not found", failed=True)
     assert (one.id,) == learn(store, iteration(2, uses=(broken,))).contradicted
-    assert one.confidence / 2 == LearningDesk(store, "t").find(one.id).confidence
+    assert one.confidence / 2 == LearningService(store, "t").find(one.id).confidence
 
 
 def test_an_error_that_came_back_until_a_change(store: LearningStore, iteration: Make) -> None:
@@ -154,7 +155,7 @@ def test_a_given_learning_that_did_not_help_loses_confidence(store: LearningStor
 
 def test_a_contradiction_of_a_learning_waits_at_the_desk(store: LearningStore, iteration: Make) -> None:
     """An automatic learning never overwrites another: both wait, and it is given to nobody."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     first = desk.add("Always use `pnpm` for `packages/api`.", feature="auth", reason="told")
     made = iteration(prompt="Never use `pnpm` for `packages/api`.", place=1)
     (one,) = learn(store, made).conflicts
@@ -167,7 +168,7 @@ def test_a_hundred_iterations_that_repeat_what_they_were_told_teach_nothing(
     store: LearningStore, iteration: Make
 ) -> None:
     """The recall loop: whatever is repeated, in whatever dress, adds no learning, no hit, no confidence."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     learn(store, iteration(1, uses=(MISSING, WORKS)))
     learn(store, iteration(2, uses=(call("make"),), texts=(CAUSE,)))
     desk.add("Always use `pnpm` instead of `npm` in this repository", feature="auth", reason="told")
@@ -207,7 +208,7 @@ def test_a_hundred_iterations_that_repeat_what_they_were_told_teach_nothing(
 
 def test_states_that_are_gone_take_no_hits(store: LearningStore, iteration: Make) -> None:
     """What was retired is not revived by being found out again: it is learned anew, in quarantine."""
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     (one,) = learn(store, iteration(1, uses=(MISSING, WORKS))).added
     desk.retire([one.id])
     (again,) = learn(store, iteration(2, uses=(MISSING, WORKS))).added
@@ -217,16 +218,17 @@ def test_states_that_are_gone_take_no_hits(store: LearningStore, iteration: Make
 
 def test_a_reader_that_goes_on_reads_what_a_new_one_does(store: LearningStore, iteration: Make) -> None:
     """Folding the journals line by line or at once gives the same, also with another process at work."""
-    reader = LedgerReader((store.journal, store.home_journal))
-    desk = LearningDesk(store, "cli")
+    reader = LedgerReader(LearningLedger, store.journals)
+    desk = LearningService(store, "cli")
     for number in range(1, 6):
-        learn(store, iteration(number, uses=(MISSING, WORKS)), reader=reader)
-        learn(store, iteration(number + 20, prompt=f"Never use `eval_{number}` in `src`."), reader=reader)
-        desk.accept([max(store.ledger().put)])
+        learn(store, iteration(number, uses=(MISSING, WORKS)))
+        learn(store, iteration(number + 20, prompt=f"Never use `eval_{number}` in `src`."))
+        desk.accept([max(store.ledger().records)])
         desk.undo()
-    fresh, going = store.ledger(), reader.ledger()
-    assert (going.put, going.hits, going.done, going.undone) == (
-        fresh.put,
+        reader.ledger()
+    fresh, going = read_ledger(LearningLedger, store.journals), reader.ledger()
+    assert (going.records, going.hits, going.done, going.undone) == (
+        fresh.records,
         fresh.hits,
         fresh.done,
         fresh.undone,

@@ -13,9 +13,9 @@ from workbench.comparison import candidates
 from workbench.comparison.candidates import find_duplicates
 from workbench.memory.learnings import colliding
 from workbench.memory.learnings.colliding import Collisions
-from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.reviewing import review_queue
+from workbench.memory.learnings.service import LearningService
 
 TEXTS = [
     *(f"The service `svc{number}` needs port {8000 + number} to be free." for number in range(60)),
@@ -107,7 +107,7 @@ def test_the_desk_sees_the_same_queue_after_changes(
 ) -> None:
     """With pairs remembered or found anew, before and after decisions."""
     monkeypatch.setattr(colliding, "_SMALL", 0)
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     made = [desk.add(text, feature="auth", reason="seen") for text in (*TEXTS[:5], TEXTS[60], TEXTS[62])]
     assert desk.review_queue() == review_queue(store.ledger(), store.now())
     desk.reject([made[-1].id])

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.memory.learnings.accumulating import Accumulated, accumulate
-from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.heard import Status, heard
 from workbench.memory.learnings.injected import note_injected
 from workbench.memory.learnings.learningstore import LearningStore
@@ -18,6 +17,7 @@ from workbench.memory.learnings.lessons.corrections import MOST_RULE, Strength, 
 from workbench.memory.learnings.prompting import memory_prompt
 from workbench.memory.learnings.reviewing import ReviewItem, Why
 from workbench.memory.learnings.said import Said, tally
+from workbench.memory.learnings.service import LearningService
 
 Make = Callable[..., tuple[Any, ...]]
 STANDING, CORRECTING, PASSING = Strength.STANDING, Strength.CORRECTING, Strength.PASSING
@@ -39,7 +39,7 @@ def say(store: LearningStore, iteration: Make) -> Callable[..., Accumulated]:
 
 def queue(store: LearningStore) -> tuple[ReviewItem, ...]:
     """Return what waits for a person."""
-    return LearningDesk(store, "cli").review_queue()
+    return LearningService(store, "cli").review_queue()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_rejected_suggestion_never_comes_back(
 ) -> None:
     """Neither in other words nor on another feature."""
     (made,) = say("Always run the linter before you commit.").added
-    LearningDesk(store, "cli").reject([made.id])
+    LearningService(store, "cli").reject([made.id])
     again = say("From now on, always run the linter before you commit!", feature="other")
     assert (
         again.added,
@@ -192,7 +192,7 @@ def test_promoting_makes_the_rule_and_ends_the_suggestion(
 ) -> None:
     """The rule has the user's words; said again it is evidence that the rule is not followed."""
     (made,) = say("Always run the linter before you commit.").added
-    done = LearningDesk(store, "cli").promote(made.id)
+    done = LearningService(store, "cli").promote(made.id)
     assert (done.rule.rule, queue(store)) == ("Always run the linter before you commit.", ())
     say("always run the linter before you commit", rules=(done.rule.rule,))
     assert [one.status for one in heard(store.ledger())] == [Status.RULE]

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from store.memory import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
-from workbench.curation.conflicts import ConflictSettled, Decision
+from workbench.curation.conflicts import ConflictSettled, Decision, RecordChanged
+from workbench.curation.ledger import read_ledger
 from workbench.errors import UsageError
-from workbench.memory.learnings.bodies import essence
-from workbench.memory.learnings.desk import LearningDesk
-from workbench.memory.learnings.guarding import LearningChanged
 from workbench.memory.learnings.injected import note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
-from workbench.memory.learnings.ledger import Ledger, read_ledger
+from workbench.memory.learnings.learningtype import LEARNINGS
+from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.reviewing import Why, conflicts_of, queue_of
+from workbench.memory.learnings.service import LearningService
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningSource, LearningState
 
@@ -28,17 +28,17 @@ NEEDS_NOT = "`pnpm test` does not need `pnpm build` first"
 
 
 @pytest.fixture
-def desk(store: LearningStore) -> LearningDesk:
+def desk(store: LearningStore) -> LearningService:
     """The desk of a person."""
-    return LearningDesk(store, "cli")
+    return LearningService(store, "cli")
 
 
-def essences(ledger: Ledger) -> dict[str, FeatureLearning | None]:
+def essences(ledger: LearningLedger) -> dict[str, FeatureLearning]:
     """Return what holds, without times and counts."""
-    return {identifier: essence(one) for identifier, one in ledger.put.items()}
+    return {identifier: LEARNINGS.essence(one) for identifier, one in ledger.records.items()}
 
 
-def test_a_person_s_learning_is_reviewed_and_an_agent_s_is_not(desk: LearningDesk) -> None:
+def test_a_person_s_learning_is_reviewed_and_an_agent_s_is_not(desk: LearningService) -> None:
     """Who words a learning decides whether it is in quarantine."""
     mine = desk.add(NEEDS, feature="auth", reason="CI broke")
     agents = desk.add(PORT, feature="auth", reason="r", source=LearningSource.AGENT)
@@ -46,13 +46,13 @@ def test_a_person_s_learning_is_reviewed_and_an_agent_s_is_not(desk: LearningDes
     assert mine.confidence > agents.confidence
 
 
-def test_a_learning_without_a_reason_is_refused(desk: LearningDesk) -> None:
+def test_a_learning_without_a_reason_is_refused(desk: LearningService) -> None:
     """Every learning says why it exists."""
     with pytest.raises(UsageError, match="no reason"):
         desk.add(NEEDS, feature="auth", reason=" ")
 
 
-def test_a_repetition_is_refused_and_an_agent_s_counts_as_a_hit(desk: LearningDesk) -> None:
+def test_a_repetition_is_refused_and_an_agent_s_counts_as_a_hit(desk: LearningService) -> None:
     """The same thing is not known twice."""
     first = desk.add(NEEDS, feature="auth", reason="CI broke")
     with pytest.raises(UsageError, match="known already"):
@@ -63,7 +63,7 @@ def test_a_repetition_is_refused_and_an_agent_s_counts_as_a_hit(desk: LearningDe
     assert (first.id, 2) == (again.id, again.hit_count)
 
 
-def test_a_contradiction_waits_with_both_sides_and_evidence(desk: LearningDesk) -> None:
+def test_a_contradiction_waits_with_both_sides_and_evidence(desk: LearningService) -> None:
     """What contradicts a learning is neither merged nor dropped."""
     first = desk.add(NEEDS, feature="auth", reason="CI broke")
     second = desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)
@@ -75,7 +75,7 @@ def test_a_contradiction_waits_with_both_sides_and_evidence(desk: LearningDesk) 
 
 
 @pytest.mark.parametrize("action", list(Action))
-def test_every_settlement_undoes_to_what_was_before(desk: LearningDesk, action: Action) -> None:
+def test_every_settlement_undoes_to_what_was_before(desk: LearningService, action: Action) -> None:
     """A settled conflict is open again once its settlement is undone."""
     desk.add(NEEDS, feature="auth", reason="CI broke")
     desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)
@@ -92,7 +92,7 @@ def test_every_settlement_undoes_to_what_was_before(desk: LearningDesk, action: 
     assert settled == essences(desk.store.ledger())
 
 
-def test_narrowing_needs_a_scope(desk: LearningDesk) -> None:
+def test_narrowing_needs_a_scope(desk: LearningService) -> None:
     """A settlement that lacks what it needs changes nothing."""
     one = desk.add(NEEDS, feature="auth", reason="r")
     two = desk.add(PORT, feature="auth", reason="r")
@@ -100,7 +100,7 @@ def test_narrowing_needs_a_scope(desk: LearningDesk) -> None:
         desk.resolve(Decision("c", one.id, two.id, Action.NARROW_SCOPE))
 
 
-def test_a_promotion_is_one_step_that_undo_takes_back_with_its_rule(desk: LearningDesk) -> None:
+def test_a_promotion_is_one_step_that_undo_takes_back_with_its_rule(desk: LearningService) -> None:
     """The rule comes and goes with the step, and says where it is from."""
     learning = desk.add(NEEDS, feature="auth", reason="CI broke")
     done = desk.promote(learning.id)
@@ -114,7 +114,7 @@ def test_a_promotion_is_one_step_that_undo_takes_back_with_its_rule(desk: Learni
     assert ({done.rule.id}, False) == (set(rules.ledger().live), desk.find(learning.id).live)
 
 
-def test_a_hit_between_a_step_and_its_undo_is_kept(desk: LearningDesk) -> None:
+def test_a_hit_between_a_step_and_its_undo_is_kept(desk: LearningService) -> None:
     """Facts are no steps: undoing what a person did forgets nothing that was seen."""
     learning = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
     desk.accept([learning.id])
@@ -125,7 +125,7 @@ def test_a_hit_between_a_step_and_its_undo_is_kept(desk: LearningDesk) -> None:
 
 
 def test_contradictions_cost_confidence_and_a_review_restores_it(
-    desk: LearningDesk, clock: ManualClock
+    desk: LearningService, clock: ManualClock
 ) -> None:
     """An outcome against a learning halves its confidence until a person looked at it."""
     learning = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
@@ -141,7 +141,7 @@ def test_contradictions_cost_confidence_and_a_review_restores_it(
 
 def test_a_step_that_was_built_upon_is_not_undone(store: LearningStore) -> None:
     """An automatic change after a step keeps undo from overwriting it."""
-    desk, other = LearningDesk(store, "cli"), LearningDesk(store, "auto:test")
+    desk, other = LearningService(store, "cli"), LearningService(store, "auto:test")
     learning = desk.add(NEEDS, feature="auth", reason="r")
     other.retire([learning.id], reason="gone")
     with pytest.raises(UsageError, match="changed since"):
@@ -161,11 +161,11 @@ STEPS = st.lists(
 SUBJECTS = ("alpha cache", "beta queue", "gamma router", "delta parser", "omega socket")
 
 
-def play(desk: LearningDesk, clock: ManualClock, steps: list[tuple[str, int, int]]) -> None:
+def play(desk: LearningService, clock: ManualClock, steps: list[tuple[str, int, int]]) -> None:
     """Do steps; those that make no sense at the moment are refused and change nothing."""
     for verb, first, second in steps:
         clock.advance(1)  # the order of entries of two journals is that of their times
-        ids = sorted(desk.store.ledger().put)
+        ids = sorted(desk.store.ledger().records)
         one = ids[first % len(ids)] if ids else "none"
         two = ids[second % len(ids)] if ids else "none"
         try:
@@ -203,7 +203,7 @@ def test_undoing_everything_leads_back_to_the_start(
     """Whatever was done, undoing it all restores what was there, learnings, settlements and rules."""
     clock = ManualClock()
     rules = rule_store(tmp_path_factory.mktemp("p"), MemoryJournal(clock), MemoryJournal(clock), clock)
-    desk = LearningDesk(store_of(rules), "cli")
+    desk = LearningService(store_of(rules), "cli")
     play(desk, clock, before)
     depth = len(desk.store.ledger().done)
     start = desk.store.ledger()
@@ -223,11 +223,14 @@ def test_a_new_process_reads_what_the_last_one_left(
     clock = ManualClock()
     journal, home = MemoryJournal(clock), MemoryJournal(clock)
     rules = rule_store(tmp_path_factory.mktemp("p"), journal, home, clock)
-    desk = LearningDesk(store_of(rules), "cli")
+    desk = LearningService(store_of(rules), "cli")
     play(desk, clock, steps)
-    one, other = read_ledger((journal, home)), read_ledger((home, journal))
-    assert (one.put, one.done, one.undone, set(one.settled)) == (
-        other.put,
+    one, other = (
+        read_ledger(LearningLedger, ((journal, False), (home, True))),
+        read_ledger(LearningLedger, ((home, True), (journal, False))),
+    )
+    assert (one.records, one.done, one.undone, set(one.settled)) == (
+        other.records,
         other.done,
         other.undone,
         set(other.settled),
@@ -237,8 +240,8 @@ def test_a_new_process_reads_what_the_last_one_left(
 def test_two_processes_write_one_feature(tmp_path: Path, clock: ManualClock) -> None:
     """What two desks over the same journals do is one history; either undoes the other's last step."""
     journal, home = MemoryJournal(clock), MemoryJournal(clock)
-    first = LearningDesk(store_of(rule_store(tmp_path, journal, home, clock)), "cli")
-    second = LearningDesk(store_of(rule_store(tmp_path, journal, home, clock)), "tui")
+    first = LearningService(store_of(rule_store(tmp_path, journal, home, clock)), "cli")
+    second = LearningService(store_of(rule_store(tmp_path, journal, home, clock)), "tui")
     learning = first.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
     second.reject([learning.id])
     assert not first.find(learning.id).live
@@ -247,7 +250,7 @@ def test_two_processes_write_one_feature(tmp_path: Path, clock: ManualClock) -> 
     assert [one.by for one in second.history(learning.id)] == ["cli", "tui", "cli"]
 
 
-def test_several_pairs_are_settled_in_one_step(desk: LearningDesk) -> None:
+def test_several_pairs_are_settled_in_one_step(desk: LearningService) -> None:
     """What an earlier decision took out is told, and one undo brings all of them back."""
     texts = ("Port 1 is taken", "Redis is slow on boot", "Tests need a clock")
     one, two, three = (desk.add(text, feature="auth", reason="r") for text in texts)
@@ -262,14 +265,14 @@ def test_several_pairs_are_settled_in_one_step(desk: LearningDesk) -> None:
     assert len(desk.learnings()) == 3
 
 
-def test_a_decision_others_overtook_is_refused(desk: LearningDesk) -> None:
+def test_a_decision_others_overtook_is_refused(desk: LearningService) -> None:
     """A pair whose learnings changed, or that somebody settled, since it was seen is left as it is."""
     one = desk.add(NEEDS, feature="auth", reason="r")
     two = desk.add(PORT, feature="auth", reason="r")
     decision = Decision("c1", one.id, two.id, Action.KEEP_BOTH)
     desk.note_hit(one.id, session_id="s", why="again")
     desk.edit(two.id, text="Port 8080 is free")
-    with pytest.raises(LearningChanged, match="changed") as caught:
+    with pytest.raises(RecordChanged, match="changed") as caught:
         desk.resolve(decision, seen=(one, two))
     assert caught.value.now == desk.find(two.id)
     assert desk.resolve_all([decision], seen={one.id: one, two.id: two})[0] == ()
@@ -278,7 +281,7 @@ def test_a_decision_others_overtook_is_refused(desk: LearningDesk) -> None:
         desk.resolve(decision)
 
 
-def test_an_agent_that_says_in_other_words_what_it_was_given_adds_no_hit(desk: LearningDesk) -> None:
+def test_an_agent_that_says_in_other_words_what_it_was_given_adds_no_hit(desk: LearningService) -> None:
     """A paraphrase is no finding of the session that was given the learning; another session's is."""
     one = desk.add("The gateway listens on port 8080", feature="auth", reason="r")
     note_injected(desk.store, {one.id: one.text}, surface="plan", session="s1")
@@ -288,7 +291,7 @@ def test_an_agent_that_says_in_other_words_what_it_was_given_adds_no_hit(desk: L
     assert desk.add(text, session_id="s2", **said).hit_count == 2  # type: ignore[arg-type]
 
 
-def test_what_others_changed_since_it_was_seen_is_not_decided(desk: LearningDesk) -> None:
+def test_what_others_changed_since_it_was_seen_is_not_decided(desk: LearningService) -> None:
     """Reviews, edits and promotions of other words or another state are refused; hits alone are no change."""
     one = desk.add(PORT, feature="auth", reason="r", source=LearningSource.AGENT)
     two = desk.add(NEEDS, feature="auth", reason="r", source=LearningSource.AGENT)
@@ -296,14 +299,14 @@ def test_what_others_changed_since_it_was_seen_is_not_decided(desk: LearningDesk
     desk.edit(one.id, seen=one, task_id="42")
     both = [one.id, two.id]
     for decide in (desk.accept, desk.reject, desk.retire):
-        with pytest.raises(LearningChanged):
+        with pytest.raises(RecordChanged):
             decide(both, seen=(one, two))
-    with pytest.raises(LearningChanged):
+    with pytest.raises(RecordChanged):
         desk.edit(one.id, seen=one, text="Port 8081 is taken by `nginx`")
-    with pytest.raises(LearningChanged):
+    with pytest.raises(RecordChanged):
         desk.promote(one.id, seen=one)
     desk.retire([two.id], seen=[two])
-    with pytest.raises(LearningChanged) as caught:
+    with pytest.raises(RecordChanged) as caught:
         desk.restore([two.id], seen=[two])
     assert caught.value.now is None
     assert [change.reason for change in desk.history(one.id)] == ["r", ""]
@@ -311,7 +314,7 @@ def test_what_others_changed_since_it_was_seen_is_not_decided(desk: LearningDesk
     assert desk.find(one.id).reviewed
 
 
-def test_the_queue_is_that_of_the_pairs_it_is_given(desk: LearningDesk) -> None:
+def test_the_queue_is_that_of_the_pairs_it_is_given(desk: LearningService) -> None:
     """With all collisions it is the queue; without any nothing waits because of another."""
     desk.add(NEEDS, feature="auth", reason="r")
     desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)

@@ -26,8 +26,8 @@ from tests.screens.conftest import press, settle
 from workbench.config import Config
 from workbench.curation.conflicts import Decision
 from workbench.entry.project import Project, open_workspace
-from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import store_of
+from workbench.memory.learnings.service import LearningService
 from workbench.records.conflicts import Action
 from workbench.records.learnings import LearningSource
 from workbench.records.rules import Rule
@@ -61,9 +61,9 @@ def curator(root: Path) -> Curator:
     return Curator(elsewhere(root).workspace.rule_store(), "cli")
 
 
-def learnings(root: Path) -> LearningDesk:
+def learnings(root: Path) -> LearningService:
     """Return the desk of learnings of another process."""
-    return LearningDesk(store_of(elsewhere(root).workspace.rule_store()), "cli")
+    return LearningService(store_of(elsewhere(root).workspace.rule_store()), "cli")
 
 
 def shown_id(desk: ConflictsScreen) -> str:

@@ -16,10 +16,11 @@ from screens.app import WorkbenchApp
 from screens.learnings.screen import LearningsScreen
 from tests.screens.conftest import press, settle
 from workbench.config import load
+from workbench.curation.steps import draft_addition
+from workbench.curation.store import record
 from workbench.entry.project import open_workspace
-from workbench.memory.learnings.desk import LearningDesk
-from workbench.memory.learnings.learningstore import LOCK, LearningStore, record, store_of
-from workbench.memory.learnings.steps import added
+from workbench.memory.learnings.learningstore import LOCK, LearningStore, store_of
+from workbench.memory.learnings.service import LearningService
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 
 HOSTILE = "The value [/] of list[int] = x[0] is \x1b[31mred\x1b[0m, \x00 and \u202eslort and 🎉 in `a.py`"
@@ -36,9 +37,9 @@ def take_in(store: LearningStore, *learnings: FeatureLearning) -> list[FeatureLe
     made = []
     with store.lock(LOCK):
         for one in learnings:
-            drafts = added(store.ledger(), one, reason=one.reason, now=store.moment())
+            drafts = draft_addition(store.ledger(), one, reason=one.reason, now=store.moment())
             record(store, drafts.entries, by="auto:ingest")
-            made.append(drafts.learnings[0])
+            made.append(drafts.records[0])
     return made
 
 
@@ -54,7 +55,7 @@ class Made:
     """The learnings of the sample by what is special about them."""
 
     store: LearningStore
-    desk: LearningDesk
+    desk: LearningService
     plain: FeatureLearning
     agent: FeatureLearning
     human: FeatureLearning
@@ -68,7 +69,7 @@ class Made:
 def made(roastery: Path) -> Made:
     """Return the sample project's learnings: a conflict, a repetition, a stale one hostile."""
     store = store_at(roastery)
-    desk = LearningDesk(store, "cli")
+    desk = LearningService(store, "cli")
     human = desk.add(
         "Always run `make migrate` before the integration tests",
         feature="auth",

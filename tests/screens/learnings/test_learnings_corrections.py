@@ -9,9 +9,10 @@ from screens.learnings.corrections import CorrectionsView
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in
+from workbench.curation.store import record
 from workbench.memory.learnings.correcting import draft_of
 from workbench.memory.learnings.heard import Status, heard, texts_in_force
-from workbench.memory.learnings.learningstore import LOCK, LearningStore, record
+from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.said import Said
 from workbench.records.learnings import LearningKind
 

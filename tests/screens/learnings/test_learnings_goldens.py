@@ -10,7 +10,7 @@ from screens.learnings.audit import PRUNE, AuditView, JunkAudit, JunkFinding
 from store.clock import SystemClock
 from tests.screens.golden import SIZES, check_golden
 from tests.screens.learnings.conftest import Made, Open
-from workbench.memory.learnings import steps
+from workbench.memory.learnings import learningtype
 
 NOW = 1_795_000_000.0
 """2026-11-18, the time of the goldens."""
@@ -24,7 +24,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         return next(name for at in range(100) if (name := f"learning-{at:020d}") not in taken)
 
     monkeypatch.setattr(SystemClock, "now", lambda self: NOW)
-    monkeypatch.setattr(steps, "learning_id", numbered)
+    monkeypatch.setattr(learningtype, "learning_id", numbered)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -8,9 +8,11 @@ from screens.jobs import Job
 from screens.learnings.learning_service import FEW, KnownLearnings
 from screens.widgets.filter import FilterBar
 from tests.screens.learnings.conftest import Made, Open, auto, store_at
-from workbench.memory.learnings.learningstore import LOCK, Draft, record
-from workbench.memory.learnings.ledger import Ledger
-from workbench.memory.learnings.steps import added
+from workbench.curation.records import EntryDraft
+from workbench.curation.steps import draft_addition
+from workbench.curation.store import record
+from workbench.memory.learnings.learningstore import LOCK
+from workbench.memory.learnings.ledger import LearningLedger
 
 MANY = 600
 
@@ -18,16 +20,16 @@ MANY = 600
 def fill(root: Path) -> None:
     """Put thousands of learnings of many features into the journals, two of them contradicting each other."""
     store = store_at(root)
-    known = Ledger()
+    known = LearningLedger()
     texts = [
         f"`tool-{number}` writes its table {number * 7} to `out/{number}.csv`" for number in range(MANY - 2)
     ]
     texts += ["Always run `make seed` before the suite", "Never run `make seed` before the suite"]
-    drafts: list[Draft] = []
+    drafts: list[EntryDraft] = []
     for number, text in enumerate(texts):
         feature = "seed" if "seed" in text else f"part-{number % 60}"
         one = auto(text, feature, project_id=store.project_id, session_id=f"s-{number % 90}")
-        drafts += added(known, one, reason=one.reason, now=store.moment()).entries
+        drafts += draft_addition(known, one, reason=one.reason, now=store.moment()).entries
     with store.lock(LOCK):
         record(store, drafts, by="auto:ingest")
 

@@ -50,9 +50,10 @@ from screens.learnings.origins import LearningOrigin, origins
 from screens.widgets.form import parsed, raw_of
 from tests.screens.learnings.conftest import HOSTILE, auto
 from tests.screens.test_commands import check_command_line
+from workbench.curation.records import RecordChange
 from workbench.entry.cli.output import to_json
 from workbench.errors import ProcessError
-from workbench.memory.learnings.ledger import Change, Note
+from workbench.memory.learnings.ledger import Note
 from workbench.memory.learnings.reviewing import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 from workbench.records.rules import Authority
@@ -187,8 +188,8 @@ def test_a_story_tells_everything() -> None:
     hits = (Note("2026-11-13T08:00:00Z", "hook", ONE.id, "s-8", None, "found out again"),)
     before = replace(ONE, text="`pytest` needs nothing", feature="api")
     changes = (
-        Change("2026-11-11T08:00:00Z", "ingest", ONE.id, None, before, "seen", "1"),
-        Change("2026-11-12T08:00:00Z", "cli", ONE.id, before, ONE, "it was wrong", "2"),
+        RecordChange("2026-11-11T08:00:00Z", "ingest", ONE.id, None, before, "seen", "1"),
+        RecordChange("2026-11-12T08:00:00Z", "cli", ONE.id, before, ONE, "it was wrong", "2"),
     )
     told = story_content(
         LearningStory(ONE, item, ("override",), hits, (AGAINST,), changes, NOW), width=70
@@ -212,7 +213,7 @@ def test_a_story_tells_everything() -> None:
 
 def test_a_change_marks_the_words() -> None:
     """Words that came and went are both there; a learning that was taken back says so."""
-    change = Change("", "cli", ONE.id, ONE, replace(ONE, text="`pytest` needs `uv run`"), "", "1")
+    change = RecordChange("", "cli", ONE.id, ONE, replace(ONE, text="`pytest` needs `uv run`"), "", "1")
     (line,) = changed(change)
     assert "PYTHONPATH" in line.plain
     assert "uv run" in line.plain

@@ -249,10 +249,8 @@ def learner(project: Project) -> Learn:
     """
     from workbench.memory.learnings.accumulating import accumulate
     from workbench.memory.learnings.injected import InjectionReader
-    from workbench.memory.learnings.ledger import LedgerReader
 
     store = learning_store(project)
-    reader = LedgerReader((store.journal, store.home_journal))
     injected = InjectionReader(store.journal)
 
     @cache
@@ -281,7 +279,6 @@ def learner(project: Project) -> Learn:
             store,
             before=before,
             rules=rules(),
-            reader=reader,
             injected=injected,
         )
 

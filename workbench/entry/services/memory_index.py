@@ -16,11 +16,12 @@ import msgspec
 import numpy as np
 
 from workbench.config import MemoryConfig
+from workbench.curation.ledger import read_ledger
 from workbench.entry.project import Project, build_search_index, load_search_index
 from workbench.entry.services.memory import feature_streams, read_stream
 from workbench.errors import StoreError
 from workbench.memory.journal import feature_stream
-from workbench.memory.learnings.ledger import read_ledger
+from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.schema import (
     MemoryPayload,
     RagStatus,
@@ -145,7 +146,7 @@ def open_collection(project: Project, stream: str, embedding: Embedding | None) 
     records = [entry.record for entry in journal.entries]
     points = [payload_of(record, str(project.root), model) for record in records]
     texts = [embedding_text(record) for record in records]
-    ledger = read_ledger((project.journal,))
+    ledger = read_ledger(LearningLedger, ((project.journal, False),))
     learnings = [one for one in ledger.live() if feature_stream(one.feature) == stream]
     if learnings:
         points.append(snapshot_of(records[-1], learnings, str(project.root), model))

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
+from workbench.curation.records import EntryDraft
+from workbench.curation.store import preview, record
 from workbench.memory.learnings.framing import ECHO, echo_share
 from workbench.memory.learnings.injected import InjectionReader, Injections, read_injections
-from workbench.memory.learnings.learningstore import LOCK, Draft, LearningStore, imagine, record
-from workbench.memory.learnings.ledger import AUTOMATIC, Ledger, LedgerReader
+from workbench.memory.learnings.learningstore import LOCK, LearningStore
+from workbench.memory.learnings.ledger import AUTOMATIC, LearningLedger
 from workbench.memory.learnings.lessons.commands import command_lessons, is_not_callable, tried_commands
 from workbench.memory.learnings.lessons.corrections import Strength, correction_lessons
 from workbench.memory.learnings.lessons.explanations import explanation_lessons
@@ -70,7 +72,7 @@ class _Outcome:
     contradicted: list[str] = field(default_factory=list)
     conflicts: list[FeatureLearning] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    drafts: list[Draft] = field(default_factory=list)
+    drafts: list[EntryDraft] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class _Work:
     """An iteration against what is known, and what was injected until now."""
 
     store: LearningStore
-    ledger: Ledger
+    ledger: LearningLedger
     record: IterationRecord
     raw: RawIterationOutput
     injections: Injections
@@ -94,10 +96,10 @@ class _Work:
         """Whether the iteration was, or may have been, given a learning."""
         return self.injections.before(learning_id, self.record.timestamp, self.raw.session)
 
-    def write(self, *drafts: Draft) -> None:
+    def write(self, *drafts: EntryDraft) -> None:
         """Keep drafts for the journal and let what follows know them."""
         self.out.drafts += drafts
-        imagine(self.store, drafts, by=self.by, ledger=self.ledger)
+        preview(self.store, drafts, by=self.by, ledger=self.ledger)
 
 
 def accumulate(
@@ -109,18 +111,17 @@ def accumulate(
     before: Sequence[IterationRecord] = (),
     rules: Iterable[str] = (),
     by: str = "ingest",
-    reader: LedgerReader | None = None,
     injected: InjectionReader | None = None,
 ) -> Accumulated:
     """Take in what an iteration teaches, in one append; iterations taken in again add nothing.
 
     `before` are the feature's earlier iterations, oldest first, `rules` the texts of rules in force, which
-    agents are given in other ways; `reader` and `injected` are what read the journals before. Runs after the
+    agents are given in other ways; `injected` reads what was injected. Runs after the
     iteration's fingerprint was taken (F28). Raises: StoreError.
     """
     lessons = list(lessons_of(record_, extraction, raw, before))
     with store.lock(LOCK):
-        ledger = store.ledger() if reader is None else reader.ledger()
+        ledger = store.ledger()
         injections = read_injections(store.journal) if injected is None else injected.injections()
         face = AUTOMATIC + by
         texts = tuple(rules) if lessons else ()
@@ -244,7 +245,7 @@ def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
     folded = " ".join(text.split()).casefold()
     if any(" ".join(rule.split()).casefold() == folded for rule in work.rules):
         return "a rule says it"
-    gone = [one for one in work.ledger.put.values() if one.state is LearningState.REJECTED]
+    gone = [one for one in work.ledger.records.values() if one.state is LearningState.REJECTED]
     mine = _learning(work, lesson, text)
     if isinstance(check_deduplication(text, comparable(mine, gone)), Duplicate):
         return "it was rejected before"
@@ -288,7 +289,7 @@ def _again(
     work: _Work, known: FeatureLearning, learning: FeatureLearning, *, given: bool | None = None
 ) -> None:
     """A learning was found out again: it counts unless the iteration was given it."""
-    from workbench.memory.learnings.steps import hit
+    from workbench.memory.learnings.ledger import hit
 
     if work.given(known.id) if given is None else given:
         work.out.left_out.append((learning.text, f"{known.id[:17]} had been given to it"))
@@ -302,11 +303,11 @@ def _again(
 
 
 def _add(work: _Work, learning: FeatureLearning, lesson: Lesson) -> None:
-    from workbench.memory.learnings.steps import added
+    from workbench.curation.steps import draft_addition
 
-    drafts = added(work.ledger, learning, reason=lesson.reason, now=work.store.moment())
+    drafts = draft_addition(work.ledger, learning, reason=lesson.reason, now=work.store.moment())
     work.write(*drafts.entries)
-    made = drafts.learnings[0]
+    made = drafts.records[0]
     (work.out.conflicts if made.conflicts_with else work.out.added).append(made)
 
 
@@ -334,7 +335,7 @@ def _judge_outcomes(work: _Work) -> None:
 
 
 def _against(work: _Work, learning: FeatureLearning, why: str) -> None:
-    from workbench.memory.learnings.steps import contradicted
+    from workbench.memory.learnings.ledger import contradicted
 
     if learning.id not in work.out.contradicted:
         note = contradicted(

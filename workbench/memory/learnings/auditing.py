@@ -17,7 +17,7 @@ from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.framing import is_echo
 from workbench.memory.learnings.injected import Injections
-from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.reviewing import STALE_DAYS, conflicts_of
 from workbench.memory.learnings.texts import too_vague
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
@@ -60,7 +60,9 @@ class Audit:
         return {kind.value: sum(one.kind is kind for one in self.junk) for kind in JunkKind}
 
 
-def audit(ledger: Ledger, injections: Injections, now: float, find: Finder = find_duplicates) -> Audit:
+def audit(
+    ledger: LearningLedger, injections: Injections, now: float, find: Finder = find_duplicates
+) -> Audit:
     """Return the junk by kind, ties by id, and what pruning would take out."""
     live = ledger.live()
     found = [*_collisions(ledger, find)]
@@ -71,7 +73,7 @@ def audit(ledger: Ledger, injections: Injections, now: float, find: Finder = fin
     return Audit(len(live), tuple(found), prunable(ledger, now))
 
 
-def prunable(ledger: Ledger, now: float, days: float | None = None) -> tuple[FeatureLearning, ...]:
+def prunable(ledger: LearningLedger, now: float, days: float | None = None) -> tuple[FeatureLearning, ...]:
     """Return what may go (F35): automatic, unreviewed, seen once, not heard of for `days` (default 60)."""
     least = PRUNE_DAYS if days is None else days
     return tuple(
@@ -84,7 +86,7 @@ def prunable(ledger: Ledger, now: float, days: float | None = None) -> tuple[Fea
     )
 
 
-def _collisions(ledger: Ledger, find: Finder) -> Iterator[Junk]:
+def _collisions(ledger: LearningLedger, find: Finder) -> Iterator[Junk]:
     for pair in conflicts_of(ledger, find):
         kind = JunkKind.CONTRADICTION if pair.verdict is TextVerdict.CONFLICT else JunkKind.DUPLICATE
         yield Junk(kind, pair.right, "; ".join(one.detail for one in pair.evidence[:2]), pair.left.id)

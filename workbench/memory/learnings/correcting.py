@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from workbench.comparison.candidates import DuplicateIndex, Match
 from workbench.comparison.verdicts import TextVerdict
+from workbench.curation.records import EntryDraft
+from workbench.memory.journal import feature_stream
 from workbench.memory.learnings.kinds import SAID
-from workbench.memory.learnings.learningstore import Draft
-from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.said import Said, said_body, tally
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningState
 
@@ -38,7 +39,7 @@ class Standing:
 
 
 def standing_of(
-    ledger: Ledger, said: Said, rules: Sequence[str], others: Sequence[FeatureLearning]
+    ledger: LearningLedger, said: Said, rules: Sequence[str], others: Sequence[FeatureLearning]
 ) -> Standing:
     """Return what a correction meets among rules, learnings and tellings.
 
@@ -63,12 +64,12 @@ def standing_of(
     return Standing(said, known, rejected, before, tuple(contrary))
 
 
-def draft_of(said: Said) -> Draft:
+def draft_of(said: Said) -> EntryDraft:
     """Draft that something was said."""
-    return Draft(SAID, said_body(said), said.feature, home=False)
+    return EntryDraft(SAID, said_body(said), False, feature_stream(said.feature))
 
 
-def tellings(ledger: Ledger) -> dict[str, list[Said]]:
+def tellings(ledger: LearningLedger) -> dict[str, list[Said]]:
     """Return {learning id: what was said of it}, in order, with what was said before it was learned."""
     learned = {one.key: one.learning_id for one in ledger.said if one.learning_id}
     found: dict[str, list[Said]] = {}
@@ -79,7 +80,7 @@ def tellings(ledger: Ledger) -> dict[str, list[Said]]:
     return found
 
 
-def _key(ledger: Ledger, said: Said, known: FeatureLearning | None) -> str:
+def _key(ledger: LearningLedger, said: Said, known: FeatureLearning | None) -> str:
     """Return the words in which it was said first."""
     if known is not None:
         return next((one.key for one in ledger.said if one.learning_id == known.id), known.text)

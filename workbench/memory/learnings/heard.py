@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.reviewing import Why, suggestion
 from workbench.memory.learnings.said import Said, Tally, tally
 from workbench.records.conflicts import conflict_id
@@ -45,7 +45,7 @@ def texts_in_force(store: LearningStore) -> frozenset[str]:
     return frozenset(_folded(rule.rule) for rule in store.rules().ledger().live.values())
 
 
-def heard(ledger: Ledger, rules: Collection[str] = ()) -> tuple[Heard, ...]:
+def heard(ledger: LearningLedger, rules: Collection[str] = ()) -> tuple[Heard, ...]:
     """Return each correction once: by status, then most often said, ties by text.
 
     `rules` is `texts_in_force`: what is among them became a rule in whatever way.
@@ -60,7 +60,10 @@ def heard(ledger: Ledger, rules: Collection[str] = ()) -> tuple[Heard, ...]:
 
 
 def _heard(
-    ledger: Ledger, learnings: Mapping[str, FeatureLearning], rules: Collection[str], said: Sequence[Said]
+    ledger: LearningLedger,
+    learnings: Mapping[str, FeatureLearning],
+    rules: Collection[str],
+    said: Sequence[Said],
 ) -> Heard:
     identifier = next((one.learning_id for one in reversed(said) if one.learning_id), "")
     learning = learnings.get(identifier)
@@ -73,7 +76,7 @@ def _heard(
 
 
 def _status(
-    ledger: Ledger, learning: FeatureLearning | None, said: Sequence[Said], counted: Tally
+    ledger: LearningLedger, learning: FeatureLearning | None, said: Sequence[Said], counted: Tally
 ) -> tuple[Status, str, str]:
     rule = next((one.rule for one in reversed(said) if one.rule and not one.against), "")
     if learning is None:
@@ -100,11 +103,11 @@ def _status(
     return status, counted.why if status is Status.SUGGESTED else waits[1], ""
 
 
-def _contrary(ledger: Ledger, learning: FeatureLearning) -> FeatureLearning | None:
+def _contrary(ledger: LearningLedger, learning: FeatureLearning) -> FeatureLearning | None:
     """Return a live learning that a correction contradicts and that nobody settled, the newest first."""
     found = [
         other
-        for other in ledger.put.values()
+        for other in ledger.records.values()
         if other.live
         and (other.id in learning.conflicts_with or learning.id in other.conflicts_with)
         and conflict_id(other.id, learning.id) not in ledger.settled

@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 
 from workbench.errors import StoreError
-from workbench.memory.learnings.bodies import from_body, to_body
 from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.learningtype import from_body, to_body
 from workbench.memory.learnings.rule_form import as_rule
 from workbench.memory.learnings.selecting import Known, known_of
 from workbench.project.arrays import open_arrays, write_arrays

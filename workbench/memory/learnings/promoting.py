@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.curation.records import new_marks
-from workbench.curation.store import record as record_rules
+from workbench.curation.records import StepDraft, new_marks
+from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.ledger import Ledger
+from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
+from workbench.memory.learnings.ledger import LearningLedger
 from workbench.memory.learnings.rule_form import as_rule
-from workbench.memory.learnings.steps import SHORT, Drafts, put
 from workbench.records.learnings import FeatureLearning, LearningState
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
@@ -30,7 +30,7 @@ class Promotion:
 
 def promoted(
     store: LearningStore, learning: FeatureLearning, fields: Mapping[str, Any], *, reason: str, by: str
-) -> tuple[Promotion, Drafts]:
+) -> tuple[Promotion, StepDraft[FeatureLearning]]:
     """Make the rule of a learning; return both and the draft that the learning gives way.
 
     The rule is there when this returns: a process that dies in between leaves a rule and a learning that say
@@ -40,16 +40,18 @@ def promoted(
     rule = Curator(store.rules(), by).add(as_rule(learning, fields), reason=why)
     told = new_marks(f"promote {learning.id[:SHORT]} to {rule.id[:13]}", reason)
     after = _gone(learning, rule.id, store.moment())
-    return Promotion(after, rule), Drafts(told.title, (put(after, told),), (after,))
+    return Promotion(after, rule), StepDraft(told.title, (LEARNINGS.put_draft(after, told),), (after,))
 
 
-def with_rules(store: LearningStore, ledger: Ledger, drafts: Drafts, *, by: str, back: bool) -> None:
+def with_rules(
+    store: LearningStore, ledger: LearningLedger, drafts: StepDraft[FeatureLearning], *, by: str, back: bool
+) -> None:
     """Take the rules of promotions that are undone back, and make those that are done again hold again.
 
     Raises: UsageError if a rule was changed since; StoreError.
     """
-    for learning in drafts.learnings:
-        before = ledger.put.get(learning.id)
+    for learning in drafts.records:
+        before = ledger.records.get(learning.id)
         if back and before is not None and before.state is LearningState.PROMOTED and learning.live:
             _withdraw(store, before.successor, by)
         elif not back and learning.state is LearningState.PROMOTED:
@@ -77,7 +79,7 @@ def _reinstate(store: LearningStore, rule_id: str, by: str) -> None:
         rule = ledger.versions.get(rule_id)
         if rule is not None and ledger.current(rule_id) is None:
             told = new_marks(f"promote again {rule_id[:13]}")
-            record_rules(rules, [RULES.put_draft(rule, told)], by=by)
+            record(rules, [RULES.put_draft(rule, told)], by=by)
 
 
 def _gone(learning: FeatureLearning, rule_id: str, now: str) -> FeatureLearning:

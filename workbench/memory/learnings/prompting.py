@@ -19,7 +19,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.memory.learnings.ledger import Ledger
+    from workbench.memory.learnings.ledger import LearningLedger
 
 UNREVIEWED_AT_MOST = 5
 _SLACK = 8  # tokens by which a line may cost less inside of a text than alone
@@ -36,7 +36,7 @@ class MemoryPrompt:
 
 
 def memory_prompt(
-    ledger: Ledger,
+    ledger: LearningLedger,
     now: float,
     count: Callable[[str], int],
     *,

@@ -16,7 +16,7 @@ from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
 from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import LOST, stale_days
 from workbench.memory.learnings.correcting import tellings
-from workbench.memory.learnings.ledger import Ledger, Note
+from workbench.memory.learnings.ledger import LearningLedger, Note
 from workbench.memory.learnings.said import Said, tally
 from workbench.memory.learnings.similar import pairs
 from workbench.records.conflicts import Action, Evidence, conflict_id
@@ -76,12 +76,16 @@ class ReviewItem:
     provenance: str = ""
 
 
-def review_queue(ledger: Ledger, now: float, find: Finder = find_duplicates) -> tuple[ReviewItem, ...]:
+def review_queue(
+    ledger: LearningLedger, now: float, find: Finder = find_duplicates
+) -> tuple[ReviewItem, ...]:
     """Return what waits for a person: by urgency, then by hits, newest first, ties by id. One entry each."""
     return queue_of(ledger, now, conflicts_of(ledger, find))
 
 
-def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) -> tuple[ReviewItem, ...]:
+def queue_of(
+    ledger: LearningLedger, now: float, collisions: Iterable[ConflictFound]
+) -> tuple[ReviewItem, ...]:
     """Return the queue where these pairs collide; finding them is what takes long among very many."""
     live = {one.id: one for one in ledger.live()}
     found: dict[str, ReviewItem] = {}
@@ -103,7 +107,7 @@ def queue_of(ledger: Ledger, now: float, collisions: Iterable[ConflictFound]) ->
     return tuple(items)
 
 
-def conflicts_of(ledger: Ledger, find: Finder = find_duplicates) -> tuple[ConflictFound, ...]:
+def conflicts_of(ledger: LearningLedger, find: Finder = find_duplicates) -> tuple[ConflictFound, ...]:
     """Return pairs of live learnings that nobody settled, contradictions first, surest first."""
     live = {one.id: one for one in ledger.live()}
     judged: dict[str, tuple[FeatureLearning, FeatureLearning, TextJudgement]] = {}
@@ -114,7 +118,7 @@ def conflicts_of(ledger: Ledger, find: Finder = find_duplicates) -> tuple[Confli
             identifier = conflict_id(one.id, other)
             if other in live and identifier not in judged:
                 judged[identifier] = (live[other], one, judge(live[other].text, one.text))
-    first = {identifier: place for place, identifier in enumerate(ledger.put)}
+    first = {identifier: place for place, identifier in enumerate(ledger.records)}
     found: list[ConflictFound] = []
     for identifier, (mine, theirs, judgement) in judged.items():
         if identifier not in ledger.settled:
@@ -124,11 +128,11 @@ def conflicts_of(ledger: Ledger, find: Finder = find_duplicates) -> tuple[Confli
     return tuple(found)
 
 
-def contested(ledger: Ledger) -> frozenset[str]:
+def contested(ledger: LearningLedger) -> frozenset[str]:
     """Return the ids of unreviewed learnings that contradict a live one and wait to be settled."""
     return frozenset(
         _doubted(ledger, one, other)
-        for one in ledger.put.values()
+        for one in ledger.records.values()
         if one.live and not one.reviewed
         for other in one.conflicts_with
         if _open(ledger, one.id, other)
@@ -146,15 +150,15 @@ def provenance(learning: FeatureLearning) -> str:
     return ", ".join(parts)
 
 
-def _doubted(ledger: Ledger, one: FeatureLearning, other: str) -> str:
+def _doubted(ledger: LearningLedger, one: FeatureLearning, other: str) -> str:
     """Return which of two is held back: the newer one, but of a user's own two words the older."""
-    before = ledger.put[other]
+    before = ledger.records[other]
     both = one.kind is before.kind is LearningKind.CORRECTION and not before.reviewed
     return other if both else one.id
 
 
-def _open(ledger: Ledger, one: str, other: str) -> bool:
-    there = ledger.put.get(other)
+def _open(ledger: LearningLedger, one: str, other: str) -> bool:
+    there = ledger.records.get(other)
     return there is not None and there.live and conflict_id(one, other) not in ledger.settled
 
 
@@ -195,7 +199,9 @@ def _quoted(said: Said) -> Evidence:
     return Evidence("said", 1.0, f'"{said.quote}" ({where}prompt {said.prompt}, {said.at[:10]})')
 
 
-def _waits(one: FeatureLearning, ledger: Ledger, now: float, said: Sequence[Said]) -> tuple[Why, str] | None:
+def _waits(
+    one: FeatureLearning, ledger: LearningLedger, now: float, said: Sequence[Said]
+) -> tuple[Why, str] | None:
     against = [note for note in ledger.contradictions.get(one.id, ()) if note.at > one.reviewed_at]
     if against:
         times = "an outcome" if len(against) == 1 else f"{len(against)} outcomes"
@@ -214,7 +220,7 @@ def _waits(one: FeatureLearning, ledger: Ledger, now: float, said: Sequence[Said
     return None
 
 
-def _detailed(item: ReviewItem, ledger: Ledger, now: float, said: Sequence[Said]) -> ReviewItem:
+def _detailed(item: ReviewItem, ledger: LearningLedger, now: float, said: Sequence[Said]) -> ReviewItem:
     one = item.learning
     evidence = (*item.evidence, *map(_quoted, said))
     if one.evidence and not said:

@@ -15,7 +15,7 @@ from workbench.memory.learnings.confidence import LOST, stale_days
 from workbench.records.learnings import FeatureLearning
 
 if TYPE_CHECKING:
-    from workbench.memory.learnings.ledger import Ledger
+    from workbench.memory.learnings.ledger import LearningLedger
 
 HALF_LIFE_DAYS: Final = 90.0
 OWN_TASK: Final = 0.15
@@ -46,7 +46,7 @@ class Known:
     waiting: frozenset[str] = frozenset()
 
 
-def known_of(ledger: Ledger) -> Known:
+def known_of(ledger: LearningLedger) -> Known:
     """Return what a ledger holds that may be given."""
     from workbench.memory.learnings.reviewing import contested  # compares texts, which plans do not
 

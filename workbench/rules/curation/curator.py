@@ -39,12 +39,19 @@ class Curator(CurationService[RuleLedger, Rule]):
 
     LOCK: ClassVar[str] = LOCK
 
+    def add(self, rule: Rule, *, reason: str = "") -> Rule:
+        """Add a rule, whose id, cost and times are made here. `project_id` None makes it the person's own.
+
+        Raises: UsageError if it is invalid or already there; StoreError.
+        """
+        return self.add_all([rule], reason=reason)[0]
+
     def add_all(self, rules: Sequence[Rule], *, reason: str = "", places: Sequence[str] = ()) -> list[Rule]:
         """Add rules in one step: all of them or, if one is refused, none.
 
         `places` say where each was read, for the message. Raises: as `add`.
         """
-        wholes = [self.prepared(rule) for rule in rules]
+        wholes = [self._worded(rule) for rule in rules]
         named = places or [""] * len(wholes)
         return list(self.step(lambda ledger: self._all_added(ledger, wholes, named, reason)).records)
 
@@ -77,7 +84,7 @@ class Curator(CurationService[RuleLedger, Rule]):
         if self.rule_files is not None:
             refuse_unwritable(self.store, self.rule_files, ledger, drafts, known)
 
-    def prepared(self, new: Rule) -> Rule:
+    def _worded(self, new: Rule) -> Rule:
         """Return a rule with its name, what it says to do, and its cost."""
         rule = redact_values(new)
         action = rule.action_text or plain(rule.rule)
@@ -95,10 +102,6 @@ class Curator(CurationService[RuleLedger, Rule]):
         if before.name == short_name(before.action_text):
             follows["name"] = short_name(action)
         return {**follows, **mine}
-
-    def draft_added(self, ledger: RuleLedger, new: Rule, reason: str) -> StepDraft[Rule]:
-        """Draft a new rule. Raises: UsageError if it is invalid or there already."""
-        return self._added(ledger, new, already_said(ledger), reason)
 
     def _added(
         self, ledger: RuleLedger, rule: Rule, known: Mapping[Said, str], reason: str

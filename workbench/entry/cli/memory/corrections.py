@@ -8,7 +8,7 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import learning_session, short
 from workbench.entry.cli.output import Output
 from workbench.memory.learnings.heard import Heard, Status, heard, texts_in_force
-from workbench.memory.learnings.steps import SHORT
+from workbench.memory.learnings.learningtype import SHORT
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 

@@ -11,8 +11,8 @@ from workbench.curation.conflicts import Decision
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
 from workbench.errors import UsageError
+from workbench.memory.learnings.learningtype import SHORT
 from workbench.memory.learnings.reviewing import ConflictFound
-from workbench.memory.learnings.steps import SHORT
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
@@ -269,7 +269,7 @@ def redo() -> None:
 
 def _walk(*, back: bool) -> None:
     with learning_session("memory-edit") as work:
-        title = work.desk.undo() if back else work.desk.redo()
+        title = (work.desk.undo() if back else work.desk.redo()).title
     if work.here.flags.json:
         work.here.out.json({"done": title})
     else:

@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
+from workbench.curation.records import CurationStep, RecordChange
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
 from workbench.entry.cli.output import Output
 from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.injected import note_injected
-from workbench.memory.learnings.ledger import Step
+from workbench.memory.learnings.learningtype import SHORT
 from workbench.memory.learnings.prompting import memory_prompt, source_of
 from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem, Why
-from workbench.memory.learnings.steps import SHORT
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
@@ -87,7 +87,7 @@ def show(identifier: str) -> None:
         one = work.desk.find(identifier)
         ledger = work.store.ledger()
     out = work.here.out
-    hits, against = ledger.hits.get(one.id, []), ledger.contradictions.get(one.id, [])
+    hits, against = ledger.hits.get(one.id, ()), ledger.contradictions.get(one.id, ())
     if work.here.flags.json:
         out.json({"learning": one, "hits": hits, "contradictions": against})
         return
@@ -129,9 +129,9 @@ def history(identifier: str | None, limit: int) -> None:
         wanted = work.desk.identifier(identifier) if identifier else ""
     out = work.here.out
     if wanted:
-        changes = [one for one in ledger.changes if one.learning_id == wanted][-limit:]
+        changes = [one for one in ledger.changes if one.record_id == wanted][-limit:]
         if work.here.flags.json:
-            out.json({"id": wanted, "changes": changes})
+            out.json({"id": wanted, "changes": [_change(one) for one in changes]})
             return
         for change in changes:
             after = change.after
@@ -155,14 +155,26 @@ def history(identifier: str | None, limit: int) -> None:
         out.say("nothing was done to any learning yet")
 
 
-def _step(step: Step, undone: bool) -> dict[str, Any]:
+def _step(step: CurationStep[FeatureLearning], undone: bool) -> dict[str, Any]:
     return {
         "id": step.id,
         "at": step.at,
         "by": step.by,
         "title": step.title,
         "undone": undone,
-        "changes": step.changes,
+        "changes": [_change(one) for one in step.changes],
+    }
+
+
+def _change(change: RecordChange[FeatureLearning]) -> dict[str, Any]:
+    return {
+        "at": change.at,
+        "by": change.by,
+        "learning_id": change.record_id,
+        "before": change.before,
+        "after": change.after,
+        "reason": change.reason,
+        "step": change.step,
     }
 
 

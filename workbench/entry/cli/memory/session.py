@@ -13,10 +13,10 @@ from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.cli.output import Output
 from workbench.entry.project import open_workspace
 from workbench.entry.services.metrics import Measured, measured
-from workbench.memory.learnings.desk import LearningDesk
 from workbench.memory.learnings.learningstore import LearningStore, store_of
+from workbench.memory.learnings.learningtype import SHORT
 from workbench.memory.learnings.prompting import source_of
-from workbench.memory.learnings.steps import SHORT
+from workbench.memory.learnings.service import LearningService
 from workbench.records.learnings import FeatureLearning
 from workbench.text.sanitize import visible_line
 
@@ -30,7 +30,7 @@ class LearningSession:
     here: Invocation
     told: Measured
     store: LearningStore
-    desk: LearningDesk
+    desk: LearningService
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
     opened = open_workspace(here.project, config)
     with measured(opened, operation) as told:
         store = store_of(opened.workspace.rule_store())
-        yield LearningSession(here, told, store, LearningDesk(store, "cli"))
+        yield LearningSession(here, told, store, LearningService(store, "cli"))
     if told.note:
         here.out.warn(told.note)
 

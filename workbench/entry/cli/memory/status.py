@@ -14,7 +14,7 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import Project
-    from workbench.memory.learnings.ledger import Ledger
+    from workbench.memory.learnings.ledger import LearningLedger
 
 
 @command(
@@ -83,11 +83,11 @@ def _learned(feature: dict[str, Any]) -> str:
     return f", {counted(feature['learnings'], 'learning')}{waiting}"
 
 
-def _feature(place: Project, stream: str, ledger: Ledger) -> dict[str, Any]:
+def _feature(place: Project, stream: str, ledger: LearningLedger) -> dict[str, Any]:
     from workbench.entry.services.memory import read_stream
 
     found = read_stream(place, stream)
-    mine = [one for one in ledger.put.values() if one.live and feature_stream(one.feature) == stream]
+    mine = [one for one in ledger.records.values() if one.live and feature_stream(one.feature) == stream]
     newest = found.entries[-1].record if found.entries else None
     return {
         "feature": found.feature,
