@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from workbench.curation import CURATION
-from workbench.errors import UsageError
+from workbench.errors import ParseError, UsageError
 from workbench.records.conflicts import Action
 from workbench.records.ids import new_id
 
@@ -31,6 +31,11 @@ class Record(Protocol):
     @property
     def id(self) -> str:
         """What tells it from every other record of its type that ever was."""
+        ...
+
+    @property
+    def project_id(self) -> str | None:
+        """The project it belongs to, None for the person's own in all projects."""
         ...
 
 
@@ -155,12 +160,13 @@ class Settling:
 class RecordType(Generic[R]):
     """A type of curated records. What raises NotImplementedError is each type's own; the rest has defaults.
 
-    `noun` and `group` name it in messages and in `workbench GROUP …`; `shown` characters of an id are shown.
-    `put`, `removed`, `settled` and `reopened` are its kinds of journal entries, `facts` those of other
-    entries that its ledger folds. `editable` are the fields that people decide; `derived`
-    ones follow from them and may be given as well; `stamps` say when they were decided.
+    `record` is their class; `noun` and `group` name it in messages and in `workbench GROUP …`, with `shown`
+    characters of an id. `put`, `removed`, `settled` and `reopened` are its kinds of journal entries, `facts`
+    those of other entries that its ledger folds. `editable` are fields that people decide, `derived` those
+    that follow and may be given as well; `stamps` say when they were decided.
     """
 
+    record: type[R]
     noun: str
     group: str
     shown: int
@@ -187,20 +193,38 @@ class RecordType(Generic[R]):
         raise NotImplementedError
 
     def to_body(self, record: R) -> dict[str, Any]:
-        """Return a record as a journal body: plain values only."""
-        raise NotImplementedError
+        """Return a record as a journal body: plain values only, one key per field."""
+        import msgspec
+
+        body: dict[str, Any] = msgspec.to_builtins(record)
+        return body
 
     def from_body(self, body: Mapping[str, Any]) -> R:
-        """Return the record of a journal body. Raises: ParseError for an invalid one."""
-        raise NotImplementedError
+        """Return the record of a journal body. Keys that this version doesn't know are ignored.
+
+        Raises: ParseError if a field is missing, of a wrong type or out of range; it names the field.
+        """
+        import msgspec
+
+        from workbench.records.conversion import convert
+
+        label = f"{self.noun} {str(body.get('id', '?'))[:80]!r}"
+        hint = f"Correct the field or remove the {self.noun}."
+        try:
+            record: R = convert(dict(body), self.record)
+        except msgspec.ValidationError as error:
+            raise ParseError(f"{label}: {error}", hint=hint) from error
+        for problem in self.problems(record):
+            raise ParseError(f"{label}: {problem}", hint=hint)
+        return record
 
     def problems(self, record: R) -> tuple[str, ...]:
         """Return what is wrong with a record's values, one sentence each; empty for a good one."""
-        raise NotImplementedError
+        return ()
 
     def is_home(self, record: R) -> bool:
         """Whether a record is the person's own, in all projects."""
-        raise NotImplementedError
+        return record.project_id is None
 
     def is_verbatim(self, record: R) -> bool:
         """Whether a record says what a file of the user's says, and is written as it is."""
@@ -220,7 +244,7 @@ class RecordType(Generic[R]):
 
     def essence(self, record: R) -> R:
         """Return a record without what is no change of it: times, and what is counted or read elsewhere."""
-        raise NotImplementedError
+        return record
 
     def decided(self, record: R) -> object:
         """Return what people decide of a record, to be compared with how they saw it."""
@@ -232,7 +256,7 @@ class RecordType(Generic[R]):
 
     def revised(self, before: R, after: R, *, reason: str, now: str, taken: Mapping[str, object]) -> R:
         """Return a record with new values as it is kept; `taken` are the ids of all records."""
-        raise NotImplementedError
+        return after
 
     def kept(self, record: R, settling: Settling) -> R:
         """Return a record that a settled conflict leaves."""

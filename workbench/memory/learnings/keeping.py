@@ -17,7 +17,7 @@ import msgspec
 
 from workbench.errors import StoreError
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.learningtype import from_body, to_body
+from workbench.memory.learnings.learningtype import LEARNINGS
 from workbench.memory.learnings.rule_form import as_rule
 from workbench.memory.learnings.selecting import Known, known_of
 from workbench.project.arrays import open_arrays, write_arrays
@@ -79,7 +79,7 @@ def _open(latest: Callable[[str], Path | None], revision: str) -> Kept | None:
         document = json.loads((directory / _FILE).read_bytes())
         if document["revision"] != revision:
             return None
-        live = tuple(from_body(body) for body in document["live"])
+        live = tuple(LEARNINGS.from_body(body) for body in document["live"])
         known = Known(live, frozenset(convert(document["waiting"], tuple[str, ...])))
         words = words_from(open_arrays(directory / _WORDS))
         return Kept(known, _rules(known), words, revision) if words.count == len(live) else None
@@ -90,7 +90,7 @@ def _open(latest: Callable[[str], Path | None], revision: str) -> Kept | None:
 def _write(directory: Path, kept: Kept) -> None:
     document = {
         "revision": kept.revision,
-        "live": [to_body(one) for one in kept.known.live],
+        "live": [LEARNINGS.to_body(one) for one in kept.known.live],
         "waiting": sorted(kept.known.waiting),
     }
     (directory / _FILE).write_bytes(json.dumps(document).encode("ascii"))

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from workbench.curation.records import RecordType, Settling
-from workbench.errors import ParseError, UsageError
+from workbench.errors import UsageError
 from workbench.memory.learnings import kinds
 from workbench.ports import Journal
 from workbench.records.conflicts import Action
@@ -28,32 +28,6 @@ SHORT: Final = 17
 """Characters of an id that are shown: `learning-` and eight digits tell those of a project apart."""
 
 _GONE: Final = {Action.MERGE: LearningState.MERGED, Action.SUPERSEDE: LearningState.SUPERSEDED}
-
-
-def to_body(learning: FeatureLearning) -> dict[str, Any]:
-    """Return a learning as a journal body: plain values only, one key per field."""
-    import msgspec
-
-    body: dict[str, Any] = msgspec.to_builtins(learning)
-    return body
-
-
-def from_body(body: Mapping[str, Any]) -> FeatureLearning:
-    """Return the learning of a journal body. Keys that this version doesn't know are ignored.
-
-    Raises: ParseError if a field is missing, of a wrong type or out of bounds; it names the field.
-    """
-    import msgspec
-
-    from workbench.records.conversion import convert
-
-    try:
-        learning = convert(dict(body), FeatureLearning)
-    except msgspec.ValidationError as error:
-        raise ParseError(f"learning {_label(body)}: {error}", hint="Correct the field.") from error
-    for problem in problems(learning):
-        raise ParseError(f"learning {_label(body)}: {problem}", hint="Correct the field.")
-    return learning
 
 
 def problems(learning: FeatureLearning) -> tuple[str, ...]:
@@ -78,10 +52,6 @@ def problems(learning: FeatureLearning) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _label(body: Mapping[str, Any]) -> str:
-    return repr(str(body.get("id", "?"))[:80])
-
-
 def learning_id(owner: str, feature: str, text: str, taken: Container[str]) -> str:
     """Return an id for a text that no learning ever had."""
     number = 0
@@ -96,6 +66,7 @@ def learning_id(owner: str, feature: str, text: str, taken: Container[str]) -> s
 class LearningType(RecordType[FeatureLearning]):
     """Learnings: each feature's are in its own stream; whoever chooses one has reviewed it."""
 
+    record = FeatureLearning
     noun = "learning"
     group = "memory"
     shown = SHORT
@@ -117,21 +88,9 @@ class LearningType(RecordType[FeatureLearning]):
 
         return feature_stream(GENERAL if record is None else record.feature)
 
-    def to_body(self, record: FeatureLearning) -> dict[str, Any]:
-        """Return a learning as a journal body."""
-        return to_body(record)
-
-    def from_body(self, body: Mapping[str, Any]) -> FeatureLearning:
-        """Return the learning of a journal body. Raises: ParseError."""
-        return from_body(body)
-
     def problems(self, record: FeatureLearning) -> tuple[str, ...]:
         """Return what is wrong with a learning's values."""
         return problems(record)
-
-    def is_home(self, record: FeatureLearning) -> bool:
-        """Whether a learning is of no project."""
-        return record.project_id is None
 
     def in_use(self, record: FeatureLearning) -> bool:
         """Whether a learning is live."""

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any, Final
 
 from workbench.curation.records import RecordType, Settling
-from workbench.errors import ParseError, UsageError
+from workbench.errors import UsageError
 from workbench.ports import Journal
 from workbench.records.rules import Rule, value_problems
 from workbench.rules.curation.versions import CONTENT, free_id, next_version
@@ -37,38 +37,10 @@ UNTOLD: Final = frozenset(
 _PLACE: Final = frozenset({"project_id", "version", "provenance"})
 
 
-def to_body(rule: Rule) -> dict[str, Any]:
-    """Return a rule as a journal body: plain values only, one key per field."""
-    import msgspec
-
-    body: dict[str, Any] = msgspec.to_builtins(rule)
-    return body
-
-
-def from_body(body: Mapping[str, Any]) -> Rule:
-    """Return the rule of a journal body. Keys that this version doesn't know are ignored.
-
-    Raises: ParseError if a field is missing, of a wrong type or out of range; it names the field.
-    """
-    import msgspec
-
-    from workbench.records.conversion import convert
-
-    try:
-        rule = convert(dict(body), Rule)
-    except msgspec.ValidationError as error:
-        raise ParseError(
-            f"rule {_label(body)}: {error}", hint="Correct the field or remove the rule."
-        ) from error
-    for problem in problems(rule):
-        raise ParseError(f"rule {_label(body)}: {problem}", hint="Correct the field or remove the rule.")
-    return rule
-
-
 def decided(rule: Rule) -> dict[str, Any]:
     """Return what people decide of a rule, by field: neither its place nor what is counted or derived."""
     derived = UNTOLD | {"version", "provenance", "action_text"}
-    return {name: value for name, value in to_body(rule).items() if name not in derived}
+    return {name: value for name, value in RULES.to_body(rule).items() if name not in derived}
 
 
 def problems(rule: Rule) -> tuple[str, ...]:
@@ -81,13 +53,10 @@ def problems(rule: Rule) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _label(body: Mapping[str, Any]) -> str:
-    return repr(str(body.get("id", "?"))[:80])
-
-
 class RuleType(RecordType[Rule]):
     """Rules: new words make a new version that replaces the old one, all else changes in place [rules]."""
 
+    record = Rule
     noun = "rule"
     group = "rules"
     shown = 13
@@ -108,21 +77,9 @@ class RuleType(RecordType[Rule]):
         """All rules are in one stream."""
         return STREAM
 
-    def to_body(self, record: Rule) -> dict[str, Any]:
-        """Return a rule as a journal body."""
-        return to_body(record)
-
-    def from_body(self, body: Mapping[str, Any]) -> Rule:
-        """Return the rule of a journal body. Raises: ParseError."""
-        return from_body(body)
-
     def problems(self, record: Rule) -> tuple[str, ...]:
         """Return what is wrong with a rule's values."""
         return problems(record)
-
-    def is_home(self, record: Rule) -> bool:
-        """Whether a rule is of no project."""
-        return record.project_id is None
 
     def is_verbatim(self, record: Rule) -> bool:
         """Whether a rule is in a file: it is kept as the file words it."""
@@ -176,6 +133,9 @@ class RuleType(RecordType[Rule]):
 
 
 RULES: Final = RuleType()
+
+to_body = RULES.to_body
+from_body = RULES.from_body
 
 
 def _free(owner: Rule, text: str, taken: Mapping[str, object]) -> str:
