@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from store.duck import ForeignSchema, storable
 from store.journal import FileJournal, Quarantined
-from store.projections import episodes, learnings, measures, models, rules, usage
+from store.projections import episodes, learnings, rows, rules
 from workbench.ports import Entry
 
 if TYPE_CHECKING:
@@ -151,21 +151,21 @@ def fingerprint(journal: FileJournal, stream: str, position: int) -> str:
 def _projector(origin: str, stream: str) -> Callable[[DuckDBPyConnection], Projector] | None:
     if stream == rules.STREAM:
         return lambda connection: rules.RuleProjector(connection, origin, int(origin == HOME))
-    if stream == usage.STREAM:
-        return lambda connection: usage.UsageProjector(connection, origin)
+    if stream == rows.USAGE:
+        return lambda connection: rows.UsageProjector(connection, origin)
     if stream.startswith(learnings.PREFIX):
         return lambda connection: learnings.LearningProjector(connection, origin, stream)
     if origin != PROJECT:
         return None
     if _is_metrics(stream):
-        return measures.MeasureProjector
+        return rows.MeasureProjector
     if stream == episodes.STREAM:
         return episodes.EpisodeProjector
-    return models.ModelProjector if stream == models.STREAM else None
+    return rows.ModelProjector if stream == rows.MODELS else None
 
 
 def _is_metrics(stream: str) -> bool:
-    return stream == measures.STREAM or stream.startswith(f"{measures.STREAM}-")
+    return stream == rows.METRICS or stream.startswith(f"{rows.METRICS}-")
 
 
 def _check_fingerprint(connection: DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
-"""What was said of learnings, from the streams `memory/<feature>` of both journals, past the iterations.
+"""What was recorded of learnings, from the streams `memory/<feature>` of both journals, past the iterations.
 
 Each entry is a row; the view `learnings` makes of them what holds, as the engine's fold does.
 """
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from store.duck import insert
 from store.projections.bodies import json_text
+from store.projections.rows import Row, RowProjector
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 from workbench.records.learnings import FeatureLearning
@@ -38,14 +38,11 @@ _EVENTS: Final = {
     "learning.contradicted": "contradicted",
 }
 _PASSED: Final = frozenset({"iteration", "learning.settled", "learning.reopened"})
-_INTEGERS: Final = frozenset({"position"})
 _OF_PUTS: Final = (
     *("feature", "task_id", "text", "reason", "source", "kind", "state", "reviewed", "timestamp"),
     *("first_hits", "successor", "project_id", "body"),
 )
 _MOST: Final = 2**53
-
-Row = dict[str, Any]
 
 
 class _Said(msgspec.Struct):
@@ -55,25 +52,18 @@ class _Said(msgspec.Struct):
     why: str = ""
 
 
-class LearningProjector:
-    """Holds back what was said of learnings in one stream of the journal `origin`."""
+class LearningProjector(RowProjector):
+    """Rows of what was recorded of learnings in one stream of the journal `origin`."""
+
+    kinds = frozenset(_EVENTS) | _PASSED
+    statement = INSERT_EVENTS
+    types: Mapping[str, str] = {"position": "int64"}
 
     def __init__(self, connection: DuckDBPyConnection, origin: str, stream: str) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._place = {"origin": origin, "stream": stream}
         found = connection.execute(SELECT_CLOCK, [origin, stream]).fetchall()
         self._clock: str = found[0][0] or ""
-        self._rows: list[Row] = []
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds this projector takes."""
-        return frozenset(_EVENTS) | _PASSED
-
-    @property
-    def held(self) -> int:
-        """How many rows are held back."""
-        return len(self._rows)
 
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
@@ -90,20 +80,6 @@ class LearningProjector:
             "by": entry.by,
         }
         self._rows.append({**self._place, "position": offset, **event_row, **_marks(entry), **row})
-
-    def flush(self) -> None:
-        """Write what is held back."""
-        if self._rows:
-            columns = {
-                name: ("int64" if name in _INTEGERS else "str", [row[name] for row in self._rows])
-                for name in self._rows[0]
-            }
-            insert(self._connection, INSERT_EVENTS, columns)
-            self._rows.clear()
-
-    def finish(self) -> None:
-        """Write what is held back."""
-        self.flush()
 
 
 def _put(entry: Entry) -> Row:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -22,7 +22,7 @@ from store.projections.bodies import (
     RuleRemoved,
     json_text,
 )
-from store.projections.usage import UPDATE_USAGE
+from store.projections.rows import UPDATE_USAGE, Row, insert_rows
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 from workbench.records.rules import Rule, past_ids, value_problems
@@ -66,11 +66,8 @@ INSERT INTO rule_files SELECT id, origin, format, digest, named, anchors::JSON, 
 _JSON = {"scope", "conditions", "replaces", "metadata", "tool_targets", "tags", "examples"}
 _MAYBE_JSON = {"provenance", "check"}
 _NUMBERS = {"priority", "token_cost", "usage_count", "version", "cooldown"}
-_INTEGERS = _NUMBERS | {"position"}
-_FLAGS = {"enabled", "named"}
+_TYPES = {**dict.fromkeys((*_NUMBERS, "position"), "int64"), "enabled": "bool", "named": "bool"}
 _MOST = 2**53
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +185,8 @@ class RuleProjector:
             if said:
                 self._write(_KINDS[name], said)
                 said.clear()
-        if self._versions:
-            insert(self._connection, INSERT_VERSIONS, _columns(self._versions))
-            self._versions.clear()
+        insert_rows(self._connection, INSERT_VERSIONS, self._versions, _TYPES)
+        self._versions.clear()
         if self._clock:
             self._connection.execute(PUT_CLOCK, [self._origin, self._clock])
 
@@ -210,11 +206,10 @@ class RuleProjector:
         if not keys:
             return
         moments = [{"kind": kind.name, "id": key, "moment": said[key][0]} for key in keys]
-        insert(self._connection, PUT_MOMENTS, _columns(moments))
+        insert_rows(self._connection, PUT_MOMENTS, moments, _TYPES)
         insert(self._connection, kind.delete, {"id": ("str", keys)})
         rows = [row for key in keys if (row := said[key][1]) is not None]
-        if rows:
-            insert(self._connection, kind.insert, _columns(rows))
+        insert_rows(self._connection, kind.insert, rows, _TYPES)
 
 
 _TAKEN: Final = {
@@ -267,13 +262,3 @@ def _marks(entry: Entry) -> dict[str, str]:
     found["reason"] = found["reason"] or str(entry.body.get("reason") or "")
     found["step"] = found["step"] or entry.id
     return found
-
-
-def _columns(rows: list[Row]) -> dict[str, tuple[str, list[Any]]]:
-    return {name: (_type(name), [row[name] for row in rows]) for name in rows[0]}
-
-
-def _type(name: str) -> str:
-    if name in _INTEGERS:
-        return "int64"
-    return "bool" if name in _FLAGS else "str"

@@ -1,0 +1,191 @@
+"""Streams whose entries become rows as they are: measured operations, uses of rules, models [img 6]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from store.duck import insert, storable
+from store.projections.bodies import MeasuredBody, ModelActivated, ModelRegistered, RuleUsed, json_text
+from workbench.ports import Entry
+from workbench.records.conversion import convert
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Row = dict[str, Any]
+
+METRICS: Final = "metrics"
+MODELS: Final = "models"
+USAGE: Final = "rule-usage"
+
+INSERT_METRICS: Final = """
+INSERT INTO metrics
+SELECT id, "at", operation, duration_ms,
+    stages::JSON::MAP(VARCHAR, DOUBLE), cache::JSON::MAP(VARCHAR, BIGINT[]),
+    TRY_CAST(tokens AS BIGINT), TRY_CAST(candidates AS BIGINT), degraded::JSON::VARCHAR[], ok, "by",
+    TRY_CAST(tokens_saved AS BIGINT)
+FROM staged
+"""
+INSERT_USES: Final = """
+INSERT INTO rule_usage SELECT origin, position, number, rule_id, session_id, tool, "at", "by" FROM staged
+"""
+# What was used before the rule was put counts as well, as in the engine.
+UPDATE_USAGE: Final = """
+UPDATE rules SET usage_count = found.total, last_used = found.last
+FROM (
+    SELECT put.origin, put.id, any_value(version.usage_count) + count(rule_usage.rule_id) AS total,
+        nullif(greatest(coalesce(any_value(version.last_used), ''), coalesce(max(rule_usage."at"), '')), '')
+            AS last
+    FROM (SELECT origin, id, position, unnest(lineage) AS member FROM rules) AS put
+    JOIN rule_versions AS version ON version.origin = put.origin AND version.position = put.position
+    LEFT JOIN rule_usage ON rule_usage.rule_id = put.member
+    GROUP BY put.origin, put.id
+) AS found
+WHERE rules.origin = found.origin AND rules.id = found.id
+    AND (rules.usage_count <> found.total OR rules.last_used IS DISTINCT FROM found.last)
+"""
+REGISTER: Final = """
+INSERT INTO model_registry (model_id, model_kind, version, params_json, created_at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (model_id) DO UPDATE SET
+    model_kind = excluded.model_kind, version = excluded.version,
+    params_json = excluded.params_json, created_at = excluded.created_at
+"""
+# One statement, so that there is never a moment with two active models of a kind, or none.
+ACTIVATE: Final = """
+UPDATE model_registry SET active = (model_id = $id)::INTEGER
+WHERE model_kind = (SELECT model_kind FROM model_registry WHERE model_id = $id)
+"""
+
+
+def insert_rows(
+    connection: DuckDBPyConnection, statement: str, rows: list[Row], types: Mapping[str, str]
+) -> None:
+    """Insert rows in bulk, if there are any. `types` are NumPy's; a column without one is text or None."""
+    if rows:
+        columns = {name: (types.get(name, "str"), [row[name] for row in rows]) for name in rows[0]}
+        insert(connection, statement, columns)
+
+
+class RowProjector:
+    """Holds back rows of one table until `flush`. Subclasses take entries."""
+
+    kinds: frozenset[str]
+    statement: str
+    types: Mapping[str, str]
+
+    def __init__(self, connection: DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._rows: list[Row] = []
+
+    @property
+    def held(self) -> int:
+        """How many rows are held back."""
+        return len(self._rows)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        insert_rows(self._connection, self.statement, self._rows, self.types)
+        self._rows.clear()
+
+    def finish(self) -> None:
+        """Write what is held back."""
+        self.flush()
+
+
+class MeasureProjector(RowProjector):
+    """Rows of the table `metrics`."""
+
+    kinds = frozenset({"op.measured"})
+    statement = INSERT_METRICS
+    types: Mapping[str, str] = {
+        "at": "float64",
+        "duration_ms": "float64",
+        "tokens": "object",
+        "candidates": "object",
+        "ok": "bool",
+        "tokens_saved": "object",
+    }
+
+    def take(self, offset: int, entry: Entry) -> None:
+        """Take an entry. Raises ValueError for a malformed body or time."""
+        del offset
+        body = convert(entry.body, MeasuredBody)
+        self._rows.append(
+            {
+                "id": entry.id,
+                "at": datetime.fromisoformat(entry.at).timestamp(),
+                "operation": body.operation,
+                "duration_ms": body.duration_ms,
+                "stages": json_text(body.stages),
+                "cache": json_text(body.cache),
+                "tokens": body.tokens,
+                "candidates": body.candidates,
+                "degraded": json_text(body.degraded),
+                "ok": body.ok,
+                "by": entry.by,
+                "tokens_saved": body.tokens_saved,
+            }
+        )
+
+
+class UsageProjector(RowProjector):
+    """Uses of rules by sessions. `origin` names the journal the entries are from."""
+
+    kinds = frozenset({"rule.used"})
+    statement = INSERT_USES
+    types: Mapping[str, str] = {"position": "int64", "number": "int64"}
+
+    def __init__(self, connection: DuckDBPyConnection, origin: str) -> None:
+        super().__init__(connection)
+        self._origin = origin
+
+    def take(self, offset: int, entry: Entry) -> None:
+        """Take an entry. Raises ValueError for a malformed body."""
+        body = convert(entry.body, RuleUsed)
+        self._rows += [
+            {
+                "origin": self._origin,
+                "position": offset,
+                "number": number,
+                "rule_id": identifier,
+                "session_id": body.session_id,
+                "tool": body.tool,
+                "at": entry.at,
+                "by": entry.by,
+            }
+            for number, identifier in enumerate(body.rule_ids)
+        ]
+
+    def finish(self) -> None:
+        """Write what is held back, and how often the rules were used."""
+        self.flush()
+        self._connection.execute(UPDATE_USAGE)
+
+
+class ModelProjector:
+    """Writes models as they come: they are few, so nothing is held back."""
+
+    kinds = frozenset({"model.registered", "model.activated"})
+    held = 0
+
+    def __init__(self, connection: DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def take(self, offset: int, entry: Entry) -> None:
+        """Take an entry. Raises ValueError for a malformed body."""
+        del offset
+        if entry.kind == "model.activated":
+            activated = convert(entry.body, ModelActivated)
+            self._connection.execute(ACTIVATE, {"id": storable(activated.model_id)})
+            return
+        model = convert(entry.body, ModelRegistered)
+        texts = (model.model_id, model.model_kind, model.version, json_text(model.params))
+        self._connection.execute(REGISTER, [*map(storable, texts), model.created_at])
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def finish(self) -> None:
+        """Nothing is held back."""
