@@ -1,4 +1,4 @@
-"""The benchmarks' command: `python -m bench [ranking|train|packs|speed|embedding] [--repos DIR]`.
+"""The benchmarks' command: `python -m bench [ranking|train|packs|speed] [--repos DIR]`.
 
 Without `--repos` the rankings are measured on this clone alone, which shows that the harness works, not how
 good the ranking is. The figures in docs/benchmarks.md come from the public repositories named in

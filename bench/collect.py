@@ -115,7 +115,7 @@ def group(row: Row, repository: str, *, without: Sequence[str] = ()) -> tuple[tu
 
 
 def load_rows(path: Path) -> list[Row] | None:
-    """Return rows saved before, None if there are none."""
+    """Return rows saved before, None without any."""
     if not path.exists():
         return None
     rows: list[Row] = pickle.loads(path.read_bytes())

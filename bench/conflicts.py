@@ -180,17 +180,17 @@ def fitted(scores: Values, allowed: Flags, gold: Flags) -> float:
     return max(steps, key=lambda t: measure((scores >= t) & allowed, gold)[2])
 
 
-def measure(said: Flags, gold: Flags) -> tuple[float, float, float]:
+def measure(predicted: Flags, gold: Flags) -> tuple[float, float, float]:
     """Return precision, recall and F1."""
-    hits = float((said & gold).sum())
-    precision, recall = hits / max(said.sum(), 1), hits / max(gold.sum(), 1)
+    hits = float((predicted & gold).sum())
+    precision, recall = hits / max(predicted.sum(), 1), hits / max(gold.sum(), 1)
     return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
 
 
-def interval(said: Flags, gold: Flags) -> tuple[float, float]:
+def interval(predicted: Flags, gold: Flags) -> tuple[float, float]:
     """Return a 95 % bootstrap interval of F1."""
     draws = np.random.default_rng(7).integers(0, len(gold), (ROUNDS, len(gold)))
-    low, high = np.percentile([measure(said[d], gold[d])[2] for d in draws], [2.5, 97.5])
+    low, high = np.percentile([measure(predicted[d], gold[d])[2] for d in draws], [2.5, 97.5])
     return float(low), float(high)
 
 
@@ -199,14 +199,14 @@ def report(title: str, pairs: Sequence[Pair], every: Sequence[Pair], embed: Embe
     fit = [pair for pair in every if not pair.odd]
     fit_cosine, fit_overlap, fit_gold = cosines_of(fit, embed), overlaps_of(fit), contradictory(fit)
     cosine, overlap, gold = cosines_of(pairs, embed), overlaps_of(pairs), contradictory(pairs)
-    said = judged(pairs, cosine)
+    predicted = judged(pairs, cosine)
     anything, denial = np.ones(len(fit), bool), mismatched(pairs)
     systems = {
         "denial on one side": denial,
         "cosine": cosine >= fitted(fit_cosine, anything, fit_gold),
         "Jaccard": overlap >= fitted(fit_overlap, anything, fit_gold),
         "denial on one side and cosine": denial & (cosine >= fitted(fit_cosine, mismatched(fit), fit_gold)),
-        "workbench": np.asarray([kind == "contradictory" for kind in said], bool),
+        "workbench": np.asarray([kind == "contradictory" for kind in predicted], bool),
     }
     ours = systems["workbench"] == gold
     print(f"\n## {title}: {len(pairs)} pairs, {int(gold.sum())} contradictory\n")
@@ -223,7 +223,7 @@ def report(title: str, pairs: Sequence[Pair], every: Sequence[Pair], embed: Embe
             f"| {name} | {precision:.2f} | {recall:.2f} | {f1:.2f} [{low:.2f}, {high:.2f}] | {wrong} | "
             f"{'' if name == 'workbench' else f'{p:.4f}'} |"
         )
-    table = Counter(zip((pair.label for pair in pairs), said, strict=True))
+    table = Counter(zip((pair.label for pair in pairs), predicted, strict=True))
     print("\n" + "; ".join(f"{label} → {kind} {count}" for (label, kind), count in sorted(table.items())))
 
 
@@ -251,8 +251,10 @@ def collection(rules: Sequence[Rule], embed: Embed, sample: int) -> None:
     )
     print("|---|---|---|---|")
     for kind in ConflictKind:
-        said = ", ".join(f"{action} {n}" for (of, action), n in sorted(actions.items()) if of == kind.value)
-        print(f"| {kind.value} | {kinds[kind.value]} | {without[kind.value]} | {said} |")
+        proposed = ", ".join(
+            f"{action} {n}" for (of, action), n in sorted(actions.items()) if of == kind.value
+        )
+        print(f"| {kind.value} | {kinds[kind.value]} | {without[kind.value]} | {proposed} |")
     by_id = {rule.id: rule for rule in rules}
     for kind in ConflictKind if sample else ():
         mine = [item for item in found if item.kind is kind]

@@ -138,19 +138,19 @@ def report(title: str, pairs: Sequence[Labelled], gold: str, systems: dict[str, 
     print("| system | precision | recall | F1 | contradictions merged |\n|---|---|---|---|---|")
     for name, system in systems.items():
         verdicts = system(decided)
-        said = verdicts == gold
+        predicted = verdicts == gold
         figures = " | ".join(
             f"{value:.3f} [{low:.2f}, {high:.2f}]"
-            for value, (low, high) in zip(measure(said, truth), intervals(said, truth), strict=True)
+            for value, (low, high) in zip(measure(predicted, truth), intervals(predicted, truth), strict=True)
         )
         merged = f"{int((opposed & (verdicts == DUPLICATE)).sum())} of {int(opposed.sum())}"
         print(f"| {name} | {figures} | {merged if opposed.any() else ''} |", flush=True)
 
 
-def intervals(said: NDArray[np.bool_], truth: NDArray[np.bool_]) -> list[tuple[float, float]]:
+def intervals(predicted: NDArray[np.bool_], truth: NDArray[np.bool_]) -> list[tuple[float, float]]:
     """Return 95 % bootstrap intervals of precision, recall and F1."""
     draws = np.random.default_rng(7).integers(0, len(truth), (ROUNDS, len(truth)))
-    values = np.asarray([measure(said[draw], truth[draw]) for draw in draws])
+    values = np.asarray([measure(predicted[draw], truth[draw]) for draw in draws])
     low, high = np.percentile(values, [2.5, 97.5], axis=0)
     return list(zip(low.tolist(), high.tolist(), strict=True))
 

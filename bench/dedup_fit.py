@@ -104,13 +104,13 @@ def repetitions(
     embed: Callable[[Sequence[str]], Values] | None,
 ) -> dict[str, float]:
     """Return the weights by feature for pairs that nothing rules out as repetitions."""
-    told = [
+    decided = [
         pair
         for pair in scenes
         if pair.gold in (DUPLICATE, CONFLICT) or (pair.gold != UNDECIDED and pair.grade < UNALIKE)
     ]
     rows, gold, weights, kept = [], [], [], []
-    for pairs, weight in ((news, 1.0), (told, SICK_WEIGHT), (hand, HAND_WEIGHT)):
+    for pairs, weight in ((news, 1.0), (decided, SICK_WEIGHT), (hand, HAND_WEIGHT)):
         for pair in pairs:
             mine, theirs = words_of(pair.left), words_of(pair.right)
             found = align(mine, theirs)

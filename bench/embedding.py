@@ -284,7 +284,7 @@ def fit(tasks: dict[str, Task]) -> None:
     """Print the figures of each parameter combination, for choosing on the half this is given."""
     known = tasks["examples"].gold >= 0
     columns = (*COLUMNS, OUT_OF_SCOPE)
-    print("standing out, steepness, others: " + ", ".join(columns))
+    print("prominence, steepness, others: " + ", ".join(columns))
     for at, steep, others in itertools.product((0.25, 0.3, 0.35, 0.4), (3.0, 4.0, 6.0), (10, 20)):
         vars(fusion).update(STANDING_OUT=at, STEEPNESS=steep, OTHERS=others)
         found = measure(tasks, ours)

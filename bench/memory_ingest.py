@@ -52,21 +52,26 @@ def made_run(random_: random.Random, number: int) -> Iterator[dict[str, Any]]:
         given: dict[str, Any] = {"command": "pytest -q tests"}
         if kind == 0:
             given = {"file_path": f"/srv/app/pkg/{name}.py"}
-            told = "".join(f"{at:>6}\t    {words(8)}\n" for at in range(150))
+            output = "".join(f"{at:>6}\t    {words(8)}\n" for at in range(150))
         elif kind == 1:
             given = {"file_path": f"/srv/app/pkg/{name}.py", "old_string": words(40), "new_string": words(60)}
-            told = "The file has been updated."
+            output = "The file has been updated."
         else:
-            told = _NOISE * 60 + (_FAILING.format(name=name, line=step) if step % 10 == 2 else "")
+            output = _NOISE * 60 + (_FAILING.format(name=name, line=step) if step % 10 == 2 else "")
         tool = ("Read", "Edit", "Bash")[kind]
         content = [
             {"type": "text", "text": f"I'll change {name} because {words(12)}. {words(30)}"},
             {"type": "tool_use", "id": call, "name": tool, "input": given},
         ]
         usage = {"input_tokens": 900, "output_tokens": 120}
-        told_by = {"role": "assistant", "id": message, "content": content, "usage": usage}
-        yield {"type": "assistant", "session_id": session, "message": told_by}
-        block = {"type": "tool_result", "tool_use_id": call, "content": told, "is_error": "KeyError" in told}
+        reply = {"role": "assistant", "id": message, "content": content, "usage": usage}
+        yield {"type": "assistant", "session_id": session, "message": reply}
+        block = {
+            "type": "tool_result",
+            "tool_use_id": call,
+            "content": output,
+            "is_error": "KeyError" in output,
+        }
         yield {"type": "user", "session_id": session, "message": {"role": "user", "content": [block]}}
     yield {
         "type": "result",
@@ -98,12 +103,12 @@ def ingest(files: Sequence[Path], repeats: int, bytecode: Path) -> tuple[float, 
         with tempfile.TemporaryDirectory() as project:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             started = time.perf_counter()
-            told = _run(Path(project), bytecode, "ingest", *map(str, files), "--json")
+            report = _run(Path(project), bytecode, "ingest", *map(str, files), "--json")
             walls.append(time.perf_counter() - started)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
             peaks.append(after.ru_maxrss / 1024)
-            count = told["added"]
+            count = report["added"]
     return statistics.median(walls), statistics.median(spent), count, statistics.median(peaks)
 
 

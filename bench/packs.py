@@ -1,7 +1,7 @@
 """Packs, measured: how much of what a commit changed was in the pack made for its message.
 
 Files count as shown when the pack holds lines or the outline of them, lines when the pack shows them: means
-over tasks of the share of that task's truth. Beside them stands what the tokens went to: bare names, and
+over tasks of the share of that task's truth. Next to them: what the tokens went to: bare names, and
 files that the commit did change. Tasks are from four ages of each history.
 """
 
@@ -118,7 +118,7 @@ class Packer:
 def tasks_of(
     folder: Path, name: str, kind: str, count: int, *, cache: Path, ranking: LinearModel, say: Say
 ) -> list[PackTask]:
-    """Return the pack tasks of a repository, `commits` or `ages`; empty, and said so, if it is not there."""
+    """Return the pack tasks of a repository, `commits` or `ages`; empty, with a message, if it is missing."""
     found = repositories(folder, [name])
     rows = rows_of(folder, name, kind, count, cache=cache, embed=None, say=say)
     if not found or not rows:

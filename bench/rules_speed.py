@@ -184,8 +184,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="rule files to import and match as well")
     options = parser.parse_args()
     random = np.random.default_rng(7)
-    embed, said = message_embedder()
-    print(said)
+    embed, name = message_embedder()
+    print(name)
     for count in SIZES:
         rules = generated_rules(count, random)
         measure("generated", rules, generated_vectors(rule_texts(rules), random), random, embed)
