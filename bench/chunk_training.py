@@ -22,13 +22,14 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from bench import split
 from bench.pack_tasks import PackTask
 from bench.packs import tasks_of
-from workbench.plan.chunk_model import DEFAULT_MODEL
-from workbench.plan.ranking import LEXICAL_MODEL, load_model
+from bench.touches import TOUCH_FEATURES
+from workbench.plan.model_files import CHUNK_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.representations import Shares
 from workbench.plan.snippets import FEATURES
 
 Float64 = NDArray[np.float64]
 
+LEARNED = (*FEATURES, *TOUCH_FEATURES)  # plans weigh the first; the others keep them honest
 BY_HAND = {"frame": 4.0}  # commit messages hold no stack traces, so there is nothing to learn it from
 STUDY_TOKENS = 400
 
@@ -54,7 +55,7 @@ def groups_of(repository: str, tasks: Sequence[PackTask]) -> list[ChunkGroup]:
                 for chunk in file.text.chunks
             ]
             if len(held) > 1 and any(held):
-                features = np.asarray([[row.get(name, 0.0) for name in FEATURES] for row in file.rows])
+                features = np.asarray([[row.get(name, 0.0) for name in LEARNED] for row in file.rows])
                 share = np.asarray(held, dtype=np.float64) / sum(held)
                 groups.append(ChunkGroup(features, share, np.asarray(file.tokens), repository))
     return groups
@@ -64,8 +65,8 @@ def fit_chunks(
     groups: Sequence[ChunkGroup], *, l2: float = 3.0, without: Sequence[str] = ()
 ) -> dict[str, float]:
     """Return weights by feature; every repository weighs the same however many changed files it has."""
-    names = [name for name in FEATURES if name not in BY_HAND and name not in without]
-    columns = [list(FEATURES).index(name) for name in names]
+    names = [name for name in LEARNED if name not in BY_HAND and name not in without]
+    columns = [LEARNED.index(name) for name in names]
     stacked = np.concatenate([group.features[:, columns] for group in groups])
     scale = stacked.std(axis=0) + 1e-9
     stacked = stacked / scale
@@ -116,8 +117,7 @@ def ablation(train: Sequence[ChunkGroup], test: Sequence[ChunkGroup]) -> str:
         "|---|---|---|",
         f"| nothing | {everything[0]:.3f} | {everything[1]:.3f} |",
     ]
-    history = [name for name in FEATURES if name.startswith("touched")]
-    for label, left_out in (("all touches", history), *((name, [name]) for name in FEATURES)):
+    for label, left_out in (("all touches", list(TOUCH_FEATURES)), *((name, [name]) for name in LEARNED)):
         loss, shown = chunk_quality(test, fit_chunks(train, without=left_out))
         lines.append(f"| {label} | {loss:.3f} | {shown:.3f} |")
     return "\n".join(lines)
@@ -155,13 +155,13 @@ def main(arguments: list[str] | None = None) -> int:
     weights = fit_chunks(train)
     worth = Shares()
     document = {
-        "model_id": DEFAULT_MODEL,
+        "model_id": CHUNK_MODEL,
         "model_kind": "linear",
         "trained_on": list(split.TRAIN),
         "weights": {name: weights[name] for name in FEATURES},
         "worth": {"path": worth.path, "outline": worth.outline, "depth": worth.depth},
     }
-    target = Path(__file__).parent.parent / "workbench" / "models" / "data" / f"{DEFAULT_MODEL}.json"
+    target = Path(__file__).parent.parent / "workbench" / "models" / "data" / f"{CHUNK_MODEL}.json"
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(f"{len(train)} changed files; cross-entropy and share shown: {chunk_quality(train, weights)}")
     if options.ablation:

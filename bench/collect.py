@@ -20,6 +20,7 @@ from workbench.records.plan import Intent
 from workbench.replay.rankers import baseline_paths
 from workbench.replay.tasks import Task
 from workbench.replay.timeline import Moment
+from workbench.text.tasks import parse_task
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -65,7 +66,7 @@ def _row(
     tasks: NDArray[np.float32] | None = None
     if embed is not None and moment.past:
         heads = head_texts([known.head for known in moment.past])
-        tasks = cosines(embed(heads), embed([task_text(task.text)])[0])
+        tasks = cosines(embed(heads), embed([task_text(parse_task(task.text))])[0])
     found = candidates_for(moment.view, prepare_query(intent), seeds, lambda: tasks)
     paths = tuple(moment.view.index.paths[position] for position in found.positions.tolist())
     return Row(

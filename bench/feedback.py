@@ -20,7 +20,8 @@ from bench.tasks import commit_tasks
 from bench.timeline import Timeline
 from workbench.plan.classifier import classify
 from workbench.plan.intent import find_entities, parse_intent
-from workbench.plan.ranking import LEXICAL_MODEL, load_model, rank_files
+from workbench.plan.model_files import LEXICAL_MODEL, load_model
+from workbench.plan.ranking import rank_files
 from workbench.plan.view import ProjectView, view_project
 from workbench.records.episodes import Commit, FileChange, Outcome
 from workbench.records.plan import QueryType

@@ -14,14 +14,13 @@ from bench.tasks import age_of
 from bench.timeline import Timeline
 from store.git_diff import diff_hunks, log_patches
 from store.git_objects import BlobReader, read_tree
+from bench.touches import add_touches, collect_edits, find_touches
 from workbench.errors import GitError
-from workbench.plan.chances import raised
 from workbench.plan.features import Candidates, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
-from workbench.plan.ranking import LinearModel, log_odds
+from workbench.plan.ranking import LinearModel, log_odds, raise_chances
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText, chunk_features, read_file
-from workbench.plan.touches import collect_edits, find_touches
 from workbench.plan.view import ProjectView
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
@@ -117,7 +116,7 @@ def _ranked(row: Row, model: LinearModel) -> tuple[tuple[str, float], ...]:
     weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
     scores = np.round(feature_matrix(found) @ weights, 6)
     order = np.lexsort((np.arange(len(scores)), -scores)).tolist()
-    chances = raised(log_odds(model, scores[order].tolist())).tolist()
+    chances = raise_chances(log_odds(model, scores[order].tolist())).tolist()
     return tuple((row.paths[number], chance) for number, chance in zip(order, chances, strict=True))
 
 
@@ -135,7 +134,9 @@ def _featured(
     view = cast(ProjectView, SimpleNamespace(history=history))
     likeness = task_weights(view, prepare_query(intent).terms)[0].tolist()
     touches = {path: find_touches(edits.get(path, ()), likeness) for path in found}
-    rows = chunk_features(intent, [text for text, _, _ in found.values()], touches)
+    rows = chunk_features(intent, [text for text, _, _ in found.values()])
+    for (path, (text, _, _)), features in zip(found.items(), rows, strict=True):
+        add_touches(text, features, touches[path])
     return {
         path: ReadFile(text, symbols, tokens, features)
         for (path, (text, symbols, tokens)), features in zip(found.items(), rows, strict=True)

@@ -17,12 +17,12 @@ from bench import split
 from bench.pack_tasks import NAMED, READ, PackTask, pack_tasks
 from bench.ranking import Say, rows_of
 from bench.timeline import Timeline, repositories
-from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
+from workbench.plan.model_files import LEXICAL_MODEL, load_chunk_model, load_model
 from workbench.plan.pipeline import LEAST_CHANCE
-from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model
+from workbench.plan.ranking import LinearModel
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
-from workbench.plan.representations import Shares, file_offers, named_only, outline_view
+from workbench.plan.representations import Shares, file_offers, name_offer, outline_view
 from workbench.plan.snippets import ChunkModel, expected_shares
 from workbench.records.plan import Representation
 from workbench.replay.statistics import bootstrap
@@ -70,7 +70,7 @@ class Packer:
             file = task.files.get(path) if place < READ else None
             offers: tuple[ViewOffer, ...]
             if file is None:
-                offers = (named_only(path, chance, style, self.counter, self.worth),)
+                offers = (name_offer(path, chance, style, self.counter, self.worth),)
             else:
                 shares = expected_shares(self.model, file.rows)
                 offers = file_offers(

@@ -141,7 +141,7 @@ class MetricsScreen(SectionScreen):
             )
 
     def _parts(self, job: Job) -> str:
-        from workbench.plan.pipeline import missing_parts
+        from workbench.plan.planner import missing_parts
 
         with self.engine.opened(job.progress) as opened:
             planner = opened.planner

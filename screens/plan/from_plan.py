@@ -7,11 +7,11 @@ from typing import Any
 
 from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, Candidate, Shown
 from screens.widgets.budget import Portion
-from workbench.plan.chances import needed_chances
 from workbench.plan.compose import FileCandidate, ViewOffer
+from workbench.plan.overrides import EXCLUDED
 from workbench.plan.pipeline import Plan
+from workbench.plan.ranking import needed_chances
 from workbench.plan.render import STYLES, FileView, Passage, content
-from workbench.plan.wishes import EXCLUDED
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.rules import Rule
 from workbench.text.tokens import TokenCounter
@@ -37,7 +37,7 @@ def shown_plan(
     inside = [*_passages(plan, counter, style), *_files(plan, counter, style)]
     outside = sorted(_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
     return Shown(
-        task=plan.intent.task,
+        task=plan.intent.task.raw,
         response=plan.response,
         candidates=(*inside, *outside),
         text=plan.pack.text,
@@ -47,7 +47,7 @@ def shown_plan(
         ranked=ranked,
         matches={match.rule.id: match for match in plan.matches},
         learnings=plan.learnings,
-        chances=needed_chances(model, plan.ranking.files, plan.wishes.pinned),
+        chances=needed_chances(model, plan.ranking.files, plan.overrides.pinned),
         model="baseline" if _is_baseline(plan) else model.model_id,
         gone=gone,
         heads=heads,
@@ -66,7 +66,7 @@ def _passages(plan: Plan, counter: TokenCounter, style: str) -> Iterator[Candida
             tokens=_cost(passage, counter, style),
             score=passage.score,
             why=passage.why,
-            pinned=passage.id in plan.wishes.pinned,
+            pinned=passage.id in plan.overrides.pinned,
             text=passage.text,
         )
 
@@ -123,7 +123,7 @@ def _dropped(
             "name": name,
             "state": OUT,
             "why": one["reason"],
-            "pinned": name in plan.wishes.pinned,
+            "pinned": name in plan.overrides.pinned,
             "excluded": one["reason"] == EXCLUDED,
         }
         if rule is not None:

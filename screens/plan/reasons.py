@@ -15,7 +15,7 @@ from screens.plan.candidates import FILES, IN, Candidate, Shown
 from screens.plan.rows import state
 from screens.safe_text import shown
 from screens.widgets.bars import Contribution, bar_lines, ordered
-from workbench.plan.reasons import likelihood, phrase
+from workbench.plan.response import likelihood, phrase
 
 if TYPE_CHECKING:
     from workbench.rules.matching.match import RuleMatch

@@ -70,11 +70,11 @@ def make_plan(engine: Engine, asked: Asked, job: Job) -> Shown:
         try:
             made = _planned(asked, style, job, planning)
         except UsageError:
-            from workbench.plan.pipeline import wishable_ids
-            from workbench.plan.wishes import unknown_names
+            from workbench.plan.overrides import unknown_names
+            from workbench.plan.planner import overridable_ids
 
             names = (*asked.pinned, *asked.excluded)
-            ids = wishable_ids(opened.workspace)
+            ids = overridable_ids(opened.workspace)
             gone = unknown_names(names, opened.workspace.index.positions.keys(), ids)
             if not gone:
                 raise

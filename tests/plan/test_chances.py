@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.plan.chances import NEEDED, SUMMED, needed_chances, raised
-from workbench.plan.ranking import LinearModel
+from workbench.plan.ranking import NEEDED, SUMMED, LinearModel, needed_chances, raise_chances
 from workbench.records.plan import RankedFile
 
 ODDS = st.lists(st.floats(-12, 8), min_size=1, max_size=150).map(lambda odds: sorted(odds, reverse=True))
@@ -20,7 +19,7 @@ MODEL = LinearModel("m", {}, {}, (1.0, 0.0))
 @given(ODDS)
 def test_the_first_files_are_needed_often_enough(odds: list[float]) -> None:
     """Chances sum to what a task needs or more, never fall, and keep their order."""
-    chances = raised(np.asarray(odds)).tolist()
+    chances = raise_chances(np.asarray(odds)).tolist()
     alone = [1.0 / (1.0 + math.exp(-one)) for one in odds]
     assert sum(chances[:SUMMED]) >= min(NEEDED, min(len(odds), SUMMED) / 2.0) - 1e-4
     assert all(chance >= before - 1e-6 for chance, before in zip(chances, alone, strict=True))
@@ -30,7 +29,7 @@ def test_the_first_files_are_needed_often_enough(odds: list[float]) -> None:
 def test_what_is_likely_enough_is_left_as_it_is() -> None:
     """A model that expects enough is believed."""
     odds = np.asarray([3.0, 2.0, 1.0, -4.0])
-    assert raised(odds).tolist() == pytest.approx((1 / (1 + np.exp(-odds))).tolist(), abs=1e-8)
+    assert raise_chances(odds).tolist() == pytest.approx((1 / (1 + np.exp(-odds))).tolist(), abs=1e-8)
 
 
 def test_pinned_files_are_certain_and_do_not_count_for_the_others() -> None:

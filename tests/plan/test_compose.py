@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import workbench
 from tests.plan.conftest import PASSAGES, candidates
-from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.compose import MOST_NAMES, NAMES_SHARE, FileCandidate, ViewOffer, compose
 from workbench.plan.contents import content_of
 from workbench.plan.intent import parse_intent
+from workbench.plan.model_files import load_chunk_model
 from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage, render_pack
-from workbench.plan.representations import file_offers, named_only
+from workbench.plan.representations import file_offers, name_offer
 from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.project.symbols import extract_symbols
 from workbench.records.plan import Representation
@@ -93,7 +93,7 @@ def offered(style: str) -> tuple[FileCandidate, ...]:
     for number, path in enumerate(paths[SHOWN:], SHOWN + 1):
         name = str(path.relative_to(root))
         found.append(
-            FileCandidate(name, 1.0 / number, (named_only(name, 0.5 / number, STYLES[style], count, worth),))
+            FileCandidate(name, 1.0 / number, (name_offer(name, 0.5 / number, STYLES[style], count, worth),))
         )
     return tuple(found)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
-from workbench.plan.reasons import phrase, top_reasons
+from workbench.plan.model_files import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+from workbench.plan.response import phrase, top_reasons
 
 
 def test_every_weight_of_a_shipped_model_can_be_said_in_words() -> None:

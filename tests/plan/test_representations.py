@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from workbench.plan.compose import ViewOffer
 from workbench.plan.render import STYLES, Style
-from workbench.plan.representations import LEAST_FULL, Shares, file_offers, merged, named_only, outline_view
+from workbench.plan.representations import (
+    LEAST_FULL,
+    Shares,
+    file_offers,
+    merge_spans,
+    name_offer,
+    outline_view,
+)
 from workbench.plan.snippets import FileText, read_file
 from workbench.records.plan import Representation
 from workbench.records.project import Role, Symbol
@@ -140,7 +147,7 @@ def test_an_empty_file_can_be_named() -> None:
 
 def test_a_file_that_was_not_read_can_be_named() -> None:
     """A path costs its line and is worth its share of the relevance."""
-    offer = named_only("src/a.py", 0.5, STYLES["markdown"], COUNTER, WORTH)
+    offer = name_offer("src/a.py", 0.5, STYLES["markdown"], COUNTER, WORTH)
     assert offer.utility == pytest.approx(0.5 * WORTH.path)
     assert offer.tokens >= COUNTER.count("- src/a.py\n")
 
@@ -157,7 +164,7 @@ def test_an_outline_is_one_line_a_definition() -> None:
 def test_merged_ranges_are_ordered_and_apart(drawn: list[tuple[int, int]]) -> None:
     """Joining ranges keeps every line of them, in order, with gaps worth a mark between."""
     spans = sorted((start, start + size) for start, size in drawn)
-    joined = merged(spans)
+    joined = merge_spans(spans)
     lines = {line for start, end in joined for line in range(start, end + 1)}
     assert {line for start, end in spans for line in range(start, end + 1)} <= lines
     assert all(later[0] - earlier[1] > 3 for earlier, later in pairwise(joined))

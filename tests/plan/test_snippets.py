@@ -7,17 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import ModelError
-from workbench.plan.chunk_model import load_chunk_model, parse_chunk_model
 from workbench.plan.intent import parse_intent
+from workbench.plan.model_files import load_chunk_model, parse_chunk_model
 from workbench.plan.snippets import (
     FEATURES,
     FileText,
     chunk_features,
-    chunk_reason,
     expected_shares,
     read_file,
 )
-from workbench.plan.touches import Touch
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Role
 
@@ -42,9 +40,9 @@ def read(
     return read_file(path, language, role, data, extract_symbols(language, data)[0])
 
 
-def best(task: str, file: FileText, touches: dict[str, list[Touch]] | None = None) -> int:
+def best(task: str, file: FileText) -> int:
     """Return the position of the chunk the model expects most of the change in."""
-    (rows,) = chunk_features(parse_intent(task), [file], touches)
+    (rows,) = chunk_features(parse_intent(task), [file])
     shares = expected_shares(MODEL, rows)
     return max(range(len(shares)), key=lambda index: shares[index])
 
@@ -79,14 +77,6 @@ def test_quoted_text_and_versions_are_found() -> None:
     assert file.lines[file.chunks[hit].end - 1].startswith("__version__")
 
 
-def test_lines_a_similar_task_changed_count() -> None:
-    """Where nothing in the text helps, the lines that a similar task changed come first."""
-    file = read(source())
-    chunk = file.chunks[3]
-    touch = Touch(((chunk.start, chunk.end),), age=0, task=4, likeness=0.9)
-    assert best("improve speed", file, {"src/auth.py": [touch]}) == 3
-
-
 def test_a_changelog_is_changed_at_its_top() -> None:
     """Entries are added at the top of a changelog, whatever the words below say."""
     text = "# Changelog\n\n" + "".join(
@@ -105,20 +95,6 @@ def test_any_bytes_and_any_task_give_shares(contents: list[bytes], task: str) ->
         assert len(shares) == len(file.chunks)
         assert not shares or abs(sum(shares) - 1.0) < 1e-9
         assert all(row.keys() <= FEATURES.keys() for row in rows)
-
-
-def test_touches_outside_the_file_are_harmless() -> None:
-    """Ranges beyond the end (a working copy shorter than the last commit) touch nothing."""
-    file = read(source())
-    touch = Touch(((10_000, 10_010),), age=0, task=0)
-    (rows,) = chunk_features(parse_intent("x"), [file], {"src/auth.py": [touch]})
-    assert not any("touched" in row for row in rows)
-
-
-def test_the_reason_names_the_strongest_features() -> None:
-    """A chunk says why it was chosen in the names of its features."""
-    assert chunk_reason(MODEL, {"name_exact": 1.0, "size": 2.0, "header": 1.0}) == "name_exact, size"
-    assert chunk_reason(MODEL, {}) == ""
 
 
 def test_the_shipped_model_is_complete() -> None:

@@ -11,9 +11,9 @@ from store.git_repository import find_repository
 from workbench.config import Config
 from workbench.entry.project import open_project, past_reader
 from workbench.errors import ModelError, UsageError
+from workbench.plan.baseline import baseline_files
 from workbench.plan.intent import parse_intent
-from workbench.plan.layered import baseline_files
-from workbench.plan.pipeline import rank as plan_rank
+from workbench.plan.planner import rank as plan_rank
 from workbench.project.manifests import parse_manifest
 from workbench.replay.rankers import GROUPS, Situation, load_models, parse_systems, rank, without
 from workbench.replay.timeline import Timeline

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.plan.intent import parse_intent
-from workbench.plan.pipeline import RULE_SHARE
+from workbench.plan.rule_passages import RULE_SHARE
 from workbench.records.rules import Authority, Rule
 from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
 from workbench.rules.matching.match import MatchParams

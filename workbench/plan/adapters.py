@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from workbench.plan.intent import parse_intent
 from workbench.ports import Damaged, Journal
+from workbench.project.keeping import IndexStore
 from workbench.project.scan import Lister
 from workbench.records.worktree import HeadState
-from workbench.sessions.closing import HOUR
+from workbench.rules.curation.rulestore import RuleStore
+from workbench.sessions.closing import DESK, HOUR
 from workbench.sessions.feedback import Trust
-from workbench.sessions.past import Commits
+from workbench.sessions.past import GENERATION as HISTORY
+from workbench.sessions.past import Commits, PastStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +38,11 @@ class VersionControl:
 class Adapters:
     """Everything a workspace needs from outside.
 
-    `latest(kind)` gives the directory of the current generation, None before the first, or says that it is
+    `latest(kind)` returns the directory of the current generation, None before the first, or that it is
     damaged; `publish(kind, write)` makes a new one and returns its directory. `home` is the user's home, None
     when rule files there are not to be read. `replace_file(path, data, expected)` writes a file of the user's
     that has the bytes `expected`, None for a new one; `data` None removes it. `control` is None outside a
-    repository. `degraded` names what is missing, `notes` say why in sentences.
+    repository. `degraded` names what is missing, `notes` explain why in sentences.
     """
 
     root: Path
@@ -59,6 +64,54 @@ class Adapters:
     def head(self) -> str | None:
         """Return the commit checked out, None without one. Raises GitError."""
         return None if self.control is None else self.control.head().sha
+
+    def usable(self, kind: str) -> Path | None:
+        """Return the current generation of a kind that is simply rebuilt when it is damaged."""
+        found = self.latest(kind)
+        return None if isinstance(found, Damaged) else found
+
+    def index_store(self) -> IndexStore:
+        """Return where the project's index comes from and goes to."""
+        return IndexStore(
+            root=self.root,
+            lister=self.lister,
+            inputs=(lambda: ()) if self.control is None else self.control.inputs,
+            latest=self.latest,
+            publish=self.publish,
+            lock=partial(self.lock, "index"),
+        )
+
+    def past_store(self, limits: Limits) -> PastStore:
+        """Return where the project's past comes from and goes to."""
+        return PastStore(
+            project_id=self.project_id,
+            journal=self.journal,
+            open=partial(self.latest, HISTORY),
+            publish=partial(self.publish, HISTORY),
+            lock=partial(self.lock, HISTORY),
+            understand=partial(parse_intent, project_id=self.project_id),
+            commits=None if self.control is None else self.control.commits,
+            desk_lock=partial(self.lock, DESK),
+            now=self.now,
+            timeout=limits.session_timeout,
+            trust=limits.trust,
+        )
+
+    def rule_store(self) -> RuleStore:
+        """Return where the project's rules come from and go to."""
+        return RuleStore(
+            root=self.root,
+            project_id=self.project_id,
+            home=self.home,
+            journal=self.journal,
+            home_journal=self.home_journal,
+            latest=self.usable,
+            publish=self.publish,
+            lock=self.lock,
+            now=self.now,
+            count_tokens=self.count_tokens,
+            replace_file=self.replace_file,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ _FIRST = frozenset('/#*-;@"<[' + "ifu#rpclvem")
 """What comments and imports begin with."""
 _BLOCKS = (('"""', '"""'), ("/*", "*/"), ("<!--", "-->"))
 _BRACKETS = (("(", ")"), ("{", "}"))
-MIN_SUBSTANCE = 2  # lines of substance below which a chunk says nothing by itself
+MIN_SUBSTANCE = 2  # lines of substance below which a chunk is not worth showing by itself
 _PROSE = frozenset({"markdown", "rst", "text", "asciidoc", "tex"})
 _CONTAINERS = frozenset(
     {"class", "type", "module", "interface", "trait", "impl", "namespace", "enum", "struct"}
@@ -49,7 +49,7 @@ class ChunkKind(StrEnum):
 class Chunk:
     """Lines `start` to `end` (1-based, inclusive). `name` and `parent` are the definition they belong to.
 
-    `part` counts the pieces of one definition from 0. `substance` counts the lines that say something by
+    `part` counts the pieces of one definition from 0. `substance` counts the lines that mean something by
     themselves: neither blank nor import, comment, heading, licence or a lone bracket.
     """
 
@@ -63,7 +63,7 @@ class Chunk:
 
     @property
     def is_crumb(self) -> bool:
-        """Whether it says nothing without other lines of its file."""
+        """Whether it means nothing without other lines of its file."""
         return self.substance < MIN_SUBSTANCE
 
 
@@ -90,8 +90,8 @@ def cut(
     chunks: list[Chunk] = []
     for piece in _joined(lines, pieces, longest):
         for part, (start, end) in enumerate(_split(lines, piece.start, piece.end, longest)):
-            told = full[end] - full[start - 1]
-            chunks.append(Chunk(start, end, piece.kind, piece.name, piece.parent, part, told))
+            substance = full[end] - full[start - 1]
+            chunks.append(Chunk(start, end, piece.kind, piece.name, piece.parent, part, substance))
     return tuple(chunks)
 
 
@@ -119,7 +119,7 @@ def is_comment(line: str) -> bool:
 
 
 def substantial(lines: Sequence[str], *, prose: bool) -> Iterator[bool]:
-    """Whether each line says something by itself: no heading, import, comment, licence or lone bracket."""
+    """Whether each line means something by itself: no heading, import, comment, licence or lone bracket."""
     closing = ""  # what ends the import, comment or docstring that the line is inside of
     for number, line in enumerate(lines):
         text = line.strip()

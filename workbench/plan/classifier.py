@@ -83,9 +83,13 @@ def load_kinds() -> KindModel:
 
 
 def classify(text: str) -> tuple[QueryType, float]:
+    """Classify a cleaned task; see `classify_task`."""
+    return classify_task(*split_head(text))
+
+
+def classify_task(head: str, body: str) -> tuple[QueryType, float]:
     """Return the kind of a task and the probability that it is right; 0 for unknown."""
     model = load_kinds()
-    head, body = split_head(text)
     declared = declared_kind(head, model)
     if declared is not None:
         return declared, DECLARED

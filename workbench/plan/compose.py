@@ -27,7 +27,7 @@ _EPSILON = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ViewOffer:
-    """A way to show a file, its cost and its expected worth; `why` says what it holds."""
+    """A way to show a file, its cost and its expected worth; `why` lists what it holds."""
 
     view: FileView
     tokens: int
@@ -73,7 +73,7 @@ def compose(
 ) -> Pack:
     """Choose and write the pack for a budget of tokens of the whole text.
 
-    Sections stand in the order their first passages are given in, mandatory passages first in each; files by
+    Sections come in the order of their first passages, mandatory passages first in each; files by
     score. Deterministic. Raises: ValueError if two passages or two candidates share an id or path.
     """
     budget = max(0, budget)
@@ -145,7 +145,7 @@ def _urgency(item: Item) -> tuple[bool, bool, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """What the items stand for, by item id."""
+    """What the items represent, by item id."""
 
     passages: dict[str, Passage]
     candidates: dict[str, FileCandidate]

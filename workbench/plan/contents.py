@@ -1,7 +1,7 @@
 """The text of candidates, read from disk at the moment of the plan, cut into chunks and counted.
 
 Content is never taken from the index: what a pack shows is what the file holds now. Symbols come from the
-index while the content hash agrees, and are extracted anew when it does not.
+index while the content hash agrees, and are extracted again when it does not.
 """
 
 from __future__ import annotations

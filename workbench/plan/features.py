@@ -94,8 +94,8 @@ def first_look(
 ) -> dict[str, Float32]:
     """Every signal that needs no idea yet of which files are likely.
 
-    semantic: gives float32 [tasks], cosines of the task to past ones, or None; it is asked late, because an
-    embedding may still be on its way.
+    semantic: returns float32 [tasks], cosines of the task to past ones, or None; it is called late, because
+    an embedding may still be on its way.
     """
     signals = lexical_signals(view, query)
     signals.update(mention_signals(view, query))
@@ -145,10 +145,10 @@ def gather(
     for position in also:
         found.setdefault(position, {})
     positions = np.asarray(sorted(found), dtype=np.int64)
-    return described(view, signals, positions, tuple(tuple(found[row]) for row in positions.tolist()))
+    return describe_files(view, signals, positions, tuple(tuple(found[row]) for row in positions.tolist()))
 
 
-def described(
+def describe_files(
     view: ProjectView,
     signals: Mapping[str, Float32],
     positions: Int64,

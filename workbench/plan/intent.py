@@ -1,6 +1,8 @@
-"""Understand a task [img 7.1]: what it names, what kind of work it is, and its stable fingerprint.
+"""Understand a task [img 7.1]: what it names, what kind of work it is, what is at stake, its fingerprint.
 
-Everything here is a pure function of the text, so the same task gives the same intent on every machine.
+Everything here is a pure function of the text, so the same task gives the same intent on every machine. Risk
+is about the consequences of a mistake: who may do what, money, secrets, and what is down right now are high;
+documents, tests and builds alone are low.
 """
 
 from __future__ import annotations
@@ -8,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
-from workbench.plan.areas import risk_of, tags_of
-from workbench.plan.classifier import classify
-from workbench.records.plan import Entities, Intent, QueryType
-from workbench.text.tasks import clean_task, split_head
-from workbench.text.terms import count_terms, is_identifier
+from workbench.plan.classifier import classify_task
+from workbench.records.plan import Entities, Intent, QueryType, Risk, TaskText
+from workbench.text.tasks import parse_task
+from workbench.text.terms import count_terms, is_identifier, stem
 
 _PATH = re.compile(
     r"(?<![\w/.@+-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@.+-]+|(?<![\w/.@+-])[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"
@@ -40,8 +43,30 @@ _NOT_A_TICKET = frozenset(
 )
 
 HEAD_WEIGHT = 1.0
-BODY_WEIGHT = 0.4  # a body explains; the head line says what is to be done
+BODY_WEIGHT = 0.4  # a body explains; the head line states what is to be done
 IDENTIFIER_WEIGHT = 1.6
+
+AREAS: Mapping[str, str] = {
+    "authentication": """auth authenticate authentication authorization authorize credential jwt login logout
+        oauth password permission session signin signup sso""",
+    "build": "bump ci dependency docker lint linter package pipeline release upgrade version workflow",
+    "command-line": "argument cli flag option prompt shell stderr stdin stdout terminal",
+    "concurrency": "async atomic concurrent concurrency deadlock goroutine lock mutex parallel race thread",
+    "configuration": "config configuration env environment setting settings toml",
+    "database": "database migration orm query schema sql table transaction",
+    "documentation": "changelog comment doc docs docstring documentation guide readme tutorial typo",
+    "frontend": "button css dialog dom layout menu modal page render responsive screen theme ui widget",
+    "network": """connection cookie dns header http https proxy redirect request response retry socket
+        timeout url websocket""",
+    "parsing": "decode encode format grammar json lexer parse parser regex serialize syntax xml yaml",
+    "payment": "billing charge checkout currency invoice payment price refund subscription",
+    "performance": "cache cpu fast latency memory optimize performance slow speed throughput",
+    "security": """certificate crypto csrf cve encrypt encryption escape exploit injection sanitize secret
+        security tls vulnerability xss""",
+    "testing": "coverage fixture flaky mock test testing tests",
+}
+CRITICAL = frozenset({"authentication", "payment", "security"})
+HARMLESS = frozenset({"build", "documentation", "testing"})
 
 
 def find_entities(text: str) -> Entities:
@@ -91,9 +116,30 @@ def _clean_path(path: str) -> str:
     )
 
 
-def query_terms(text: str) -> dict[str, float]:
+def parse_intent(task: str, *, project_id: str = "", query_type: QueryType | None = None) -> Intent:
+    """Understand a task. An explicit `query_type` overrides the prediction with confidence 1."""
+    return understand_task(parse_task(task), project_id=project_id, query_type=query_type)
+
+
+def understand_task(task: TaskText, *, project_id: str, query_type: QueryType | None) -> Intent:
+    """Return the intent of a task that is parsed already."""
+    predicted, confidence = (query_type, 1.0) if query_type else classify_task(task.head, task.body)
+    terms = query_terms(task.head, task.body)
+    tags = tags_of(terms)
+    return Intent(
+        task=task,
+        predicted=predicted,
+        confidence=confidence,
+        task_fingerprint=fingerprint(terms, project_id, predicted),
+        entities=find_entities(task.text),
+        terms=tuple(terms.items()),
+        tags=tags,
+        risk=risk_of(predicted, tags),
+    )
+
+
+def query_terms(head: str, body: str = "") -> dict[str, float]:
     """Return {term: weight} of a cleaned task: head terms weigh more than body terms, identifiers most."""
-    head, body = split_head(text)
     weights: Counter[str] = Counter()
     for part, weight in ((head, HEAD_WEIGHT), (body, BODY_WEIGHT)):
         for term, count in count_terms(part).items():
@@ -108,20 +154,22 @@ def fingerprint(terms: dict[str, float], project_id: str, kind: QueryType) -> st
     return hashlib.sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def parse_intent(task: str, *, project_id: str = "", query_type: QueryType | None = None) -> Intent:
-    """Understand a task. An explicit `query_type` overrides the prediction with confidence 1."""
-    text = clean_task(task)
-    predicted, confidence = classify(text) if query_type is None else (query_type, 1.0)
-    terms = query_terms(text)
-    tags = tags_of(terms)
-    return Intent(
-        task=task,
-        normalized=" ".join(term for term in terms if not term.startswith("=")),
-        predicted=predicted,
-        confidence=confidence,
-        task_fingerprint=fingerprint(terms, project_id, predicted),
-        entities=find_entities(text),
-        terms=tuple(terms.items()),
-        tags=tags,
-        risk=risk_of(predicted, tags),
-    )
+@lru_cache(maxsize=1)
+def _by_stem() -> dict[str, str]:
+    return {stem(word): area for area, words in AREAS.items() for word in words.split()}
+
+
+def tags_of(terms: Iterable[str]) -> tuple[str, ...]:
+    """Return the areas that the terms of a task name, sorted."""
+    known = _by_stem()
+    return tuple(sorted({known[term] for term in terms if term in known}))
+
+
+def risk_of(kind: QueryType, tags: Iterable[str]) -> Risk:
+    """Return what is at stake in a task of a kind with these tags."""
+    touched = frozenset(tags)
+    if kind is QueryType.INCIDENT or touched & CRITICAL:
+        return Risk.HIGH
+    if kind is QueryType.GENERAL or (touched and touched <= HARMLESS):
+        return Risk.LOW
+    return Risk.MEDIUM

@@ -1,7 +1,7 @@
 """A rulebook made ready for matching, once for as long as it stays the same.
 
 A plan does not wait for rules to be embedded: vectors come from the cache, a few new ones are made on the
-spot, and where more are missing the rules are matched by words alone and a note says what to run.
+spot, and where more are missing the rules are matched by words alone and a note names the command to run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 class RuleMatcher:
     """Keeps the index of the rules it saw last, with their vectors once they are all there.
 
-    `note` says why rules are not compared by meaning, '' if they are or no embedder was given.
+    `note` explains why rules are not compared by meaning, '' if they are or there is no embedder.
     """
 
     def __init__(self) -> None:

@@ -400,7 +400,7 @@ def _two_best(upgrades: Sequence[_Upgrade]) -> list[tuple[_Upgrade, ...]]:
 
 
 def _reason(item: Item, budget: int, left: int) -> str:
-    """Say why an item is not in the pack."""
+    """Return why an item is not in the pack."""
     if item.excluded:
         return item.excluded
     useful = [offer for offer in item.offers if offer.utility > 0]

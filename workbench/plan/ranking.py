@@ -1,18 +1,21 @@
-"""Stage-1 ranking [img 7.4]: a linear, deterministic score whose weights come from a versioned model file."""
+"""Stage-1 ranking [img 7.4]: a linear, deterministic score, and the chance that follows from it.
+
+The model's probability of a file considers no other file. Where all of them are small, as in a project with
+little past or for a task in other words than the code's, it is far too small for the first ones. A task that
+is given to an agent needs some files, two on average over public histories whatever the sum of their
+probabilities was: so the log-odds of all are raised alike until the sum is two. They are never lowered.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import ModelError
 from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
 from workbench.plan.signals import prepare_query
 from workbench.plan.view import ProjectView
@@ -20,8 +23,9 @@ from workbench.records.plan import Intent, RankedFile
 
 Float32 = NDArray[np.float32]
 
-DEFAULT_MODEL = "files-v1"
-LEXICAL_MODEL = "files-v1-lexical"  # for where no embedding model is at hand
+NEEDED: Final = 2.0  # files a task needs at least: the likeliest value on public histories
+SUMMED: Final = 100  # files whose chances are summed: the long tail of a large project is as good as zero
+_STEPS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +43,6 @@ class LinearModel:
     trained_on: tuple[str, ...] = ()
 
 
-def load_model(model_id: str = DEFAULT_MODEL) -> LinearModel:
-    """Load a model shipped with the program. Raises ModelError if it is unknown or malformed."""
-    resource = files("workbench.models") / "data" / f"{model_id}.json"
-    try:
-        text = resource.read_text(encoding="utf-8")
-    except (FileNotFoundError, OSError) as error:
-        raise ModelError(
-            f"there is no ranking model {model_id!r}", hint="see `workbench model list`"
-        ) from error
-    return parse_model(text, source=model_id)
-
-
-def parse_model(text: str, *, source: str) -> LinearModel:
-    """Read a model file. Raises ModelError naming what is wrong."""
-    try:
-        document = json.loads(text)
-        slope, offset = document["relevance"]
-        model = LinearModel(
-            model_id=str(document["model_id"]),
-            weights={str(name): float(value) for name, value in document["weights"].items()},
-            seeds={str(name): float(value) for name, value in document["seeds"].items()},
-            relevance=(float(slope), float(offset)),
-            trained_on=tuple(document.get("trained_on", ())),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(
-            f"the ranking model {source!r} is malformed: {error}", hint="reinstall, or name another model"
-        ) from error
-    if not all(
-        np.isfinite(value) for value in (*model.weights.values(), *model.seeds.values(), *model.relevance)
-    ):
-        raise ModelError(f"the ranking model {source!r} holds a weight that is not a number")
-    return model
-
-
 def rank_files(
     view: ProjectView,
     intent: Intent,
@@ -85,7 +54,7 @@ def rank_files(
 ) -> tuple[RankedFile, ...]:
     """Rank the files of a project for a task, best first; ties by path; the paths `also` are among them.
 
-    semantic: gives float32 [tasks], cosines of the task to past ones, or None.
+    semantic: returns float32 [tasks], cosines of the task to past ones, or None.
     """
     extra = [view.index.positions[path] for path in also if path in view.index.positions]
     candidates = candidates_for(view, prepare_query(intent), model.seeds, semantic, also=extra)
@@ -101,7 +70,7 @@ def score_candidates(view: ProjectView, candidates: Candidates, model: LinearMod
     paths = [view.index.paths[position] for position in candidates.positions.tolist()]
     rounded = np.round(scores, 6).tolist()
     order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
-    shares = specified(view, candidates)
+    shares = specify_features(view, candidates)
     values = _nonzero(names, np.round(matrix.astype(np.float64), 4))
     parts = _nonzero(names, np.round(matrix * weights, 4))
     return tuple(
@@ -125,7 +94,7 @@ def _nonzero(names: Sequence[str], matrix: NDArray[np.floating[Any]]) -> list[di
     return [dict(zip(found[start:stop], values[start:stop], strict=True)) for start, stop in pairwise(bounds)]
 
 
-def specified(view: ProjectView, candidates: Candidates) -> list[dict[str, float]]:
+def specify_features(view: ProjectView, candidates: Candidates) -> list[dict[str, float]]:
     """Return the seven features of [img 7.3] of every candidate, under their names there.
 
     Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens.
@@ -158,3 +127,30 @@ def log_odds(model: LinearModel, scores: Sequence[float]) -> NDArray[np.float64]
     """Turn scores into the log-odds that the task needs the file, each file looked at by itself."""
     slope, offset = model.relevance
     return np.asarray(np.clip(slope * np.asarray(scores, dtype=np.float64) + offset, -30.0, 30.0))
+
+
+def needed_chances(
+    model: LinearModel, files: Sequence[RankedFile], pinned: Collection[str] = ()
+) -> dict[str, float]:
+    """Return the chance in (0, 1] that a task needs each file, by path; that of pinned ones is 1."""
+    free = [found for found in files if found.path not in pinned]
+    odds = log_odds(model, [found.score for found in free])
+    chances = {found.path: chance for found, chance in zip(free, raise_chances(odds).tolist(), strict=True)}
+    return {found.path: chances.get(found.path, 1.0) for found in files}
+
+
+def raise_chances(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities for log-odds, best first, raised as little as makes the first sum to enough."""
+    first = odds[:SUMMED]
+    wanted = min(NEEDED, len(first) / 2.0)
+    rise = 0.0
+    if _probability(first).sum() < wanted:
+        low, high = 0.0, 60.0
+        for _ in range(_STEPS):
+            rise = (low + high) / 2.0
+            low, high = (rise, high) if _probability(first + rise).sum() < wanted else (low, rise)
+    return np.round(_probability(odds + rise), 9)
+
+
+def _probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(1.0 / (1.0 + np.exp(-odds)))

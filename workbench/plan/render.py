@@ -1,8 +1,8 @@
 """Turns what was chosen into text: for an agent (text, markdown, xml), and for a person the reasons under it.
 
-Everything from files is data. It stands inside a fence no content can close, an indented block or a CDATA
+Everything from files is data. It is inside a fence no content can close, an indented block or a CDATA
 section, with control and hidden characters shown (`workbench.text.sanitize`); names and reasons are kept on
-one line. Line ranges stand in the heading, `path:12-40,55-60`; inside, `⋮ 55` marks where the next begins.
+one line. Line ranges are in the heading, `path:12-40,55-60`; inside, `⋮ 55` marks where the next begins.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮
 LEARNINGS = "Learnings"
 NOTES = {LEARNINGS: FRAME}
-"""What a section says of itself under its heading."""
+"""The note under a section's heading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """Text in a pack that is not a file: a rule, a learning, a stashed segment.
 
-    `section` is the heading it stands under, `origin` where it comes from (`CLAUDE.md:12`). `mandatory`
+    `section` is the heading it is under, `origin` where it comes from (`CLAUDE.md:12`). `mandatory`
     passages are placed before anything else but `pinned` ones; `utility` is what the others compete with.
     """
 

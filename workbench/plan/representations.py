@@ -1,7 +1,7 @@
-"""The ways a file can stand in a pack: its path, its outline, the best of its chunks, the whole of it.
+"""The ways a file can appear in a pack: its path, its outline, the best of its chunks, the whole of it.
 
 Each way is an offer with its real token count and an expected worth: the chance that the file is needed times
-the share of what its reader needs. A path tells where to look, a chunk is worth the share of the change
+the share of what its reader needs. A path shows where to look, a chunk is worth the share of the change
 expected in it, the whole file is worth everything. Imports, headings, licences and lone ends of blocks are
 shown only beside other lines, and a file that is hardly needed is not offered as a whole.
 """
@@ -63,7 +63,7 @@ def file_offers(
     chunk_tokens: tokens of each chunk's lines. Snippet offers grow by one chunk at a time, best share per
     token first, so that the knapsack can stop anywhere.
     """
-    offers = [named_only(file.path, relevance, style, counter, worth)]
+    offers = [name_offer(file.path, relevance, style, counter, worth)]
     prose = any(chunk.kind is ChunkKind.SECTION for chunk in file.chunks)
     if len(outline.lines) >= OUTLINE_LEAST and not prose:
         offers.append(ViewOffer(outline, _tokens(outline, style, counter), relevance * worth.outline))
@@ -82,7 +82,7 @@ def file_offers(
         tokens += chunk_tokens[index]
         if chunk.name and len(names) < _WHY_NAMES:
             names[f"{chunk.parent}.{chunk.name}" if chunk.parent else chunk.name] = None
-        spans = merged(chosen)
+        spans = merge_spans(chosen)
         if spans == whole.spans:
             break
         view = FileView(file.path, Representation.SNIPPETS, spans, lines_of(file, spans))
@@ -96,7 +96,7 @@ def file_offers(
 def _growth(chunks: Sequence[Chunk], shares: Sequence[float], chunk_tokens: Sequence[int]) -> list[int]:
     """Return the chunks in the order to show them, best share per token first; none if all are crumbs.
 
-    A crumb waits until a chunk beside it is shown: alone it says nothing, however little it costs.
+    A crumb waits until a chunk beside it is shown: alone it means nothing, however little it costs.
     """
     if len(chunks) == 1:
         return [0]
@@ -115,7 +115,7 @@ def _growth(chunks: Sequence[Chunk], shares: Sequence[float], chunk_tokens: Sequ
     return list(grown)
 
 
-def named_only(path: str, relevance: float, style: Style, counter: TokenCounter, worth: Shares) -> ViewOffer:
+def name_offer(path: str, relevance: float, style: Style, counter: TokenCounter, worth: Shares) -> ViewOffer:
     """Return the offer that only names a file."""
     return ViewOffer(
         FileView(path, Representation.PATH), _name_tokens(path, style, counter), relevance * worth.path
@@ -143,7 +143,7 @@ def outline_view(path: str, symbols: Sequence[Symbol]) -> FileView:
     return FileView(path, Representation.OUTLINE, (), tuple(lines))
 
 
-def merged(spans: Sequence[Span]) -> tuple[Span, ...]:
+def merge_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Join ordered ranges that touch or nearly touch."""
     if not spans:
         return ()

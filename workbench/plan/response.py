@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
-from workbench.plan.reasons import likelihood, top_reasons
 from workbench.plan.render import Passage, heading, span_text
 from workbench.records.plan import Intent, RankedFile, Representation
 from workbench.text.sanitize import one_line, visible_line
@@ -25,6 +25,54 @@ EMBEDDINGS = "embeddings"
 """A missing part that `status` and `doctor` report with what to do, and not each plan again."""
 _SHOWN_REASONS = 3
 _PARTICULAR = re.compile(r": | \(")  # from here on a reason is about one candidate
+
+PHRASES: dict[str, str] = {
+    "bm25_body": "words of the task in its text",
+    "bm25_name": "words of the task in its definitions",
+    "bm25_path": "words of the task in its path",
+    "coverage_body": "most words of the task in its text",
+    "coverage_name": "most words of the task in its definitions",
+    "coverage_path": "most words of the task in its path",
+    "rarest_body": "a rare word of the task in its text",
+    "rarest_name": "a rare word of the task in its definitions",
+    "rarest_path": "a rare word of the task in its path",
+    "symbol_defined": "defines a name from the task",
+    "symbol_used": "uses a name from the task",
+    "path_named": "named in the task",
+    "stem_named": "its name is in the task",
+    "folder_named": "its folder is in the task",
+    "scope_named": "the scope the task declares",
+    "frame": "in the stack trace",
+    "affinity": "changed in similar past tasks",
+    "affinity_best": "changed in the most similar past task",
+    "affinity_semantic": "changed in past tasks of similar meaning",
+    "affinity_semantic_best": "changed in the past task closest in meaning",
+    "affinity_folder": "its folder changed in similar past tasks",
+    "affinity_role": "files of its kind changed in similar past tasks",
+    "association": "changed in past tasks with the same words",
+    "causal": "changed for the same issue",
+    "recency": "changed recently",
+    "last_seen": "changed recently",
+    "frequency": "changed often",
+    "fix_share": "often changed by fixes",
+    "fan_in": "many files import it",
+    "fan_out": "imports many files",
+    "cochange": "often changes together with likely files",
+    "cochange_lift": "often changes together with likely files",
+    "imports_seed": "imports a likely file",
+    "imported_by_seed": "imported by a likely file",
+    "tests_seed": "tests a likely file",
+    "tested_by_seed": "tested by a likely file",
+    "same_folder": "in the folder of likely files",
+    "same_stem": "shares its name with a likely file",
+    "seed": "a strong match on its own",
+    "layer_match": "in the layers for this kind of task",
+    "role_called": "the task asks for files of its kind",
+    "changelog": "is a changelog",
+    "risk": "critical code",
+    "size": "its size",
+    "depth": "its depth in the tree",
+}
 
 
 def plan_response(
@@ -137,7 +185,7 @@ def _inside(response: Mapping[str, Any]) -> list[str]:
 
 
 def _outside(dropped: Sequence[Mapping[str, str]], most: int) -> tuple[list[str], int]:
-    """Return why candidates are out, in `most` lines, and how many candidates these say nothing of.
+    """Return why candidates are out, in `most` lines, and how many candidates they leave out.
 
     Some rules come first, each with what it needs to hold; others of one reason share a line.
     """
@@ -165,7 +213,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _trace(pack: Pack, features: Mapping[str, RankedFile], chances: Mapping[str, float]) -> list[str]:
-    """Say for each thing that is in why it is in, in the order of the text."""
+    """Explain everything that is in the pack, in the order of the text."""
     lines = []
     for passage in pack.passages:
         what = passage.section.lower().removesuffix("s")
@@ -214,3 +262,30 @@ def _passage(passage: Passage) -> dict[str, Any]:
         "score": round(passage.score, 6),
         "why": passage.why,
     }
+
+
+@lru_cache(maxsize=4096)
+def phrase(feature: str) -> str:
+    """Return a feature in words; one without words of its own keeps its name."""
+    signal = feature.split(".", 1)[0]
+    base = signal.removesuffix("_head")
+    if base.startswith("recency_"):
+        base = "recency"
+    if base.startswith(("role_", "called_")) and base not in PHRASES:
+        return f"the kind of file ({base.split('_', 1)[1]})"
+    return PHRASES.get(base, signal)
+
+
+def top_reasons(contributions: Mapping[str, float], limit: int = 3) -> list[tuple[str, float]]:
+    """Return the phrases that moved a file up most, with the sum of what their features contributed."""
+    sums: dict[str, float] = {}
+    for feature, value in contributions.items():
+        words = phrase(feature)
+        sums[words] = sums.get(words, 0.0) + value
+    order = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [(words, round(value, 4)) for words, value in order[:limit] if value > 0]
+
+
+def likelihood(chance: float) -> str:
+    """Return in words how likely a task needs a file: `93% likely to be needed`."""
+    return f"{chance:.0%} likely to be needed" if chance >= 0.01 else f"{chance:.1%} likely to be needed"

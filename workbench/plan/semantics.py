@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
-from workbench.text.tasks import clean_task, split_head
+from workbench.records.plan import TaskText
 
 Float32 = NDArray[np.float32]
 
@@ -56,7 +56,7 @@ class KnownPast:
 
 
 def head_texts(heads: Sequence[str]) -> list[str]:
-    """Return the texts that stand for past tasks in the embedding cache."""
+    """Return the texts under which past tasks are in the embedding cache."""
     return [head[:MAX_HEAD] or "." for head in heads]
 
 
@@ -67,7 +67,7 @@ class TaskVector:
     thread is not a daemon: the interpreter must not end while the model's own threads are at work.
     """
 
-    def __init__(self, embedder: CachingEmbedder | None, task: str) -> None:
+    def __init__(self, embedder: CachingEmbedder | None, task: TaskText) -> None:
         self.failure = ""
         self._vector: Float32 | None = None
         self._thread: threading.Thread | None = None
@@ -82,16 +82,15 @@ class TaskVector:
             self.failure = error.message
 
     def get(self) -> Float32 | None:
-        """Return the unit vector float32 [d], or None; `failure` says what went wrong, if anything did."""
+        """Return the unit vector float32 [d], or None; `failure` is what went wrong, if anything did."""
         if self._thread is not None:
             self._thread.join()
         return self._vector
 
 
-def task_text(task: str) -> str:
+def task_text(task: TaskText) -> str:
     """Return what of a task is embedded."""
-    head, body = split_head(clean_task(task))
-    return f"{head}\n{body}".strip()[:MAX_TASK] or "."
+    return f"{task.head}\n{task.body}".strip()[:MAX_TASK] or "."
 
 
 def known_past(embedder: CachingEmbedder | None, heads: Sequence[str]) -> KnownPast:

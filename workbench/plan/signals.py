@@ -20,7 +20,7 @@ from workbench.project.layers import route
 from workbench.project.postings import inverse_document_frequency
 from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
-from workbench.text.tasks import clean_task, scope_of, split_head
+from workbench.text.tasks import scope_of
 from workbench.text.terms import parts, stem
 
 Float32 = NDArray[np.float32]
@@ -72,8 +72,7 @@ class Query:
 
 def prepare_query(intent: Intent) -> Query:
     """Derive the forms of a task that signals look at."""
-    text = clean_task(intent.task)
-    head, body = split_head(text)
+    head, body = intent.task.head, intent.task.body
     words: dict[str, float] = {}
     for part, weight in ((head, 1.0), (body, 0.4)):
         found = ["".join(parts(word)) for word in _WORD.findall(part)]
@@ -275,7 +274,7 @@ def _spread_max(view: ProjectView, weights: Float32) -> Float32:
 def role_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
     """What kind of file it is, and whether the task speaks of that kind."""
     roles = view.roles
-    cues = {stem(word) for word in _WORD.findall(split_head(clean_task(query.intent.task))[0].lower())}
+    cues = {stem(word) for word in _WORD.findall(query.intent.task.head.lower())}
     called = np.asarray([bool(cues & ROLE_CUES.get(role, frozenset())) for role in ROLES], dtype=np.float32)
     signals = {f"role_{role}": (roles == number).astype(np.float32) for number, role in enumerate(ROLES)}
     signals["role_called"] = called[roles]

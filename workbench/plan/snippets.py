@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.plan.chunks import Chunk, ChunkKind, cut
-from workbench.plan.touches import Touch
 from workbench.project.scan import decode
 from workbench.records.plan import Intent
 from workbench.records.project import Role, Symbol
@@ -33,9 +32,6 @@ FEATURES: Mapping[str, str] = {
     "literal": "holds a text the task quotes",
     "version_text": "holds a version number the task names",
     "frame": "a stack frame of the task points here",
-    "touched": "how lately the file's past changes touched it, summed",
-    "touched_alike": "likeness of the most similar past task that changed it",
-    "touched_lately": "how lately in the project's history it was changed",
     "size": "log of its lines",
     "header": "a class up to its first member",
     "last": "the end of the file",
@@ -124,9 +120,7 @@ def _counted(words: Sequence[str]) -> dict[str, int]:
     return counts
 
 
-def chunk_features(
-    intent: Intent, files: Sequence[FileText], touches: Mapping[str, Sequence[Touch]] | None = None
-) -> list[list[dict[str, float]]]:
+def chunk_features(intent: Intent, files: Sequence[FileText]) -> list[list[dict[str, float]]]:
     """Return the features of every chunk, aligned with `files` and their chunks; zeros left out.
 
     Term statistics (document frequency, mean length) are those of the chunks at hand.
@@ -140,10 +134,7 @@ def chunk_features(
         for term, weight in query.weights.items()
     }
     mean = max(1.0, sum(sum(file.lengths) for file in files) / max(1, chunks))
-    return [
-        _rows(query, file, places, idf, mean, (touches or {}).get(file.path, ()))
-        for file, places in zip(files, counts, strict=True)
-    ]
+    return [_rows(query, file, places, idf, mean) for file, places in zip(files, counts, strict=True)]
 
 
 def expected_shares(model: ChunkModel, rows: Sequence[Mapping[str, float]]) -> list[float]:
@@ -181,11 +172,11 @@ def _traits(path: str, role: Role, chunks: Sequence[Chunk], lines: int) -> Itera
 
 
 def _prepare(intent: Intent) -> _Query:
-    literals = dict.fromkeys(_QUOTED.findall(intent.task)[:_MAX_LITERALS], "literal")
-    literals |= dict.fromkeys(_VERSION.findall(intent.task)[:_MAX_LITERALS], "version_text")
+    literals = dict.fromkeys(_QUOTED.findall(intent.task.raw)[:_MAX_LITERALS], "literal")
+    literals |= dict.fromkeys(_VERSION.findall(intent.task.raw)[:_MAX_LITERALS], "version_text")
     return _Query(
         weights=dict(intent.terms),
-        words=frozenset("".join(parts(word)) for word in _WORD.findall(intent.task)),
+        words=frozenset("".join(parts(word)) for word in _WORD.findall(intent.task.raw)),
         literals=literals,
         frames=[(path, line) for path, line, _function in intent.entities.frames],
     )
@@ -206,7 +197,6 @@ def _rows(
     counts: Mapping[int, Mapping[str, int]],
     idf: Mapping[str, float],
     mean: float,
-    touches: Sequence[Touch],
 ) -> list[dict[str, float]]:
     whole = sum(idf.values()) or 1.0
     rows = [dict(traits) for traits in file.traits]
@@ -222,7 +212,6 @@ def _rows(
                 rows[beside]["neighbour"] = max(rows[beside].get("neighbour", 0.0), scores[index] / whole)
     _add_names(query, file, rows, idf, whole)
     _add_mentions(query, file, rows)
-    _add_touches(file, rows, touches)
     return rows
 
 
@@ -278,27 +267,3 @@ def _same_file(path: str, written: str) -> bool:
     )
     size = min(len(ours), len(theirs))
     return size > 0 and ours[-size:] == theirs[-size:]
-
-
-def _add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Sequence[Touch]) -> None:
-    """Add how lately, and by how similar tasks, the lines of each chunk were changed."""
-    starts = [chunk.start for chunk in file.chunks]
-    for touch in touches:
-        hit: set[int] = set()
-        for start, end in touch.spans:
-            if rows and start <= len(file.lines):
-                first = max(0, bisect_right(starts, start) - 1)
-                hit.update(range(first, max(first + 1, bisect_right(starts, end))))
-        for index in sorted(hit):
-            row = rows[index]
-            row["touched"] = row.get("touched", 0.0) + 1.0 / (1.0 + touch.age)
-            row["touched_lately"] = max(row.get("touched_lately", 0.0), 1.0 / (1.0 + touch.task / 10.0))
-            if touch.likeness:
-                row["touched_alike"] = max(row.get("touched_alike", 0.0), touch.likeness)
-
-
-def chunk_reason(model: ChunkModel, row: Mapping[str, float]) -> str:
-    """Return the two features that speak most for a chunk: `name_exact, bm25_file`; empty if none does."""
-    moved = {name: model.weights.get(name, 0.0) * value for name, value in row.items()}
-    order = sorted((name for name in moved if moved[name] > 0), key=lambda name: (-moved[name], name))
-    return ", ".join(order[:2])

@@ -67,7 +67,7 @@ class ProjectView:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What paths alone tell. float32 or int64 [n]; the mappings lead from a word to positions."""
+    """What follows from paths alone. float32 or int64 [n]; the mappings lead from a word to positions."""
 
     roles: Int64
     risk: Float32

@@ -1,4 +1,4 @@
-"""A project opened for planning: what is known, kept in step with the disk, in memory and in generations.
+"""A project opened for planning: what is known, synced with the disk, in memory and in generations.
 
 Every plan begins with `Workspace.sync`: the disk is compared with the index, changed files are re-indexed in
 place, new commits become episodes, changed rule files become rules. Nothing stale is ever served.
@@ -7,37 +7,32 @@ place, new commits become episodes, changed rule files become rules. Nothing sta
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import GitError, StoreError
-from workbench.plan.adapters import Adapters, Limits, VersionControl
-from workbench.plan.intent import parse_intent
-from workbench.plan.rule_files import indexed_rule_files, listed_rule_files
+from workbench.plan.adapters import Adapters, Limits
 from workbench.plan.view import ProjectView, view_project
-from workbench.ports import Damaged
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
 from workbench.project.snapshot import Snapshot
 from workbench.project.upkeep import PROJECT, Held, IndexKeeper, IndexLimits, IndexStore
 from workbench.records.episodes import Completeness
 from workbench.records.project import Freshness
+from workbench.records.worktree import Listing
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
-from workbench.rules.rulebook import Rulebook, load_rulebook, stored_rulebook
-from workbench.sessions.closing import DESK
+from workbench.rules.reading.discover import MAX_FILES
+from workbench.rules.rulebook import Rulebook, load_rulebook, rule_candidates, stored_rulebook
 from workbench.sessions.history import History, empty_history
-from workbench.sessions.past import GENERATION as HISTORY
-from workbench.sessions.past import Past, PastKeeper, PastStore, PastSync
+from workbench.sessions.past import Past, PastKeeper, PastSync
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
     from workbench.records.rules import Rule
     from workbench.rules.conflicts.findings import Duplicate
-
-__all__ = ["Adapters", "Limits", "Progress", "Stored", "Synced", "VersionControl", "Workspace"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -47,7 +42,7 @@ class Synced:
     """What one sync found and did.
 
     `cache` is of the index: hit (nothing to do), partial (mended) or miss (built). `renewed` is set where
-    past tasks or rules were brought up to date. `stages` are milliseconds. `notes` say in sentences what the
+    past tasks or rules were brought up to date. `stages` are milliseconds. `notes` are sentences the
     user should know: what was damaged, missing or could not be kept.
     """
 
@@ -88,8 +83,8 @@ class Workspace:
     def __init__(self, adapters: Adapters, limits: Limits) -> None:
         self.adapters = adapters
         self.limits = limits
-        self._indexed = IndexKeeper(_index_store(adapters))
-        self._past = PastKeeper(_past_store(adapters, limits), limits.workers)
+        self._indexed = IndexKeeper(adapters.index_store())
+        self._past = PastKeeper(adapters.past_store(limits), limits.workers)
         self._rule_store: RuleStore | None = None
         self._rulebook: Rulebook | None = None
         self._learnings: Kept | None = None
@@ -163,7 +158,7 @@ class Workspace:
         rebuild: bool = False,
         settle: bool = False,
     ) -> Synced:
-        """Bring everything in step with the disk.
+        """Sync everything with the disk.
 
         A few changed files are kept beside the index on disk, which is cheaper than writing it again; with
         `settle` the index itself holds them.
@@ -216,7 +211,7 @@ class Workspace:
         )
 
     def sync_rules(self, *, rebuild: bool = False) -> tuple[Rulebook, tuple[str, ...]]:
-        """Bring the rules alone in step with rule files and journals; return them and notes.
+        """Sync the rules alone with rule files and journals; return them and notes.
 
         The project's names are listed and nothing is indexed, which takes a fraction of a `sync`. Raises:
         StoreError.
@@ -242,7 +237,7 @@ class Workspace:
         return frozenset(found)
 
     def look(self) -> Stored:
-        """Return what is stored and how it compares with the disk; nothing is brought in step."""
+        """Return what is stored and how it compares with the disk; nothing is synced."""
         notes: list[str] = []
         self._indexed.notes = notes
         report = self._indexed.look(self._head(notes), self._index_limits())
@@ -254,8 +249,8 @@ class Workspace:
         held = self._indexed.stored(self._index_limits())
         return None if held is None else (held.index, held.snapshot)
 
-    def told_sessions(self) -> tuple[Completeness, int]:
-        """Return how whole the stories of sessions are, and how many journal entries are no episodes.
+    def session_stories(self) -> tuple[Completeness, int]:
+        """Return how complete the stories of sessions are, and how many journal entries are malformed.
 
         Raises: StoreError.
         """
@@ -322,68 +317,39 @@ class Workspace:
         self._learnings = load_kept(store_of(rules), rules.latest, rules.publish, self._learnings)
         return self._learnings
 
+    def rule_store(self) -> RuleStore:
+        """Return where the project's rules come from and go to; what it folded once is not folded again."""
+        if self._rule_store is None:
+            self._rule_store = self.adapters.rule_store()
+        return self._rule_store
+
     def known_duplicates(self, rules: Mapping[str, Rule]) -> tuple[Duplicate, ...]:
-        """Return which of some rules in force, by id, are known to say what another of them says."""
-        directory = _usable(self.adapters, CONFLICTS)
+        """Return which of some rules in force, by id, are known duplicates of another of them."""
+        directory = self.adapters.usable(CONFLICTS)
         if directory is None:
             return ()
         from workbench.rules.conflicts.findings import known_duplicates
 
         return known_duplicates(directory, rules, self.rulebook.settled)
 
-    def rule_store(self) -> RuleStore:
-        """Return where the project's rules come from and go to; what it folded once is not folded again."""
-        if self._rule_store is None:
-            adapters = self.adapters
-            self._rule_store = RuleStore(
-                root=adapters.root,
-                project_id=adapters.project_id,
-                home=adapters.home,
-                journal=adapters.journal,
-                home_journal=adapters.home_journal,
-                latest=partial(_usable, adapters),
-                publish=adapters.publish,
-                lock=adapters.lock,
-                now=adapters.now,
-                count_tokens=adapters.count_tokens,
-                replace_file=adapters.replace_file,
-            )
-        return self._rule_store
+
+def indexed_rule_files(snapshot: Snapshot, max_bytes: int) -> tuple[str, ...]:
+    """Return the rule files among the files an index was made from, sorted.
+
+    A capped index leaves names out: list those instead.
+    """
+    paths, sizes = snapshot.paths, snapshot.sizes
+    return tuple(path for path in rule_candidates(paths) if sizes[bisect_left(paths, path)] <= max_bytes)
 
 
-def _index_store(adapters: Adapters) -> IndexStore:
-    control = adapters.control
-    return IndexStore(
-        root=adapters.root,
-        lister=adapters.lister,
-        inputs=(lambda: ()) if control is None else control.inputs,
-        latest=adapters.latest,
-        publish=adapters.publish,
-        lock=partial(adapters.lock, "index"),
-    )
+def listed_rule_files(root: Path, lister: Lister, max_bytes: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return (rule files by listing the project's names, sorted; notes). Nothing is read or indexed."""
 
+    def only_rules(only: Sequence[str] | None) -> Listing:
+        return Listing(rule_candidates(lister(only).paths))
 
-def _past_store(adapters: Adapters, limits: Limits) -> PastStore:
-    control = adapters.control
-    return PastStore(
-        project_id=adapters.project_id,
-        journal=adapters.journal,
-        open=partial(adapters.latest, HISTORY),
-        publish=partial(adapters.publish, HISTORY),
-        lock=partial(adapters.lock, HISTORY),
-        understand=partial(parse_intent, project_id=adapters.project_id),
-        commits=None if control is None else control.commits,
-        desk_lock=partial(adapters.lock, DESK),
-        now=adapters.now,
-        timeout=limits.session_timeout,
-        trust=limits.trust,
-    )
-
-
-def _usable(adapters: Adapters, kind: str) -> Path | None:
-    """Return the current generation of a kind that is made anew without a word when it is damaged."""
-    found = adapters.latest(kind)
-    return None if isinstance(found, Damaged) else found
+    found = scan(root, only_rules, ScanLimits(max_files=MAX_FILES, max_bytes=max_bytes))
+    return rule_candidates(entry.path for entry in found.files), found.notes
 
 
 def _since(started: float) -> float:

@@ -82,15 +82,24 @@ class Entities:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskText:
+    """A task as given (`raw`) and cleaned (`text`): `head` says what is to be done, `body` is the rest."""
+
+    raw: str
+    text: str
+    head: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class Intent:
-    """A task understood [img 7.1]. `terms` are the query's terms with their counts, in order.
+    """A task understood [img 7.1]. `terms` are the query's terms with their weights, in order.
 
     `confidence` is the probability that `predicted` is right, 1 where it was given; `tags` are the areas
     that the task touches.
     """
 
-    task: str
-    normalized: str
+    task: TaskText
     predicted: QueryType
     confidence: float
     task_fingerprint: str

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.errors import GitError, ParseError
 from workbench.plan.compose import Pack
 from workbench.plan.intent import parse_intent
-from workbench.plan.pipeline import Planner
+from workbench.plan.planner import Planner
 from workbench.plan.semantics import cosines, head_texts, task_text
 from workbench.project.declared import Manifest
 from workbench.project.manifests import is_manifest, parse_manifest
@@ -62,7 +62,7 @@ class Vectors:
     rows: Mapping[str, int]
     matrix: Float32
 
-    def compared(self, heads: Sequence[str], task: str) -> Float32 | None:
+    def compared(self, heads: Sequence[str], task: TaskText) -> Float32 | None:
         """Return float32 [heads], cosines of a task to past ones; None if one of them has no vector."""
         wanted = [self.rows.get(text, -1) for text in head_texts(heads)]
         query = self.rows.get(task_text(task), -1)
@@ -126,7 +126,7 @@ class Engine:
 
     def _situation(self, task: Task, moment: Moment, intent: Intent) -> Situation:
         heads = [known.head for known in moment.past]
-        semantic = None if self.vectors is None else self.vectors.compared(heads, task.text[:_TEXT])
+        semantic = None if self.vectors is None else self.vectors.compared(heads, intent.task)
         return Situation(intent, moment, lambda: self._declared(moment), semantic)
 
     def _answer(

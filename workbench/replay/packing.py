@@ -11,10 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.plan.chances import needed_chances
 from workbench.plan.compose import Pack, compose
 from workbench.plan.contents import Content, content_of
-from workbench.plan.pipeline import Planner, file_candidates
+from workbench.plan.pipeline import file_candidates
+from workbench.plan.planner import Planner
+from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
 from workbench.project.admission import content_refusal
 from workbench.records.plan import Intent, Representation

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import UsageError
-from workbench.plan.features import SOURCES, Candidates, described, first_look, gather, seed_mass
-from workbench.plan.layered import index_layers, placed_files
-from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model, score_candidates
+from workbench.plan.baseline import index_layers, score_by_place
+from workbench.plan.features import SOURCES, Candidates, describe_files, first_look, gather, seed_mass
+from workbench.plan.model_files import LEXICAL_MODEL, load_model
+from workbench.plan.ranking import LinearModel, score_candidates
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
 from workbench.plan.view import ProjectView
 from workbench.project.declared import Manifest
@@ -217,14 +218,14 @@ def baseline_paths(moment: Moment, intent: Intent, manifests: Sequence[Manifest]
 def _baseline(system: System, situation: Situation, models: Models) -> Ranking:
     model = models.used(situation.semantic)
     paths = baseline_paths(situation.moment, situation.intent, situation.manifests())
-    files = placed_files(paths, model, BASELINE)
+    files = score_by_place(paths, model, BASELINE)
     return Ranking(files, model, weighed=False, fallback=False, milliseconds=0)
 
 
 def _bm25(system: System, situation: Situation, models: Models) -> Ranking:
     model = models.used(situation.semantic)
     scores = situation.moment.view.index.bm25("body", situation.query.terms, b=0.6)
-    files = placed_files(_ordered(situation.moment.view, scores), model, BM25)
+    files = score_by_place(_ordered(situation.moment.view, scores), model, BM25)
     return Ranking(files, model, weighed=False, fallback=False, milliseconds=0)
 
 
@@ -235,7 +236,7 @@ def _vector(system: System, situation: Situation, models: Models) -> Ranking | N
         return Ranking((), models.by_id[models.plain], weighed=False, fallback=True, milliseconds=0)
     model = models.used(situation.semantic)
     scores = situation.signals()["affinity_semantic"]
-    files = placed_files(_ordered(situation.moment.view, scores), model, VECTOR)
+    files = score_by_place(_ordered(situation.moment.view, scores), model, VECTOR)
     return Ranking(files, model, weighed=False, fallback=False, milliseconds=0)
 
 
@@ -246,7 +247,7 @@ def _hybrid(system: System, situation: Situation, models: Models) -> Ranking:
     if system.without:
         model = without(model, system.without)
         signals = _with_neighbours(view, situation.signals(), model.seeds)
-        candidates = described(view, signals, candidates.positions, candidates.sources)
+        candidates = describe_files(view, signals, candidates.positions, candidates.sources)
     files = score_candidates(view, candidates, model)
     fallback = situation.semantic is None and not system.model
     return Ranking(files, model, weighed=True, fallback=fallback, milliseconds=waiting)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from workbench.plan.matching import RuleMatcher
-from workbench.plan.pipeline import MATCHED_BODY, RULE_SHARE, rule_passages
 from workbench.plan.render import Passage
+from workbench.plan.rule_passages import RULE_SHARE, matched_text, rule_passages
 from workbench.records.plan import Intent
 from workbench.records.rules import Rule
 from workbench.rules.matching.applying import PlanRuleLimits, select_rules
@@ -21,7 +21,6 @@ from workbench.rules.matching.context import AT_HAND, make_context
 from workbench.rules.matching.lexical import RuleWords, index_words
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.searching import match_message
-from workbench.text.tasks import clean_task, split_head
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,9 @@ class RulePassages:
         if self._known is None or self._known[0] is not rules:
             self._known = (rules, index_words(rules))
         index = self.matcher.index(rules, self._known[1], None)
-        text = intent.task
-        head, body = split_head(clean_task(text))
         context = make_context(paths=paths[:AT_HAND], query_type=intent.predicted.value)
-        query = RuleQuery(text, self.project, context, float(moment))
-        report = match_message(index, query, None, self.params, text=f"{head}\n{body[:MATCHED_BODY]}")
+        query = RuleQuery(intent.task.raw, self.project, context, float(moment))
+        report = match_message(index, query, None, self.params, text=matched_text(intent.task))
         limits = PlanRuleLimits(tokens=int(budget * RULE_SHARE), matched=self.params.limit)
         columns = self.matcher.columns_of(rules)
         return rule_passages(select_rules(rules, report, query, limits, columns))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from workbench.records.plan import TaskText
+
 _SCOPE = re.compile(r"^\s*(?:\[([\w ./+-]{1,40})\]|(\w+)\(([\w ,./@*+-]{1,60})\)!?:|([\w./+*{},-]{2,60}):)\s")
 _TRAILER = re.compile(
     r"^(?:signed-off-by|co-authored-by|reviewed-by|acked-by|change-id|cherry picked from|git-svn-id|"
@@ -39,6 +41,12 @@ def split_head(text: str) -> tuple[str, str]:
         announced, _, rest = body.strip().partition("\n")
         return announced.strip(), f"{head.strip()}\n{rest.strip()}".strip()
     return head.strip(), body.strip()
+
+
+def parse_task(task: str) -> TaskText:
+    """Clean a task and split it into head and body."""
+    text = clean_task(task)
+    return TaskText(task, text, *split_head(text))
 
 
 def scope_of(head: str) -> str:

@@ -32,10 +32,9 @@ from workbench.entry.project import (
     shallow_edge,
 )
 from workbench.errors import ProjectError, UsageError, WorkbenchError
-from workbench.plan.chunk_model import load_chunk_model
 from workbench.plan.contents import Contents
-from workbench.plan.pipeline import Planner
-from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL
+from workbench.plan.model_files import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model
+from workbench.plan.planner import Planner
 from workbench.plan.semantics import head_texts, task_text
 from workbench.project.directories import path_filter
 from workbench.project.workers import worker_count
@@ -57,6 +56,7 @@ from workbench.replay.timeline import MAX_BYTES, Line, PastReader, Timeline, kno
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.ruletype import STREAM as RULES
 from workbench.sessions.remember import STREAM
+from workbench.text.tasks import parse_task
 from workbench.text.tokens import token_counter
 
 PACKS: Final = (
@@ -330,7 +330,7 @@ def _vectors(
     past = islice(reader.commits, oldest + history + _SPARE)
     heads = [known.head for commit in past if (known := known_commit(commit)) is not None]
     heads += [one.known.head for one in project.sessions]
-    texts = list(dict.fromkeys([*head_texts(heads), *(task_text(task.text) for task in tasks)]))
+    texts = list(dict.fromkeys([*head_texts(heads), *(task_text(parse_task(task.text)) for task in tasks)]))
     try:
         matrix = embedder.embed(texts, progress=lambda done, total: progress(done, total, "Embedding tasks"))
     except WorkbenchError as error:

@@ -51,7 +51,7 @@ def explore(query_type: str, detail: str) -> None:
 
     It knows nothing of a task but its kind: this is what a plan is compared with.
     """
-    from workbench.plan.layered import layer_view
+    from workbench.plan.baseline import layer_view
     from workbench.project import layers
 
     notes: list[str] = []

@@ -14,8 +14,8 @@ from workbench.entry.cli.layout import fold
 from workbench.entry.cli.sessions.stories import stories_json, stories_line
 from workbench.entry.project import Project, open_project
 from workbench.errors import ConfigError, UsageError, WorkbenchError
-from workbench.plan.pipeline import missing_parts
-from workbench.plan.ranking import DEFAULT_MODEL
+from workbench.plan.model_files import DEFAULT_MODEL
+from workbench.plan.planner import missing_parts
 from workbench.plan.workspace import Stored
 from workbench.text.counts import counted
 
@@ -71,7 +71,7 @@ def _facts(opened: Project, stored: Stored) -> dict[str, Any]:
         "reason": "" if report is None else report.reason,
         "changed": 0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
         "episodes": 0 if stored.past is None else stored.past.history.size,
-        "sessions": stories_json(workspace.told_sessions()[0]),
+        "sessions": stories_json(workspace.session_stories()[0]),
         "imported": imported_sessions(opened),
         "rules": 0 if stored.rules is None else len(stored.rules.rules),
         "rule_files": [] if stored.rules is None else list(stored.rules.files),

@@ -17,11 +17,10 @@ from workbench.entry.cli.sessions.episodes import desk
 from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.services.plan import plan_for, record_pack
 from workbench.errors import StoreError, UsageError
-from workbench.plan.chances import needed_chances
-from workbench.plan.pipeline import missing_parts, unprepared
-from workbench.plan.pipeline import rank as rank_files
-from workbench.plan.reasons import top_reasons
-from workbench.plan.response import rank_response, why_text
+from workbench.plan.planner import is_unprepared, missing_parts
+from workbench.plan.planner import rank as rank_files
+from workbench.plan.ranking import needed_chances
+from workbench.plan.response import rank_response, top_reasons, why_text
 from workbench.records.plan import PlanRequest, QueryType, RankedFile
 from workbench.text.sanitize import visible_line
 
@@ -155,7 +154,7 @@ def plan(
                 record_pack(desk(here), request, response)
             except (UsageError, StoreError) as error:
                 here.out.warn(f"the pack is not recorded in session {session_id}: {error.message}")
-    prepare_if(work, unprepared(work.opened.planner, made.ranking))
+    prepare_if(work, is_unprepared(work.opened.planner, made.ranking))
     context = str(response["context"]["text"])
     if whole:
         here.out.json(response)
@@ -199,7 +198,7 @@ def rank(
         work.told.synced(made.synced)
         work.told.candidates = len(made.files)
         work.told.degraded = missing_parts(work.opened.workspace, work.opened.planner)
-    prepare_if(work, unprepared(work.opened.planner, made))
+    prepare_if(work, is_unprepared(work.opened.planner, made))
     if here.flags.json:
         here.out.json(rank_response(made.files[:top]))
         return

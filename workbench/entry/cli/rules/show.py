@@ -142,7 +142,8 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
     """
     from workbench.entry.cli.project.plan import read_task
     from workbench.entry.services.plan import record_given
-    from workbench.plan.pipeline import match_task, rank
+    from workbench.plan.planner import rank
+    from workbench.plan.rule_passages import match_task
 
     text = read_task(current(), task, from_stdin)
     with session("rules") as work:

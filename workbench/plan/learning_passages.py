@@ -1,8 +1,8 @@
 """Which learnings enter a plan: those about the task, reviewed ones first, in a small share of the budget.
 
 They are matched as rules are, by meaning where an embedding model is ready and by words. A learning never
-binds: it competes for its place, says where it is from and whether anybody reviewed it, and every one that is
-left out has a reason. Where nothing was ever learned, nothing is read.
+binds: it competes for its place, names its origin and whether anybody reviewed it, and every one that is left
+out has a reason. Where nothing was ever learned, nothing is read.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from workbench.plan.overrides import PINNED
+from workbench.plan.planner import Planner, Ranking
 from workbench.plan.render import LEARNINGS, Passage
-from workbench.plan.rule_context import request_context
-from workbench.plan.wishes import PINNED
+from workbench.plan.rule_passages import matched_text, request_context
+from workbench.plan.semantics import TaskVector
+from workbench.plan.workspace import Workspace
+from workbench.records.plan import PlanRequest
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
     from workbench.memory.learnings.selecting import Candidate
-    from workbench.plan.pipeline import Planner, Ranking
-    from workbench.plan.workspace import Workspace
     from workbench.ports import Float32
-    from workbench.records.plan import PlanRequest
 
 SHARE = 0.12
 """Of a plan's budget: enough for a handful, and files stay what a plan is for."""
@@ -33,12 +34,11 @@ _OWN_TASK = 0.6
 LEAST_OVERLAP = 0.25
 LEAST_SHARED = 2
 _FULL_OVERLAP = 0.6
-_BODY = 500  # characters of a task's body whose words count
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Learnings for a plan as passages, and (id, reason) of those left out; `texts` by id say what."""
+    """Learnings for a plan as passages, and (id, reason) of those left out; `texts` are their texts by id."""
 
     passages: tuple[Passage, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
@@ -66,16 +66,16 @@ def learned_passages(
     for one in kept.known.live:
         if one.task_id is not None and one.task_id in tasks:
             relevance[one.id] = max(relevance.get(one.id, 0.0), _OWN_TASK)
-    wishes = ranking.wishes
-    relevance |= {one.id: 1.0 for one in kept.known.live if one.id in wishes.pinned}
+    overrides = ranking.overrides
+    relevance |= {one.id: 1.0 for one in kept.known.live if one.id in overrides.pinned}
     found = candidates(
         kept.known, workspace.adapters.now(), feature=request.feature, tasks=tasks, relevance=relevance
     )
-    claims = [one for one in found.candidates if one.learning.id not in wishes.excluded]
-    claims.sort(key=lambda one: one.learning.id not in wishes.pinned)
+    claims = [one for one in found.candidates if one.learning.id not in overrides.excluded]
+    claims.sort(key=lambda one: one.learning.id not in overrides.pinned)
     share = int(request.token_budget * SHARE)
-    passages, dropped = _admitted(claims, planner, share, whys, pinned=wishes.pinned)
-    left_out = tuple(one for one in found.left_out if one[0] not in wishes.excluded)
+    passages, dropped = _admitted(claims, planner, share, whys, pinned=overrides.pinned)
+    left_out = tuple(one for one in found.left_out if one[0] not in overrides.excluded)
     texts = {one.learning.id: one.learning.text for one in found.candidates}
     return Learned(tuple(passages), (*dropped, *left_out), texts)
 
@@ -87,13 +87,12 @@ def _relevance(
     from workbench.rules.matching.filters import RuleQuery, reject
     from workbench.rules.matching.lexical import shared_words, term_overlap
     from workbench.rules.matching.searching import match_message
-    from workbench.text.tasks import clean_task, split_head
 
-    task = request.task
-    head, body = split_head(clean_task(task))
-    text = f"{head}\n{body[:_BODY]}"
+    text = matched_text(ranking.intent.task)
     adapters = workspace.adapters
-    query = RuleQuery(task, adapters.project_id, request_context(workspace, request, ranking), adapters.now())
+    query = RuleQuery(
+        request.task, adapters.project_id, request_context(workspace, request, ranking), adapters.now()
+    )
     relevance: dict[str, float] = {}
     whys: dict[str, str] = {}
     overlap, shared = term_overlap(kept.words, text)
@@ -102,7 +101,7 @@ def _relevance(
         if not reject(rule, query):
             relevance[rule.id] = min(1.0, float(overlap[row]) / _FULL_OVERLAP)
             whys[rule.id] = f"shares {', '.join(shared_words(rule, text))} with the task"
-    vector = _vector(planner, task, ranking)
+    vector = _vector(planner, ranking)
     if vector is not None:
         index = planner.learned.index(kept.rules, kept.words, planner.embedder)
         if index.vectors is not None:
@@ -112,11 +111,9 @@ def _relevance(
     return relevance, whys
 
 
-def _vector(planner: Planner, task: str, ranking: Ranking) -> Float32 | None:
-    from workbench.plan.semantics import TaskVector
-
+def _vector(planner: Planner, ranking: Ranking) -> Float32 | None:
     vector = ranking.vector.get()
-    return TaskVector(planner.embedder, task).get() if vector is None else vector
+    return TaskVector(planner.embedder, ranking.intent.task).get() if vector is None else vector
 
 
 def _tasks(request: PlanRequest, references: Sequence[str]) -> tuple[str, ...]:

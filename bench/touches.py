@@ -1,16 +1,24 @@
 """Which lines of a file past tasks changed, in the numbering of the file as it is now.
 
 A commit numbers lines as they were right after it. Following each range through the hunks of the later
-commits of the same file brings it up to date; lines that were rewritten since give way to what replaced them.
+commits of the same file brings it up to date; of lines that were rewritten since, what
+replaced them counts. Chunk weights are learned beside these features; plans do without them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.records.worktree import CommitPatch, Hunk
+from workbench.plan.snippets import FileText
 
+TOUCH_FEATURES: Mapping[str, str] = {
+    "touched": "how lately the file's past changes touched it, summed",
+    "touched_alike": "likeness of the most similar past task that changed it",
+    "touched_lately": "how lately in the project's history it was changed",
+}
 MAX_EDITS = 12  # older changes of a file say little, and their lines have moved too often
 
 Span = tuple[int, int]
@@ -126,3 +134,20 @@ def _move(line: int, hunks: Sequence[Hunk], *, last: bool) -> int:
             return hunk.new_start + hunk.new_lines - 1 if last else hunk.new_start
         shift += hunk.new_lines - hunk.old_lines
     return line + shift
+
+
+def add_touches(file: FileText, rows: Sequence[dict[str, float]], touches: Sequence[Touch]) -> None:
+    """Add how lately, and by how similar tasks, the lines of each chunk were changed."""
+    starts = [chunk.start for chunk in file.chunks]
+    for touch in touches:
+        hit: set[int] = set()
+        for start, end in touch.spans:
+            if rows and start <= len(file.lines):
+                first = max(0, bisect_right(starts, start) - 1)
+                hit.update(range(first, max(first + 1, bisect_right(starts, end))))
+        for index in sorted(hit):
+            row = rows[index]
+            row["touched"] = row.get("touched", 0.0) + 1.0 / (1.0 + touch.age)
+            row["touched_lately"] = max(row.get("touched_lately", 0.0), 1.0 / (1.0 + touch.task / 10.0))
+            if touch.likeness:
+                row["touched_alike"] = max(row.get("touched_alike", 0.0), touch.likeness)

@@ -1,4 +1,4 @@
-"""The layers L0-L6 of a workspace, and the files in the order that routing by the kind of task gives them."""
+"""The layers L0-L6 of a workspace, and the baseline: files as routing by the kind of task orders them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def layer_view(workspace: Workspace, *, notes: list[str] | None = None) -> Layer
     Manifests are read from disk; those that cannot be read are left out and named in `notes`.
     """
     index = workspace.index
-    told = [] if notes is None else notes
-    manifests = _manifests(workspace, sorted(index.positions), told)
-    return index_layers(index, manifests, _changes(workspace, told))
+    found = [] if notes is None else notes
+    manifests = _manifests(workspace, sorted(index.positions), found)
+    return index_layers(index, manifests, _changes(workspace, found))
 
 
 def index_layers(
@@ -57,10 +57,10 @@ def index_layers(
 
 def baseline_files(workspace: Workspace, query_type: QueryType, model: LinearModel) -> tuple[RankedFile, ...]:
     """Return the files as the kind of task alone orders them, as a ranking that can be packed."""
-    return placed_files(baseline_ranking(layer_view(workspace), query_type), model, _SOURCE)
+    return score_by_place(baseline_ranking(layer_view(workspace), query_type), model, _SOURCE)
 
 
-def placed_files(paths: Iterable[str], model: LinearModel, source: str) -> tuple[RankedFile, ...]:
+def score_by_place(paths: Iterable[str], model: LinearModel, source: str) -> tuple[RankedFile, ...]:
     """Return files whose order is all that is known of them as a ranking that can be packed.
 
     The file in place k gets the score that the model takes for a relevance of 1 / (k + 1).

@@ -1,8 +1,8 @@
-"""What the caller decides before the engine does: things that must be in a plan, and things that must not.
+"""Pins and exclusions: what a plan must hold and what it must not, decided by the caller before the engine.
 
-A wish names a file by its path, a rule or a learning by its id; the beginning of an id is enough.
-What is pinned is packed before anything else and counts as certainly needed, so that the packing decides how
-much of it to show and not whether; what is excluded is dropped and says so.
+An override names a file by its path, a rule or a learning by its id; the beginning of an id is enough. What
+is pinned is packed before anything else and counts as certainly needed, so that the packing decides how much
+of it to show and not whether; what is excluded is dropped, with that as its reason.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from workbench.text.sanitize import visible_line
 
 PINNED = "pinned by you"
 EXCLUDED = "excluded by you"
-_LEAST_BEGINNING = 3  # characters of an id that may stand for it
+_LEAST_BEGINNING = 3  # characters of an id that are enough to name it
 _SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Overrides:
     """What is pinned and what is excluded, as full paths and ids, in the order they were given."""
 
     pinned: tuple[str, ...] = ()
@@ -49,22 +49,22 @@ class Wishes:
         ]
 
 
-def resolve_wishes(
+def resolve_overrides(
     pinned: Sequence[str], excluded: Sequence[str], paths: Collection[str], ids: Collection[str]
-) -> Wishes:
-    """Return the wishes with every name in full.
+) -> Overrides:
+    """Return the overrides with every name in full.
 
     Raises: UsageError for a name that is neither one of the paths nor the beginning of one of the ids, for a
     beginning of several, and for what is both pinned and excluded.
     """
     if not pinned and not excluded:
-        return Wishes()
+        return Overrides()
     wanted = tuple(dict.fromkeys(_named(name, paths, ids) for name in pinned))
     unwanted = tuple(dict.fromkeys(_named(name, paths, ids) for name in excluded))
     both = next((name for name in wanted if name in unwanted), None)
     if both is not None:
         raise UsageError(f"{_shown(both)} is both pinned and excluded", hint="Leave one of them out.")
-    return Wishes(wanted, unwanted)
+    return Overrides(wanted, unwanted)
 
 
 def unknown_names(names: Iterable[str], paths: Collection[str], ids: Collection[str]) -> tuple[str, ...]:
@@ -79,12 +79,12 @@ def _named(name: str, paths: Collection[str], ids: Collection[str]) -> str:
         return path
     if given in ids:
         return given
-    begun = sorted(one for one in ids if one.startswith((given, f"rule-{given}")))
-    if len(given) >= _LEAST_BEGINNING and begun:
-        if len(begun) == 1:
-            return begun[0]
-        some = ", ".join(begun[:3])
-        raise UsageError(f"{len(begun)} ids begin with {_shown(given)!r}", hint=f"Give more of it: {some}, …")
+    found = sorted(one for one in ids if one.startswith((given, f"rule-{given}")))
+    if len(given) >= _LEAST_BEGINNING and found:
+        if len(found) == 1:
+            return found[0]
+        some = ", ".join(found[:3])
+        raise UsageError(f"{len(found)} ids begin with {_shown(given)!r}", hint=f"Give more of it: {some}, …")
     raise UsageError(
         f"there is no file, rule or learning {_shown(given)!r} to pin or exclude",
         hint=_hint(path, paths, ids)

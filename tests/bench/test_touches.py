@@ -7,8 +7,9 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.plan.touches import MAX_EDITS, FileEdit, collect_edits, find_touches, move_spans, new_lines
 from workbench.records.worktree import CommitPatch, FilePatch, Hunk
+from bench.touches import MAX_EDITS, FileEdit, Touch, add_touches, collect_edits, find_touches, move_spans, new_lines
+from workbench.plan.snippets import FileText, read_file
 
 TEXTS = st.lists(st.sampled_from("abcdef"), max_size=12)
 
@@ -87,3 +88,29 @@ def test_only_the_latest_edits_are_kept() -> None:
     """Memory stays bounded for files that change all the time."""
     patches = [CommitPatch(str(number), (FilePatch("a", (Hunk(1, 1, 1, 1),)),)) for number in range(50)]
     assert len(collect_edits(patches)["a"]) == MAX_EDITS
+
+
+def read() -> FileText:
+    """Read a module of twelve functions."""
+    blocks = (
+        f"def helper_{number}(value):\n    first = value\n    return first\n\n\n" for number in range(12)
+    )
+    return read_file("src/auth.py", "python", Role.SOURCE, "".join(blocks).encode(), [])
+
+
+def test_lines_a_similar_task_changed_count() -> None:
+    """The chunk that a similar task changed, and no other, has the features of it."""
+    file = read()
+    rows: list[dict[str, float]] = [{} for _ in file.chunks]
+    touch = Touch(((file.chunks[1].start, file.chunks[1].end),), age=0, task=4, likeness=0.9)
+    add_touches(file, rows, [touch])
+    assert rows[1] == {"touched": 1.0, "touched_lately": 1 / 1.4, "touched_alike": 0.9}
+    assert not any(row for index, row in enumerate(rows) if index != 1)
+
+
+def test_touches_outside_the_file_are_harmless() -> None:
+    """Ranges beyond the end (a working copy shorter than the last commit) touch nothing."""
+    file = read()
+    rows: list[dict[str, float]] = [{} for _ in file.chunks]
+    add_touches(file, rows, [Touch(((10_000, 10_010),), age=0, task=0)])
+    assert not any(rows)

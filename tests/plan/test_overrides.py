@@ -9,7 +9,7 @@ import pytest
 
 from tests.plan.test_pipeline import TASK, opened, planned, project, settled, shown
 from workbench.errors import UsageError
-from workbench.plan.wishes import Wishes, resolve_wishes, unknown_names
+from workbench.plan.overrides import Overrides, resolve_overrides, unknown_names
 
 __all__ = ["project"]
 PATHS = {"src/auth.py", "src/http/client.py", "README.md"}
@@ -18,9 +18,9 @@ IDS = {"rule-abc123", "rule-abd999"}
 
 def test_names_are_resolved_to_paths_and_ids() -> None:
     """A path may begin with ./, an id may be cut or lack its prefix; each is named once."""
-    found = resolve_wishes(("./src/auth.py", "src/auth.py", "abc"), ("rule-abd9",), PATHS, IDS)
-    assert found == Wishes(("src/auth.py", "rule-abc123"), ("rule-abd999",))
-    assert not resolve_wishes((), (), PATHS, IDS)
+    found = resolve_overrides(("./src/auth.py", "src/auth.py", "abc"), ("rule-abd9",), PATHS, IDS)
+    assert found == Overrides(("src/auth.py", "rule-abc123"), ("rule-abd999",))
+    assert not resolve_overrides((), (), PATHS, IDS)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_names_are_resolved_to_paths_and_ids() -> None:
 def test_an_unknown_name_is_refused_with_what_may_have_been_meant(name: str, said: str, hint: str) -> None:
     """Nothing that is not there is passed over; the error shows no control character."""
     with pytest.raises(UsageError, match=r"no file|ids begin") as refused:
-        resolve_wishes((), (name,), PATHS, IDS)
+        resolve_overrides((), (name,), PATHS, IDS)
     assert "\x1b" not in refused.value.message
     assert said in refused.value.message
     assert hint in refused.value.hint
@@ -46,7 +46,7 @@ def test_an_unknown_name_is_refused_with_what_may_have_been_meant(name: str, sai
 def test_a_thing_cannot_be_both() -> None:
     """Pinned and excluded at once is refused, also under two names."""
     with pytest.raises(UsageError, match="both pinned and excluded"):
-        resolve_wishes(("src/auth.py",), ("./src/auth.py",), PATHS, IDS)
+        resolve_overrides(("src/auth.py",), ("./src/auth.py",), PATHS, IDS)
 
 
 def test_names_that_went_away_are_found() -> None:

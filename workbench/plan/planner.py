@@ -1,0 +1,118 @@
+"""The planner: models, tokenizer and limits, and the ranking of a project's files that a plan begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from workbench.plan.contents import Contents
+from workbench.plan.intent import understand_task
+from workbench.plan.matching import RuleMatcher
+from workbench.plan.overrides import Overrides, resolve_overrides
+from workbench.plan.ranking import LinearModel, rank_files
+from workbench.plan.representations import Shares
+from workbench.plan.response import EMBEDDINGS
+from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
+from workbench.plan.snippets import ChunkModel
+from workbench.plan.workspace import Progress, Synced, Workspace
+from workbench.records.plan import Intent, QueryType, RankedFile
+from workbench.rules.matching.match import MatchParams, RuleMatch
+from workbench.text.tasks import parse_task
+from workbench.text.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from workbench.rules.matching.recheck import Rechecked
+
+Recheck = Callable[[Sequence[RuleMatch], str], "Rechecked"]
+
+READ = 20  # candidates whose content is looked at
+NAMED = 80  # further candidates that may at least be named
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """What planning needs besides a workspace: models, tokenizer, limits.
+
+    `recheck` takes matches and the message and returns what a language model leaves of them; None: no model.
+    """
+
+    ranking: LinearModel
+    chunks: ChunkModel
+    worth: Shares
+    counter: TokenCounter
+    contents: Contents
+    matching: MatchParams
+    plain_ranking: LinearModel | None = None
+    embedder: CachingEmbedder | None = None
+    embedder_note: str = ""
+    matcher: RuleMatcher = field(default_factory=RuleMatcher)
+    learned: RuleMatcher = field(default_factory=RuleMatcher)
+    recheck: Recheck | None = None
+    read: int = READ
+    named: int = NAMED
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Files in order, the model that ordered them, and what was known of past tasks by meaning."""
+
+    intent: Intent
+    files: tuple[RankedFile, ...]
+    synced: Synced
+    model: LinearModel
+    past: KnownPast
+    vector: TaskVector
+    overrides: Overrides = field(default_factory=Overrides)
+
+
+def rank(
+    workspace: Workspace,
+    planner: Planner,
+    task: str,
+    *,
+    query_type: QueryType | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+    pinned: Sequence[str] = (),
+    excluded: Sequence[str] = (),
+) -> Ranking:
+    """Rank the project's files for a task, best first; pinned ones are among them.
+
+    Raises: UsageError for something pinned or excluded that is not there.
+    """
+    synced = workspace.sync(strict=strict, progress=progress)
+    overrides = resolve_overrides(
+        pinned,
+        excluded,
+        workspace.index.positions.keys(),
+        overridable_ids(workspace) if pinned or excluded else (),
+    )
+    past = known_past(planner.embedder, workspace.task_heads)
+    needed = past.vectors is not None or bool(workspace.rulebook.rules)
+    text = parse_task(task)
+    vector = TaskVector(planner.embedder if needed else None, text)
+    intent = understand_task(text, project_id=workspace.adapters.project_id, query_type=query_type)
+    model = planner.ranking if past.vectors is not None else planner.plain_ranking or planner.ranking
+    ranked = rank_files(
+        workspace.view, intent, model, semantic=lambda: past.compared(vector), also=overrides.pinned
+    )
+    return Ranking(intent, ranked, synced, model, past, vector, overrides)
+
+
+def overridable_ids(workspace: Workspace) -> frozenset[str]:
+    """Return the ids of the passages that can be pinned and excluded: rules and learnings in force."""
+    kept = workspace.learnings()
+    learned = () if kept is None else kept.known.live
+    return frozenset((*(rule.id for rule in workspace.rulebook.rules), *(one.id for one in learned)))
+
+
+def missing_parts(workspace: Workspace, planner: Planner) -> tuple[str, ...]:
+    """Return what a plan has to do without here."""
+    missing = (EMBEDDINGS,) if planner.embedder is None else ()
+    return (*workspace.adapters.degraded, *missing)
+
+
+def is_unprepared(planner: Planner, ranking: Ranking) -> bool:
+    """Whether a plan would be better informed after `workbench model prepare`."""
+    return bool(planner.embedder_note or ranking.past.missing or planner.matcher.note)
