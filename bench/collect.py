@@ -17,8 +17,8 @@ from workbench.plan.intent import parse_intent
 from workbench.plan.semantics import cosines, head_texts, task_text
 from workbench.plan.signals import prepare_query
 from workbench.records.plan import Intent
-from workbench.replay.rankers import baseline_paths
-from workbench.replay.tasks import Task
+from workbench.replay.systems import baseline_paths
+from workbench.replay.tasks import ReplayTask
 from workbench.replay.timeline import Moment
 from workbench.text.tasks import parse_task
 
@@ -29,7 +29,7 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 class Row:
     """One replayed task. `peers` are the paths each peer puts first, `truth` the files that were modified."""
 
-    task: Task
+    task: ReplayTask
     names: tuple[str, ...]
     paths: tuple[str, ...]
     values: NDArray[np.float32]
@@ -40,7 +40,7 @@ class Row:
 
 def collect(
     timeline: Timeline,
-    tasks: Sequence[Task],
+    tasks: Sequence[ReplayTask],
     seeds: Mapping[str, float],
     *,
     embed: Embed | None = None,
@@ -60,7 +60,7 @@ def collect(
 
 
 def _row(
-    moment: Moment, task: Task, truth: frozenset[str], seeds: Mapping[str, float], embed: Embed | None
+    moment: Moment, task: ReplayTask, truth: frozenset[str], seeds: Mapping[str, float], embed: Embed | None
 ) -> Row:
     intent = parse_intent(task.text)
     tasks: NDArray[np.float32] | None = None

@@ -27,7 +27,7 @@ from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Symbol
 from workbench.records.worktree import CommitPatch
-from workbench.replay.packing import changed_lines
+from workbench.replay.packs import changed_lines
 from workbench.text.tokens import TokenCounter
 
 READ = 20

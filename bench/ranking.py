@@ -16,14 +16,14 @@ from workbench.plan.model_files import load_model
 from workbench.plan.ranking import LinearModel
 from workbench.replay.metrics import ndcg, recall
 from workbench.replay.statistics import bootstrap, paired_permutation
-from workbench.replay.tasks import Task
+from workbench.replay.tasks import ReplayTask
 
 Say = Callable[[str], None]
 
 OURS = "workbench"
 OURS_LEXICAL = "workbench, no embeddings"
 CEILING = "best possible"  # recall ends at 10 files where more were modified
-KINDS: Mapping[str, Callable[[Timeline, int], list[Task]]] = {
+KINDS: Mapping[str, Callable[[Timeline, int], list[ReplayTask]]] = {
     "commits": commit_tasks,
     "ages": aged_tasks,
     "prompts": prompt_tasks,

@@ -11,7 +11,7 @@ from workbench.errors import GitError
 from workbench.project.admission import refusal
 from workbench.records.episodes import ChangeKind, Commit
 from workbench.replay import tasks as replay
-from workbench.replay.tasks import MAX_FILES, Task
+from workbench.replay.tasks import MAX_FILES, ReplayTask
 from workbench.text.terms import count_terms
 
 CHECKPOINTS = "entire/checkpoints/v1"
@@ -19,32 +19,32 @@ _TRAILER = re.compile(r"^Entire-Checkpoint:\s*([0-9a-f]{12})\s*$", re.MULTILINE)
 _BETWEEN = re.compile(r"\n\n?---\n\n?")
 
 
-def commit_tasks(timeline: Timeline, limit: int) -> list[Task]:
+def commit_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
     """Return the newest commits with one parent, a message and at least one modified text file."""
     return replay.commit_tasks(timeline.commits, timeline.reader.line, limit)
 
 
-def aged_tasks(timeline: Timeline, limit: int) -> list[Task]:
+def aged_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
     """Return commits from the ends of the four quarters of a history, as many of each, the newest first."""
-    commits, tasks = timeline.commits, list[Task]()
+    commits, tasks = timeline.commits, list[ReplayTask]()
     for quarter in range(4):
         older = commits[len(commits) * quarter // 4 :]
         tasks += replay.commit_tasks(older, timeline.reader.line, limit // 4)
     return tasks
 
 
-def age_of(timeline: Timeline, task: Task) -> int:
+def age_of(timeline: Timeline, task: ReplayTask) -> int:
     """Return how much of the history a task had, in per cent: 25, 50, 75 or 100."""
     place = next(number for number, commit in enumerate(timeline.commits) if commit.sha == task.commit)
     return 25 * (4 - 4 * place // len(timeline.commits))
 
 
-def prompt_tasks(timeline: Timeline, limit: int) -> list[Task]:
+def prompt_tasks(timeline: Timeline, limit: int) -> list[ReplayTask]:
     """Return the prompts of sessions recorded by the Entire tool, with the files their commits modified.
 
     The prompt is the last of the session's that says something (four terms or more).
     """
-    tasks: list[Task] = []
+    tasks: list[ReplayTask] = []
     seen: set[str] = set()
     for commit in timeline.commits:
         found = _TRAILER.search(commit.body)
@@ -57,7 +57,9 @@ def prompt_tasks(timeline: Timeline, limit: int) -> list[Task]:
             parent, cluster = commit.parents[0], found[1]
             at = timeline.reader.line.times.get(parent, commit.at)
             tasks.append(
-                Task(commit.sha, cluster, "session", prompts[-1], parent, commit.sha, at, modified, modified)
+                ReplayTask(
+                    commit.sha, cluster, "session", prompts[-1], parent, commit.sha, at, modified, modified
+                )
             )
         if len(tasks) >= limit:
             break

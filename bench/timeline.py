@@ -11,7 +11,7 @@ from workbench.entry.project import past_reader
 from workbench.errors import GitError
 from workbench.replay.facts_cache import SegmentedFacts
 from workbench.replay.timeline import Moment
-from workbench.replay.timeline import Timeline as ProductTimeline
+from workbench.replay.timeline import RepositoryTimeline as ProductTimeline
 from workbench.sessions.history import History, build_history
 
 COMMITS = 6000

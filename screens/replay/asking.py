@@ -136,7 +136,7 @@ def _elsewhere(path: Path, job: Job) -> RunLine:
 def open_run(state: Path, name: str, job: Job) -> Opened:
     """Load a run. Raises: UsageError, StoreError."""
     from workbench.entry.services.runs import load_run
-    from workbench.replay.pairs import counterpart
+    from workbench.replay.run_report import counterpart
 
     job.progress("Reading the run")
     path = Path(name)

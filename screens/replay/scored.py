@@ -81,7 +81,7 @@ class Scored:
 
 def scored(run: ReplayRun) -> Scored:
     """Return the figures of a run. Imports numpy: for a job."""
-    from workbench.replay.history_report import COLUMNS, best_systems, head_text
+    from workbench.replay.run_report import COLUMNS, best_systems, head_text
 
     kept = [one for one in COLUMNS if any(getattr(score, one[1]) is not None for score in run.systems)]
     best = {name: best_systems(run.systems, name, digits, higher) for _, name, digits, higher in kept}
@@ -144,7 +144,7 @@ VERDICTS: Final = {BETTER: "better", WORSE: "worse", SAME: "no difference shown"
 
 def _gap_lines(score: SystemScore) -> list[GapLine]:
     from workbench.records.replay import LESS_IS_BETTER
-    from workbench.replay.history_report import GAPS, shown_difference
+    from workbench.replay.run_report import GAPS, shown_difference
 
     found = []
     for title, measure, digits in GAPS:

@@ -78,7 +78,7 @@ def system_choices() -> tuple[SystemChoice, ...]:
 
     Imports the rankers: for a job.
     """
-    from workbench.replay.rankers import DEFAULT_SYSTEMS, GROUPS, HYBRID
+    from workbench.replay.systems import DEFAULT_SYSTEMS, GROUPS, HYBRID
 
     usual = [
         SystemChoice(name, _ABOUT.get(name, "hybrid with another model: without embeddings"), usual=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.records.rules import Rule
-from workbench.replay.answers import Answer
+from workbench.replay.answers import MessageAnswer
 from workbench.replay.datasets import Message, RulesDataset, Split
 
 RULES = [
@@ -63,11 +63,13 @@ def dataset() -> RulesDataset:
 
 
 @pytest.fixture
-def answer() -> Callable[..., Answer]:
+def answer() -> Callable[..., MessageAnswer]:
     """Make an answer from the expected ids and {id: score}."""
 
-    def make(expected: str, scores: dict[str, float], kind: str = "", split: Split = Split.TEST) -> Answer:
+    def make(
+        expected: str, scores: dict[str, float], kind: str = "", split: Split = Split.TEST
+    ) -> MessageAnswer:
         ranked = tuple(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
-        return Answer(Message("m", "text", tuple(expected.split()), kind, split), ranked)
+        return MessageAnswer(Message("m", "text", tuple(expected.split()), kind, split), ranked)
 
     return make

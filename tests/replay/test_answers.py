@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from workbench.replay.answers import (
     THRESHOLDS,
-    Answer,
-    at,
-    best,
+    MessageAnswer,
+    answers_in,
+    best_figures,
     by_kind,
-    choose,
-    counts,
-    half,
+    choose_threshold,
+    count_answers,
+    measure_at,
     message_f1,
     ranking_figures,
 )
 from workbench.replay.datasets import Message, Split
 
-Make = Callable[..., Answer]
+Make = Callable[..., MessageAnswer]
 
 
 def test_figures_at_a_threshold(answer: Make) -> None:
@@ -34,9 +34,9 @@ def test_figures_at_a_threshold(answer: Make) -> None:
         answer("", {"c": 0.6}),
         answer("", {"c": 0.3}),
     ]
-    assert counts(answers, 0.5).tolist() == [[1, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
-    assert message_f1(counts(answers, 0.5)).tolist() == pytest.approx([0.5, 2 / 3, 0.0, 1.0])
-    found = at(answers, 0.5)
+    assert count_answers(answers, 0.5).tolist() == [[1, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    assert message_f1(count_answers(answers, 0.5)).tolist() == pytest.approx([0.5, 2 / 3, 0.0, 1.0])
+    found = measure_at(answers, 0.5)
     assert (found.precision, found.recall) == pytest.approx((2 / 5, 2 / 3))
     assert found.f1 == pytest.approx(0.5)
     assert found.macro_f1 == pytest.approx((0.5 + 2 / 3 + 1) / 4)
@@ -47,22 +47,22 @@ def test_figures_at_a_threshold(answer: Make) -> None:
 def test_nothing_returned_is_right_only_where_nothing_is_expected(answer: Make) -> None:
     """Above every score precision, recall and MRR are 0 and all abstain."""
     answers = [answer("a", {"a": 0.4}), answer("", {"a": 0.4})]
-    found = at(answers, 0.9)
+    found = measure_at(answers, 0.9)
     assert (found.precision, found.recall, found.f1, found.mrr) == (0.0, 0.0, 0.0, 0.0)
     assert (found.macro_f1, found.abstained) == (0.5, 1.0)
 
 
 def test_no_messages_give_figures_too() -> None:
     """Means over nothing are 0 rather than errors."""
-    assert at([], 0.5).mrr == 0.0
+    assert measure_at([], 0.5).mrr == 0.0
     assert ranking_figures([]).auroc == 0.5
 
 
 def test_the_threshold_of_best_f1_is_chosen(answer: Make) -> None:
     """Of thresholds that are equally good the highest is taken."""
     answers = [answer("a", {"a": 0.62, "b": 0.41}), answer("", {"c": 0.55})]
-    assert choose(answers) == 0.62
-    assert best([at(answers, threshold) for threshold in THRESHOLDS]).threshold == 0.6
+    assert choose_threshold(answers) == 0.62
+    assert best_figures([measure_at(answers, threshold) for threshold in THRESHOLDS]).threshold == 0.6
 
 
 def test_figures_without_a_threshold(answer: Make) -> None:
@@ -82,8 +82,8 @@ def test_kinds_and_halves(answer: Make) -> None:
         answer("b", {"a": 0.9}, "typo"),
     ]
     assert by_kind(answers, 0.5) == {"typo": (2, 0.5), "far": (2, 0.5)}
-    assert half(answers, Split.FIT) == answers[:1]
-    assert half(answers, Split.TEST) == answers[1:]
+    assert answers_in(answers, Split.FIT) == answers[:1]
+    assert answers_in(answers, Split.TEST) == answers[1:]
 
 
 SCORES = st.dictionaries(st.sampled_from("abcde"), st.floats(0, 1), max_size=5)
@@ -93,13 +93,13 @@ SCORES = st.dictionaries(st.sampled_from("abcde"), st.floats(0, 1), max_size=5)
 def test_a_lower_threshold_never_loses_recall(cases: list[tuple[set[str], dict[str, float]]]) -> None:
     """Recall and MRR fall and abstention rises with the threshold, and all figures are in [0, 1]."""
     answers = [
-        Answer(
+        MessageAnswer(
             Message(str(number), "t", tuple(sorted(expected)), "", Split.TEST),
             tuple(sorted(scores.items(), key=lambda item: (-item[1], item[0]))),
         )
         for number, (expected, scores) in enumerate(cases)
     ]
-    sweep = [at(answers, threshold) for threshold in THRESHOLDS]
+    sweep = [measure_at(answers, threshold) for threshold in THRESHOLDS]
     for lower, higher in pairwise(sweep):
         assert lower.recall >= higher.recall
         assert lower.mrr >= higher.mrr

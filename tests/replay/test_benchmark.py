@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.replay.benchmark import BenchmarkReport, Comparison, run
+from workbench.replay.benchmark import (
+    BM25,
+    HYBRID,
+    VECTOR,
+    BenchmarkReport,
+    RuleSystem,
+    SystemComparison,
+    run_benchmark,
+)
 from workbench.replay.datasets import Message, RulesDataset, Split
-from workbench.replay.statistics import Difference
-from workbench.replay.systems import BM25, HYBRID, VECTOR, System
+from workbench.replay.statistics import MeasuredDifference
 
 SCORES = {
     "force push": (("push", 0.8),),
@@ -22,9 +29,9 @@ SCORES = {
 }
 
 
-def system(name: str, *, answers: bool = True) -> System:
+def system(name: str, *, answers: bool = True) -> RuleSystem:
     """Return a system with fixed answers, or one that finds nothing."""
-    return System(name, name != BM25, lambda message, vector: SCORES[message] if answers else ())
+    return RuleSystem(name, name != BM25, lambda message, vector: SCORES[message] if answers else ())
 
 
 def ticking(step: float) -> Callable[[], float]:
@@ -42,7 +49,7 @@ def nowhere(texts: Sequence[str]) -> Any:
 def report(dataset: RulesDataset) -> BenchmarkReport:
     """Return the report of hybrid answering and the others finding nothing."""
     systems = [system(VECTOR, answers=False), system(BM25, answers=False), system(HYBRID)]
-    return run(dataset, systems, nowhere, ticking(0.001), model="m")
+    return run_benchmark(dataset, systems, nowhere, ticking(0.001), model="m")
 
 
 def test_what_was_measured_is_said(report: BenchmarkReport) -> None:
@@ -64,10 +71,10 @@ def test_thresholds_are_chosen_on_one_half_and_reported_on_the_other(report: Ben
 
 def test_hybrid_is_compared_with_each_single_method(report: BenchmarkReport) -> None:
     """Each at its own threshold, on the test half; here both return nothing there."""
-    none = Difference(0.0, 0.0, 0.0, 1.0)
+    none = MeasuredDifference(0.0, 0.0, 0.0, 1.0)
     assert report.comparisons == (
-        Comparison(HYBRID, VECTOR, none, none),
-        Comparison(HYBRID, BM25, none, none),
+        SystemComparison(HYBRID, VECTOR, none, none),
+        SystemComparison(HYBRID, BM25, none, none),
     )
 
 
@@ -78,7 +85,7 @@ def test_a_better_system_is_seen_to_be_better() -> None:
         for number, split in enumerate((Split.FIT, Split.TEST) * 20)
     )
     systems = [system(VECTOR, answers=False), system(HYBRID)]
-    found = run(RulesDataset("many", (), messages), systems, nowhere, ticking(1))
+    found = run_benchmark(RulesDataset("many", (), messages), systems, nowhere, ticking(1))
     assert [(one.f1.value, one.macro_f1.value) for one in found.comparisons] == [(1.0, 1.0)]
     assert found.comparisons[0].f1.p < 0.01
 
@@ -99,14 +106,19 @@ def test_the_first_messages_are_ranked_once_before_the_clock_counts() -> None:
         return ()
 
     messages = tuple(Message(f"m{number}", f"t{number}", (), "", Split.TEST) for number in range(30))
-    run(RulesDataset("many", (), messages), [System(BM25, needs_vector=False, rank=rank)], None, ticking(1))
+    run_benchmark(
+        RulesDataset("many", (), messages),
+        [RuleSystem(BM25, needs_vector=False, rank=rank)],
+        None,
+        ticking(1),
+    )
     texts = [message.text for message in messages]
     assert asked == texts[:20] + texts
 
 
 def test_without_a_model_words_are_measured_alone(dataset: RulesDataset) -> None:
     """The report says what was missing and why, and compares nothing."""
-    found = run(dataset, [system(BM25)], None, ticking(0.001), note="no model")
+    found = run_benchmark(dataset, [system(BM25)], None, ticking(0.001), note="no model")
     assert (found.degraded, found.note, found.comparisons) == (("embeddings",), "no model", ())
     assert [one.name for one in found.systems] == [BM25]
 
@@ -114,7 +126,7 @@ def test_without_a_model_words_are_measured_alone(dataset: RulesDataset) -> None
 def test_only_the_time_differs_between_runs(dataset: RulesDataset, report: BenchmarkReport) -> None:
     """The same systems give the same report at another speed."""
     systems = [system(VECTOR, answers=False), system(BM25, answers=False), system(HYBRID)]
-    again = run(dataset, systems, nowhere, ticking(0.5), model="m")
+    again = run_benchmark(dataset, systems, nowhere, ticking(0.5), model="m")
     assert again.comparisons == report.comparisons
     for mine, theirs in zip(again.systems, report.systems, strict=True):
         assert mine.latency != theirs.latency
@@ -129,7 +141,7 @@ def test_only_the_time_differs_between_runs(dataset: RulesDataset, report: Bench
 def test_progress_counts_messages(dataset: RulesDataset) -> None:
     """The warm-up is no progress, and the last message is."""
     seen: list[tuple[str, int, int]] = []
-    run(
+    run_benchmark(
         dataset,
         [system(BM25)],
         None,

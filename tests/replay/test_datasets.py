@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Level
-from workbench.replay.datasets import DatasetKind, RulesDataset, Split, detect, read_rules, split_of
+from workbench.replay.datasets import DatasetKind, RulesDataset, Split, detect_dataset, read_rules, split_of
 from workbench.text.terms import count_terms
 
 SHIPPED = Path(__file__).parents[2] / "sample_data" / "rules_benchmark"
@@ -28,7 +28,7 @@ def shipped() -> RulesDataset:
 
 def test_the_shipped_benchmark_has_its_size(shipped: RulesDataset) -> None:
     """100 rules and 500 messages of which at least 100 match nothing; every rule is expected somewhere."""
-    assert detect(SHIPPED) is DatasetKind.RULES
+    assert detect_dataset(SHIPPED) is DatasetKind.RULES
     assert (len(shipped.rules), len(shipped.messages)) == (100, 500)
     assert sum(not message.expected for message in shipped.messages) >= 100
     assert {rule for message in shipped.messages for rule in message.expected} == {
@@ -134,7 +134,7 @@ SAID = '{"id":"m","text":"t","expected":["a"]}'
         (['{"id":"a","name":"A","rule":"x","lvl":1}'], [SAID], "rules.jsonl", 1, "a rule has no field 'lvl'"),
         (['{"id":"a","name":"A","rule":"x","level":"top"}'], [SAID], "rules.jsonl", 1, "'top'"),
         (['{"id":"a","name":"A","rule":"x","priority":101}'], [SAID], "rules.jsonl", 1, "between 0 and 100"),
-        (['{"id":"a","name":"A","rule":" "}'], [SAID], "rules.jsonl", 1, "says nothing"),
+        (['{"id":"a","name":"A","rule":" "}'], [SAID], "rules.jsonl", 1, "is empty"),
         (['{"id":"","name":"A","rule":"x"}'], [SAID], "rules.jsonl", 1, "no id"),
         ([OK, OK], [SAID], "rules.jsonl", 2, "two rules"),
         (b'{"id":"\xff"}', [SAID], "rules.jsonl", 1, "utf-8"),
@@ -171,12 +171,12 @@ def test_what_was_meant_is_suggested(write: Any) -> None:
 def test_a_folder_without_a_dataset_is_refused(tmp_path: Path) -> None:
     """No folder, an empty one and half a dataset are three errors, none of them a traceback."""
     with pytest.raises(UsageError, match="does not exist"):
-        detect(tmp_path / "nowhere")
+        detect_dataset(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="holds no dataset"):
-        detect(tmp_path)
+        detect_dataset(tmp_path)
     (tmp_path / "rules.jsonl").write_text(OK)
     with pytest.raises(ParseError, match=r"lacks messages\.jsonl"):
-        detect(tmp_path)
+        detect_dataset(tmp_path)
 
 
 @given(st.binary(max_size=200))

@@ -13,18 +13,18 @@ from workbench.config import GatesConfig
 from workbench.errors import UsageError
 from workbench.records.replay import Gap, ReplayRun
 from workbench.replay.gates import (
-    Evidence,
     Gate,
+    GateEvidence,
     GateState,
     evaluate,
-    failing,
     gates_sentence,
     gates_text,
-    leaner,
+    leaner_system,
+    stopping_gates,
 )
-from workbench.replay.rankers import parse_systems
+from workbench.replay.systems import parse_systems
 
-SOUND = Evidence((), 40, (), "3 streams", 10, 10)
+SOUND = GateEvidence((), 40, (), "3 streams", 10, 10)
 WANTED = GatesConfig()
 
 
@@ -44,7 +44,7 @@ def test_a_good_run_on_a_sound_state_passes_all_six() -> None:
     """Every gate passes, and nothing stops a release."""
     found = evaluate(made_run(), SOUND, WANTED)
     assert {f"G{number}": "pass" for number in range(1, 7)} == states(found)
-    assert failing(found, allow_missing=False) == []
+    assert stopping_gates(found, allow_missing=False) == []
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_a_good_run_on_a_sound_state_passes_all_six() -> None:
         (made_run(), replace(SOUND, answered=9), "G6"),
     ],
 )
-def test_one_bad_figure_fails_one_gate(run: ReplayRun, evidence: Evidence, failed: str) -> None:
+def test_one_bad_figure_fails_one_gate(run: ReplayRun, evidence: GateEvidence, failed: str) -> None:
     """Each gate fails by its own figure alone, and the sentence names it."""
     found = evaluate(run, evidence, WANTED)
-    stopping = failing(found, allow_missing=True)
+    stopping = stopping_gates(found, allow_missing=True)
     assert [failed] == [gate.id for gate in stopping]
     assert f"gate {failed} (" in gates_sentence(stopping)
     assert f"{failed}: " in gates_text(found)
@@ -85,23 +85,23 @@ def test_less_context_is_shown_by_packs_of_less_budget() -> None:
     assert evaluate(full, SOUND, WANTED)[3].state is GateState.FAILED
     for recall, state in ((0.3, "pass"), (0.29, "fail")):
         lean = replace(
-            full.systems[2], system=leaner(WANTED), context_tokens_median=1900, packed_recall=recall
+            full.systems[2], system=leaner_system(WANTED), context_tokens_median=1900, packed_recall=recall
         )
         base = replace(full.systems[0], packed_recall=0.3)
         gate = evaluate(replace(full, systems=(base, *full.systems[1:], lean)), SOUND, WANTED)[3]
         assert state == gate.state
-    assert leaner(WANTED) == "hybrid@0.65"
-    assert leaner(GatesConfig(tokens=1.0)) == "hybrid@0.05"
+    assert leaner_system(WANTED) == "hybrid@0.65"
+    assert leaner_system(GatesConfig(tokens=1.0)) == "hybrid@0.05"
 
 
 def test_what_cannot_be_evaluated_is_no_pass() -> None:
     """Without evidence, baseline or packs a gate says what is missing, and stops unless that is allowed."""
     run = made_run()
     alone = replace(run, systems=run.systems[2:])
-    found = evaluate(alone, Evidence(reason="another machine's history"), WANTED)
+    found = evaluate(alone, GateEvidence(reason="another machine's history"), WANTED)
     assert {"G1", "G3", "G4", "G5", "G6"} == {one.id for one in found if one.state is GateState.MISSING}
-    assert len(failing(found, allow_missing=False)) == 5
-    assert failing(found, allow_missing=True) == []
+    assert len(stopping_gates(found, allow_missing=False)) == 5
+    assert stopping_gates(found, allow_missing=True) == []
     assert "G3: the baseline was not run" in gates_text(found)
     assert "could not be evaluated: another machine's history" in gates_sentence(found[:1])
     unpacked = run_with("hybrid", context_tokens_median=None)
@@ -149,7 +149,7 @@ def test_a_reference_must_not_rank_better(gap: Gap | None, state: str) -> None:
 def test_names_of_files_cannot_drive_the_terminal() -> None:
     """A stale file's name with control characters is shown, not sent."""
     found = evaluate(made_run(), replace(SOUND, stale=("a\x1b[2J\n.py",)), WANTED)
-    assert "\x1b" not in gates_text(found) + gates_sentence(failing(found, allow_missing=False))
+    assert "\x1b" not in gates_text(found) + gates_sentence(stopping_gates(found, allow_missing=False))
     assert len(gates_text(found).splitlines()) == 8
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.replay.made import made_run
 from workbench.config import GatesConfig
 from workbench.records.replay import ReplayRun, SystemRow
-from workbench.replay.gates import Evidence, evaluate
+from workbench.replay.gates import GateEvidence, evaluate
 from workbench.replay.html import MAX_BYTES, report_html
 from workbench.text.sanitize import visible_line
 
@@ -114,7 +114,9 @@ def with_texts(text: str) -> ReplayRun:
 
 def page_of(run: ReplayRun, text: str = "") -> Page:
     """Return the parsed report of a run with gates that quote the text."""
-    gates = evaluate(run, Evidence((text,), 1, (text,), text, 1, 1), GatesConfig(reference=text or "last"))
+    gates = evaluate(
+        run, GateEvidence((text,), 1, (text,), text, 1, 1), GatesConfig(reference=text or "last")
+    )
     return Page(report_html(run, gates))
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.replay.made import made_run
-from workbench.replay.pairs import counterpart
-from workbench.replay.plots import LEAST_COLUMNS, periods, plots
+from workbench.replay.plots import LEAST_COLUMNS, periods, plot_run
+from workbench.replay.run_report import counterpart
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -18,7 +18,7 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 def test_systems_are_bars_and_age_is_a_line() -> None:
     """Each system has a bar with its figure, the longer the better; both lines are named."""
     run = made_run(60)
-    text = plots(run, 80, color=False)
+    text = plot_run(run, 80, color=False)
     lines = text.splitlines()
     assert lines[0] == "Recall@10"
     assert [score.system for score in run.systems] == [line.split()[0] for line in lines[1:4]]
@@ -33,14 +33,14 @@ def test_systems_are_bars_and_age_is_a_line() -> None:
 @given(st.integers(0, 200), st.booleans())
 def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
     """Whatever the width, each line fits in it; too narrow a terminal gets no plot."""
-    text = plots(made_run(30), columns, color=color)
+    text = plot_run(made_run(30), columns, color=color)
     assert (columns < LEAST_COLUMNS) == (not text)
     assert all(len(line) <= columns for line in ESCAPE.sub("", text).splitlines())
 
 
 def test_without_colour_there_is_no_escape() -> None:
     """A plain plot holds no control character; a coloured one says the same."""
-    plain, colored = (plots(made_run(30), 80, color=color) for color in (False, True))
+    plain, colored = (plot_run(made_run(30), 80, color=color) for color in (False, True))
     assert "\x1b" not in plain
     assert "\x1b" in colored
     assert [line.rstrip() for line in ESCAPE.sub("", colored).splitlines()] == plain.splitlines()
@@ -48,25 +48,25 @@ def test_without_colour_there_is_no_escape() -> None:
 
 def test_a_long_past_is_told_in_months() -> None:
     """Where periods lie months apart the axis says months, also where clocks went wrong."""
-    assert "2024-" in plots(made_run(400), 80, color=False)
+    assert "2024-" in plot_run(made_run(400), 80, color=False)
     run = made_run(20)
     wild = tuple(replace(row, at=(number - 10) * 10**17) for number, row in enumerate(run.rows))
-    assert "9999-12" in plots(replace(run, rows=wild), 80, color=False)
+    assert "9999-12" in plot_run(replace(run, rows=wild), 80, color=False)
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
     """A run without tasks has no plot; a few tasks, or one system, have bars and no line."""
     run = made_run(4)
-    assert plots(replace(run, rows=(), systems=()), 80, color=False) == ""
-    assert "by age" not in plots(run, 80, color=False)
-    assert "by age" not in plots(made_run(60, systems=("hybrid",)), 80, color=False)
+    assert plot_run(replace(run, rows=(), systems=()), 80, color=False) == ""
+    assert "by age" not in plot_run(run, 80, color=False)
+    assert "by age" not in plot_run(made_run(60, systems=("hybrid",)), 80, color=False)
 
 
 def test_figures_of_nought_are_drawn() -> None:
     """Systems that find nothing have bars of no length."""
     run = made_run(30)
     none = tuple(replace(score, recall_at_10=0.0, ndcg_at_10=0.0) for score in run.systems)
-    text = plots(replace(run, systems=none, rows=()), 80, color=False)
+    text = plot_run(replace(run, systems=none, rows=()), 80, color=False)
     assert "hybrid   0.000" in text
     assert "█" not in text
 
@@ -85,7 +85,7 @@ def test_odd_names_are_shown_not_sent() -> None:
     """The name of a system cannot drive the terminal."""
     run = made_run(30)
     scores = tuple(replace(score, system=f"\x1b[31m{score.system}\n") for score in run.systems)
-    assert "\x1b" not in plots(replace(run, systems=scores, rows=()), 80, color=False)
+    assert "\x1b" not in plot_run(replace(run, systems=scores, rows=()), 80, color=False)
 
 
 def test_who_stands_beside_the_baseline() -> None:

@@ -15,12 +15,12 @@ from workbench.entry.services import replay as replaying
 from workbench.entry.services.replay import Found, Wanted, explain_task, finished_run, open_past, replay_past
 from workbench.errors import UsageError
 from workbench.records.replay import TaskRow
-from workbench.replay import running
-from workbench.replay.engine import NOTHING, failed_row
-from workbench.replay.rankers import parse_systems
+from workbench.replay import engine
+from workbench.replay.engine import replay_tasks
 from workbench.replay.row_log import RowLog, log_ends, new_measures, row_keys
-from workbench.replay.running import replay_tasks
-from workbench.replay.tasks import Source, Task
+from workbench.replay.systems import parse_systems
+from workbench.replay.task_rows import NOTHING, failed_row
+from workbench.replay.tasks import ReplayTask, TaskSource
 
 SYSTEMS = parse_systems(["baseline", "hybrid"])
 TIMINGS = ("latency_ms", "cache_hit_ratio")
@@ -45,7 +45,7 @@ def replayed(
     """Replay the past of a project without an embedding model."""
     config = Config()
     return replay_past(
-        open_past(root), config, Wanted(Source.ALL, tasks, SYSTEMS, 1000, packs, fresh), workers=workers
+        open_past(root), config, Wanted(TaskSource.ALL, tasks, SYSTEMS, 1000, packs, fresh), workers=workers
     )
 
 
@@ -79,7 +79,7 @@ def test_rows_hold_what_reports_need(past: Any) -> None:
 def test_several_processes_give_what_one_gives(past: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows do not depend on how many processes there are, nor on the size of their batches."""
     alone = replayed(past.root)
-    monkeypatch.setattr(running, "BATCH", 2)
+    monkeypatch.setattr(engine, "BATCH", 2)
     together = replayed(past.root, fresh=True, workers=2)
     assert timeless(together.replayed.rows) == timeless(alone.replayed.rows)
 
@@ -131,7 +131,7 @@ def test_what_a_running_replay_adds_to_its_log_is_read_as_it_comes(past: Any) ->
     assert new_measures(logs / "none", {}) == ({}, [])
 
 
-def _never(spec: Any, task: Task) -> TaskRow:
+def _never(spec: Any, task: ReplayTask) -> TaskRow:
     raise RuntimeError("computed")
 
 
@@ -140,13 +140,13 @@ def test_ctrl_c_keeps_what_is_done(past: Any, monkeypatch: pytest.MonkeyPatch) -
     whole = replayed(past.root, fresh=True)
     real, left = replaying._replay_one, [5]
 
-    def impatient(spec: Any, task: Task) -> TaskRow:
+    def impatient(spec: Any, task: ReplayTask) -> TaskRow:
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
         return real(spec, task)
 
-    monkeypatch.setattr(running, "BATCH", 2)
+    monkeypatch.setattr(engine, "BATCH", 2)
     monkeypatch.setattr(replaying, "_replay_one", impatient)
     cut = replayed(past.root, fresh=True)
     assert not cut.replayed.complete
@@ -158,21 +158,22 @@ def test_ctrl_c_keeps_what_is_done(past: Any, monkeypatch: pytest.MonkeyPatch) -
     assert timeless(rest.replayed.rows) == timeless(whole.replayed.rows)
 
 
-def _deadly(task: Task) -> TaskRow:
+def _deadly(task: ReplayTask) -> TaskRow:
     if task.id == "t3":
         os._exit(9)
     return failed_row(task, "")
 
 
-def _tasks(count: int) -> list[Task]:
+def _tasks(count: int) -> list[ReplayTask]:
     return [
-        Task(f"t{number}", f"t{number}", "commit", "do", "r", "c", 1, ("a.py",)) for number in range(count)
+        ReplayTask(f"t{number}", f"t{number}", "commit", "do", "r", "c", 1, ("a.py",))
+        for number in range(count)
     ]
 
 
 def test_a_worker_that_dies_costs_one_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The task that ends its process has a row that says so, which is tried again the next time."""
-    monkeypatch.setattr(running, "BATCH", 2)
+    monkeypatch.setattr(engine, "BATCH", 2)
     tasks, log = _tasks(6), RowLog(tmp_path, {})
     found = replay_tasks(_deadly, tasks, row_keys(tasks, []), log, workers=2)
     assert [row.id for row in found.rows if row.fault] == ["t3"]

@@ -14,8 +14,8 @@ from store.runs import write_rows
 from tests.replay.made import made_run
 from workbench.errors import StoreError
 from workbench.records.replay import MEASURES
-from workbench.replay import rows
-from workbench.replay.rows import flat_rows, row_batches
+from workbench.replay import runs
+from workbench.replay.runs import flat_rows, row_batches
 
 ODD = 'odd-\udcff\x00"\\ud800 {}.py'
 
@@ -29,7 +29,7 @@ def read(path: Path, query: str) -> list[Any]:
 
 def test_every_value_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measures, rankings, contributions and reasons are in the file, in batches or at once."""
-    monkeypatch.setattr(rows, "BATCH", 4)
+    monkeypatch.setattr(runs, "BATCH", 4)
     run = made_run(10)
     path = tmp_path / "rows.parquet"
     write_rows(path, row_batches(run))

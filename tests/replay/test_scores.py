@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.replay import Gap, ReplayRun, SystemRow, TaskRow
-from workbench.replay.history_report import as_text, shown_difference
+from workbench.replay.run_report import run_text, shown_difference
 from workbench.replay.scores import system_scores
 from workbench.replay.statistics import (
     bootstrap,
@@ -60,7 +60,7 @@ def test_a_clear_gap_is_shown_and_none_is_not() -> None:
     assert hybrid.gaps["context_tokens"] == Gap(0.0, 0.0, 0.0, 1.0)
     assert not baseline.gaps
     assert (hybrid.latency_p50_ms, hybrid.packed_tasks, hybrid.line_coverage) == (19.5, 40, None)
-    text = as_text(run(rows, ("baseline", "hybrid", "bm25")))
+    text = run_text(run(rows, ("baseline", "hybrid", "bm25")))
     assert "1.000*" in text
     assert "no difference shown" in text
     assert "\x1b" not in text
@@ -71,7 +71,7 @@ def test_without_packs_there_are_no_columns_of_packs() -> None:
     rows = [row(number, {"hybrid": 0.5}, tokens=None) for number in range(3)]
     (score,) = system_scores(rows, ("hybrid", "absent"))
     assert (score.packed_recall, score.context_tokens_median, score.packed_tasks) == (None, None, 0)
-    text = as_text(run(rows, ("hybrid",)))
+    text = run_text(run(rows, ("hybrid",)))
     assert "no packs" in text
     assert "first pass" not in text
 
@@ -79,7 +79,7 @@ def test_without_packs_there_are_no_columns_of_packs() -> None:
 def test_no_row_no_score() -> None:
     """A run without a task has a head and no table."""
     assert system_scores([], ("baseline",)) == ()
-    assert as_text(run([], ())).startswith("p")
+    assert run_text(run([], ())).startswith("p")
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))

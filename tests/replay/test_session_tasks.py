@@ -11,9 +11,8 @@ from workbench.config import Config
 from workbench.entry.services.replay import Wanted, open_past, replay_past
 from workbench.ports import Entry
 from workbench.records.episodes import Outcome
-from workbench.replay.rankers import parse_systems
-from workbench.replay.seen import SeenPaths
-from workbench.replay.tasks import Source, Task, recorded, session_tasks
+from workbench.replay.systems import parse_systems
+from workbench.replay.tasks import ReplayTask, SeenPaths, TaskSource, recorded_sessions, session_tasks
 from workbench.sessions.episodes_fold import (
     ENDED,
     EVENT,
@@ -51,7 +50,7 @@ def journal(root: Path, *bodies: dict[str, Any]) -> None:
     FileJournal(root / ".workbench", SystemClock()).append(STREAM, IMPORTED, list(bodies), by="test")
 
 
-def replayed(root: Path, source: Source = Source.ALL) -> list[Any]:
+def replayed(root: Path, source: TaskSource = TaskSource.ALL) -> list[Any]:
     """Replay a project's past in this process."""
     wanted = Wanted(source, 50, parse_systems(["baseline", "bm25", "hybrid"]), 1000)
     return list(replay_past(open_past(root), Config(), wanted, workers=1).replayed.rows)
@@ -71,7 +70,7 @@ def test_a_prompt_is_begun_on_the_commit_before_it(work: Any) -> None:
     assert (row.source, row.session, row.revision, row.commit) == ("session", "s1", first, second)
     assert row.systems["hybrid"].ranking[0] == "src/auth.py"
     assert row.systems["hybrid"].measures["line_coverage"] == 1.0
-    assert [found.source for found in replayed(work.root, Source.COMMITS)] == ["commit"]
+    assert [found.source for found in replayed(work.root, TaskSource.COMMITS)] == ["commit"]
 
 
 def test_later_prompts_change_no_earlier_row(work: Any) -> None:
@@ -110,7 +109,7 @@ def test_a_project_of_which_only_sessions_are_left(tmp_path: Path) -> None:
 def test_paths_are_seen_once_a_session_had_ended() -> None:
     """A moment holds reads and edits of sessions that had ended, and no other path."""
     bodies = [episode("a", "one", 100, "a.py"), episode("b", "two", 200, "b.py")]
-    sessions, _ = recorded(Entry(str(n), "", IMPORTED, "", body) for n, body in enumerate(bodies))
+    sessions, _ = recorded_sessions(Entry(str(n), "", IMPORTED, "", body) for n, body in enumerate(bodies))
     seen = SeenPaths(sessions)
     assert sorted(seen.at("", 109).blobs) == []
     assert sorted(seen.at("", 110).blobs) == ["a.py", "docs/read.md"]
@@ -127,11 +126,11 @@ def test_malformed_and_forgotten_prompts_are_no_tasks() -> None:
         Entry("4", "", IMPORTED, "", episode("git:abc", "do it", 100, "a.py")),
         Entry("5", "", FORGOTTEN, "", {"session_ids": ["gone"]}),
     ]
-    sessions, malformed = recorded(entries)
+    sessions, malformed = recorded_sessions(entries)
     assert ([one.id for one in sessions], malformed) == (["good"], 1)
     assert session_tasks(sessions, (), 9) == []
     (task,) = session_tasks(sessions, (), 9, gone=True)
-    assert isinstance(task, Task)
+    assert isinstance(task, ReplayTask)
     assert (task.at, task.modified) == (99, ("a.py",))
 
 
@@ -149,7 +148,7 @@ def test_live_sessions_count_as_they_were_when_they_ended() -> None:
         Entry("4", "", FEEDBACK, "cli", late),
         Entry("5", "", STARTED, "cli", {**begun, "session_id": "open"}),
     ]
-    (one,), malformed = recorded(entries)
+    (one,), malformed = recorded_sessions(entries)
     assert (one.id, one.ended, malformed) == ("live", 120, 0)
     assert [change.path for change in one.changes] == ["a.py"]
     assert one.known.task.verdict is Outcome.SUCCESS

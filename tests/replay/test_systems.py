@@ -1,95 +1,125 @@
-"""The systems of a benchmark answer as the program does, each by its own relevance."""
+"""The systems of a replay are what they claim to be: above all, hybrid is what plans rank."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from workbench.entry.project import open_project
+from workbench.entry.services.replay import past_reader
 
-from workbench.records.rules import Rule
-from workbench.replay.systems import BM25, HYBRID, VECTOR, System, rule_systems
-from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.relevance import rule_texts, rule_vectors
-from workbench.rules.matching.searching import index_rules, match_message
+from store.git import find_repository
+from workbench.config import Config
+from workbench.errors import ModelError, UsageError
+from workbench.plan.baseline import baseline_files
+from workbench.plan.intent import parse_intent
+from workbench.plan.planner import rank as plan_rank
+from workbench.project.manifests import parse_manifest
+from workbench.replay.systems import GROUPS, Situation, leave_out, load_models, parse_systems, rank
+from workbench.replay.timeline import RepositoryTimeline
 
-RULES = (
-    Rule("tabs", "Tabs", "Indent with tabs.", priority=100, examples=("how wide is a step",)),
-    Rule("push", "Push", "Never force-push to main.", priority=0),
-    Rule("off", "Off", "Indent with blanks.", enabled=False),
-)
-
-
-def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return unit vectors by three subjects; a text about none of them lies between."""
-    rows = np.array(
-        [[float(word in text.lower()) for word in ("indent", "push", "wide")] for text in texts], np.float32
-    )
-    rows[rows.sum(axis=1) == 0] = 1.0
-    unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+NAMES = ["baseline", "bm25", "vector", "hybrid", "hybrid-affinity", "hybrid-history", "hybrid+files-v1"]
+SYSTEMS = {system.name: system for system in parse_systems(NAMES)}
+MODELS = load_models("files-v1", "files-v1-lexical", SYSTEMS.values())
+TASK = "the jwt token is not refreshed in src/auth.py"
 
 
 @pytest.fixture
-def systems() -> dict[str, System]:
-    """Return the systems over the rules by name."""
-    return {system.name: system for system in rule_systems(RULES, embed, model="m")}
+def project(work: Any) -> Any:
+    """A project with a past."""
+    for name in ("auth", "store", "cache", "theme"):
+        work.write(f"src/{name}.py", f"import src.store\n\n\ndef {name}_token():\n    return 1\n")
+    work.write("tests/test_auth.py", "from src import auth\n")
+    work.write("pyproject.toml", '[project]\nname = "p"\ndependencies = ["httpx"]\n')
+    work.commit("Add the project")
+    for number, name in enumerate(("auth", "store", "auth", "theme")):
+        work.write(f"src/{name}.py", f"import src.store\n\n\ndef {name}_token():\n    return {number + 5}\n")
+        work.commit(f"fix: refresh the token of {name} (#{number})")
+    return work
 
 
-def test_there_are_three_systems_and_one_without_a_model(systems: dict[str, System]) -> None:
-    """Vector and hybrid need the message's vector, BM25 needs none and is left alone without a model."""
-    assert {name: one.needs_vector for name, one in systems.items()} == {
-        VECTOR: True,
-        BM25: False,
-        HYBRID: True,
-    }
-    assert [one.name for one in rule_systems(RULES, None)] == [BM25]
+def situation(project: Any, semantic: Any = None) -> Situation:
+    """Return the task as of now."""
+    repository = find_repository(project.root)
+    assert repository is not None
+    with past_reader(repository) as reader:
+        moment = RepositoryTimeline(reader).at(reader.tip, project.time)
+        data = reader.read(moment.blobs["pyproject.toml"]) or b""
+    manifest = parse_manifest("pyproject.toml", data.decode())
+    assert manifest is not None
+    return Situation(parse_intent(TASK), moment, lambda: [manifest], semantic)
 
 
-def test_meaning_words_and_both(systems: dict[str, System]) -> None:
-    """Meaning finds what shares no word, words find what has no vector of use, both find either."""
-    step = "a wide one"
-    assert systems[VECTOR].rank(step, embed([step])[0])[0][0] == "tabs"
-    assert systems[BM25].rank("lunch", None) == ()
-    assert systems[BM25].rank("force it to main", None)[0][0] == "push"
-    assert [rule for rule, _ in systems[VECTOR].rank("force it to main", embed(["indent"])[0])] == ["tabs"]
-    push = "force push"
-    assert systems[HYBRID].rank(push, embed([push])[0])[0][0] == "push"
+def test_hybrid_is_what_plans_rank(project: Any) -> None:
+    """As of now a replay's hybrid has the files, scores and reasons of `workbench rank`."""
+    opened = open_project(project.root, Config())
+    planned = plan_rank(opened.workspace, opened.planner, TASK)
+    replayed = rank(SYSTEMS["hybrid"], situation(project), MODELS)
+    assert replayed is not None
+    assert replayed.files == planned.files
+    assert replayed.fallback
 
 
-def test_what_is_disabled_is_never_found(systems: dict[str, System]) -> None:
-    """Business filters hold in a benchmark too."""
-    text = "indent with blanks"
-    for system in systems.values():
-        assert "off" not in dict(system.rank(text, embed([text])[0]))
+def test_baseline_is_what_plans_compare_with(project: Any) -> None:
+    """As of now a replay's baseline is that of `workbench plan --baseline`."""
+    opened = open_project(project.root, Config())
+    opened.workspace.sync()
+    now = situation(project)
+    kind = now.intent.predicted
+    replayed = rank(SYSTEMS["baseline"], now, MODELS)
+    assert replayed is not None
+    assert replayed.files == baseline_files(opened.workspace, kind, MODELS.by_id["files-v1-lexical"])
+    assert not replayed.weighed
 
 
-def test_rankings_are_by_relevance_alone(systems: dict[str, System]) -> None:
-    """Scores fall, are in (0, 1] and are those of the program; priority decides nothing."""
-    text = "indent with tabs, then push"
-    vector = embed([text])[0]
-    found = systems[HYBRID].rank(text, vector)
-    assert [rule for rule, _ in found] == ["push", "tabs"]  # though the other has the higher priority
-    scores = [score for _, score in found]
-    assert scores == sorted(scores, reverse=True)
-    assert all(0 < score <= 1 for score in scores)
-    texts = rule_texts(RULES)
-    index = index_rules(RULES, vectors=rule_vectors(texts, embed(texts.texts), "m"))
-    report = match_message(index, RuleQuery(text), vector, MatchParams(threshold=0.0))
-    assert dict(found) == {one.rule.id: one.relevance for one in report.matches if one.relevance > 0}
+def test_an_ablation_looks_at_the_same_candidates_without_its_group(project: Any) -> None:
+    """The candidates are those of hybrid, and no feature of the group adds anything."""
+    now = situation(project)
+    whole, cut = rank(SYSTEMS["hybrid"], now, MODELS), rank(SYSTEMS["hybrid-affinity"], now, MODELS)
+    assert whole is not None
+    assert cut is not None
+    assert {found.path for found in cut.files} == {found.path for found in whole.files}
+    added = {name.split(".")[0] for found in cut.files for name in found.contributions}
+    assert added
+    assert not added & GROUPS["affinity"]
+    assert [found.score for found in cut.files] != [found.score for found in whole.files]
 
 
-def test_the_limit_of_the_parameters_holds() -> None:
-    """At most `limit` rules are ranked."""
-    words = ("tabs", "hooks", "secrets", "logs", "types", "flags")
-    others = [f"Subject{chr(97 + number)} {number}" for number in range(26)]
-    rules = [Rule(word, "R", f"Mind the {word}.") for word in (*words, *others)]
-    system = rule_systems(rules, None, params=MatchParams(limit=4))[0]
-    assert len(system.rank(" ".join(words), None)) == 4
+def test_every_group_takes_weights_from_a_model() -> None:
+    """No group is empty talk: each names features that the models weigh, or candidates by."""
+    main = MODELS.by_id["files-v1"]
+    for name, signals in GROUPS.items():
+        left = leave_out(main, signals)
+        assert len(left.weights) + len(left.seeds) < len(main.weights) + len(main.seeds), name
 
 
-def test_meaning_needs_a_vector(systems: dict[str, System]) -> None:
-    """A system that needs a vector refuses to answer by words in its name."""
-    with pytest.raises(ValueError, match="vector cannot match"):
-        systems[VECTOR].rank("indent", None)
+def test_vector_goes_by_past_tasks_of_like_meaning(project: Any) -> None:
+    """Without embeddings it is absent; with them the files of the likest past task come first."""
+    assert rank(SYSTEMS["vector"], situation(project), MODELS) is None
+    alike = np.asarray([0.9, 0.0, 0.0, 0.0, 0.0], dtype=np.float32)
+    found = rank(SYSTEMS["vector"], situation(project, alike), MODELS)
+    assert found is not None
+    assert [file.path for file in found.files] == ["src/theme.py"]
+    hybrid = rank(SYSTEMS["hybrid"], situation(project, alike), MODELS)
+    assert hybrid is not None
+    assert (hybrid.model.model_id, hybrid.fallback) == ("files-v1", False)
+
+
+def test_bm25_goes_by_the_words_of_files(project: Any) -> None:
+    """Only files that share a word with the task are ranked, the one with most of them first."""
+    found = rank(SYSTEMS["bm25"], situation(project), MODELS)
+    assert found is not None
+    assert found.files[0].path == "src/auth.py"
+    assert "pyproject.toml" not in [file.path for file in found.files]
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("hybird", UsageError), ("hybrid-nothing", UsageError), ("hybrid+nothing", ModelError)],
+)
+def test_unknown_names_are_refused(name: str, error: type[Exception]) -> None:
+    """Systems, groups and models that do not exist are errors, with a hint."""
+    with pytest.raises(error) as caught:
+        parse_systems([name])
+    assert getattr(caught.value, "hint", "")

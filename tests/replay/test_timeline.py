@@ -11,8 +11,8 @@ from store.git_repository import find_repository
 from workbench.entry.project import past_reader
 from workbench.plan.intent import parse_intent
 from workbench.records.episodes import ChangeKind, FileChange
-from workbench.replay.rankers import Situation, load_models, parse_systems, rank
-from workbench.replay.timeline import Known, Timeline, known_commit
+from workbench.replay.systems import Situation, load_models, parse_systems, rank
+from workbench.replay.timeline import KnownTask, RepositoryTimeline, known_commit
 from workbench.sessions.history import PastTask
 from workbench.sessions.importers.git import commit_episode
 from workbench.sessions.remember import past_task
@@ -39,7 +39,7 @@ def rankings(work: Any, revision: str, at: int, task: str = "token is not refres
     repository = find_repository(work.root)
     assert repository is not None
     with past_reader(repository) as reader:
-        timeline = Timeline(reader)
+        timeline = RepositoryTimeline(reader)
         moment = timeline.at(revision, at)
         situation = Situation(parse_intent(task), moment, list, None)
         return {
@@ -72,7 +72,7 @@ def test_truth_itself_is_not_seen(work: Any) -> None:
     repository = find_repository(work.root)
     assert repository is not None
     with past_reader(repository) as reader:
-        timeline = Timeline(reader)
+        timeline = RepositoryTimeline(reader)
         timeline.at(answer, work.time)  # what was looked at before must not stay
         moment = timeline.at(revision, work.time)
         assert answer not in {known.sha for known in moment.past}
@@ -91,14 +91,14 @@ def test_the_way_there_does_not_matter(work: Any) -> None:
     assert repository is not None
     with past_reader(repository) as reader:
         shas = [commit.sha for commit in reader.commits]
-        direct = {sha: _ranked(Timeline(reader), sha, work.time) for sha in shas}
+        direct = {sha: _ranked(RepositoryTimeline(reader), sha, work.time) for sha in shas}
         for order in (shas, shas[::-1]):
-            walked = Timeline(reader)
+            walked = RepositoryTimeline(reader)
             assert {sha: _ranked(walked, sha, work.time) for sha in order} == direct
     assert shas[0] == last
 
 
-def _ranked(timeline: Timeline, sha: str, at: int) -> Any:
+def _ranked(timeline: RepositoryTimeline, sha: str, at: int) -> Any:
     situation = Situation(parse_intent("refresh the token"), timeline.at(sha, at), list, None)
     ranking = rank(SYSTEMS[2], situation, MODELS)
     assert ranking is not None
@@ -111,14 +111,14 @@ def test_sessions_count_once_they_had_ended(work: Any) -> None:
     later = work.commit("Later")
     change = (FileChange("src/auth.py", ChangeKind.MODIFIED),)
     told = [
-        Known(PastTask(work.time - 5, {"token": 1}, change), "ended", work.time - 4),
-        Known(PastTask(work.time - 5, {"token": 1}, change), "under way", work.time + 9),
-        Known(PastTask(work.time - 5, {"token": 1}, change), "of later", work.time - 4, sha=later),
+        KnownTask(PastTask(work.time - 5, {"token": 1}, change), "ended", work.time - 4),
+        KnownTask(PastTask(work.time - 5, {"token": 1}, change), "under way", work.time + 9),
+        KnownTask(PastTask(work.time - 5, {"token": 1}, change), "of later", work.time - 4, sha=later),
     ]
     repository = find_repository(work.root)
     assert repository is not None
     with past_reader(repository) as reader:
-        moment = Timeline(reader, sessions=told).at(revision, work.time)
+        moment = RepositoryTimeline(reader, sessions=told).at(revision, work.time)
     assert [known.head for known in moment.past if not known.commit] == ["ended"]
 
 
@@ -145,7 +145,7 @@ def test_mirrors_and_shallow_clones(work: Any, make_work: Callable[[str], Any], 
     repository = find_repository(copy)
     assert repository is not None
     with past_reader(repository) as reader:
-        moment = Timeline(reader).at(revision, work.time)
+        moment = RepositoryTimeline(reader).at(revision, work.time)
     assert sorted(moment.blobs) == ["pyproject.toml", "src/auth.py", "src/store.py", "tests/test_auth.py"]
     assert len(moment.past) == (3 if options == ("--bare",) else 1)
 

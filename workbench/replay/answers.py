@@ -28,7 +28,7 @@ CANDIDATES: Final = tuple(round(0.01 * step, 2) for step in range(5, 96))
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MessageAnswer:
     """A message and the rules a system ranked for it, best first."""
 
     message: Message
@@ -67,12 +67,12 @@ class RankingFigures:
     auroc: float
 
 
-def half(answers: Sequence[Answer], split: Split) -> list[Answer]:
-    """Return the answers to the messages of one half."""
+def answers_in(answers: Sequence[MessageAnswer], split: Split) -> list[MessageAnswer]:
+    """Return the answers to the messages of one split."""
     return [answer for answer in answers if answer.message.split is split]
 
 
-def counts(answers: Sequence[Answer], threshold: float) -> NDArray[np.int64]:
+def count_answers(answers: Sequence[MessageAnswer], threshold: float) -> NDArray[np.int64]:
     """Return int [n, 3]: true positives, false positives and false negatives of each message."""
     found = np.zeros((len(answers), 3), np.int64)
     for row, answer in enumerate(answers):
@@ -87,9 +87,9 @@ def message_f1(found: NDArray[Any]) -> NDArray[np.float64]:
     return f1(found[:, 0], found[:, 1], found[:, 2])
 
 
-def at(answers: Sequence[Answer], threshold: float) -> AtThreshold:
+def measure_at(answers: Sequence[MessageAnswer], threshold: float) -> AtThreshold:
     """Return the figures of answers at a threshold; a mean over no message is 0."""
-    found = counts(answers, threshold)
+    found = count_answers(answers, threshold)
     total = Counts(*map(int, found.sum(axis=0)))
     ranks = [
         reciprocal_rank([rule in answer.message.expected for rule in _returned(answer, threshold)])
@@ -108,17 +108,17 @@ def at(answers: Sequence[Answer], threshold: float) -> AtThreshold:
     )
 
 
-def best(figures: Sequence[AtThreshold]) -> AtThreshold:
+def best_figures(figures: Sequence[AtThreshold]) -> AtThreshold:
     """Return the figures with the highest micro F1; of equal ones those of the highest threshold."""
     return max(figures, key=lambda one: (one.f1, one.threshold))
 
 
-def choose(answers: Sequence[Answer], candidates: Sequence[float] = CANDIDATES) -> float:
+def choose_threshold(answers: Sequence[MessageAnswer], candidates: Sequence[float] = CANDIDATES) -> float:
     """Return the threshold with the highest micro F1 on these answers."""
-    return best([at(answers, threshold) for threshold in candidates]).threshold
+    return best_figures([measure_at(answers, threshold) for threshold in candidates]).threshold
 
 
-def ranking_figures(answers: Sequence[Answer]) -> RankingFigures:
+def ranking_figures(answers: Sequence[MessageAnswer]) -> RankingFigures:
     """Return the figures that need no threshold."""
     hits = [
         ([rule in answer.message.expected for rule, _ in answer.ranked], len(answer.message.expected))
@@ -137,15 +137,15 @@ def ranking_figures(answers: Sequence[Answer]) -> RankingFigures:
     )
 
 
-def by_kind(answers: Sequence[Answer], threshold: float) -> dict[str, tuple[int, float]]:
+def by_kind(answers: Sequence[MessageAnswer], threshold: float) -> dict[str, tuple[int, float]]:
     """Return {kind: (messages, macro F1)} in the order in which kinds first occur."""
     values: dict[str, list[float]] = {}
-    for answer, value in zip(answers, message_f1(counts(answers, threshold)).tolist(), strict=True):
+    for answer, value in zip(answers, message_f1(count_answers(answers, threshold)).tolist(), strict=True):
         values.setdefault(answer.message.kind, []).append(value)
     return {kind: (len(found), _mean(found)) for kind, found in values.items()}
 
 
-def _returned(answer: Answer, threshold: float) -> list[str]:
+def _returned(answer: MessageAnswer, threshold: float) -> list[str]:
     return [rule for rule, score in answer.ranked if score >= threshold]
 
 

@@ -7,31 +7,56 @@ comparison of systems included, is measured on the test half.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from workbench.records.rules import Rule
 from workbench.replay.answers import (
     THRESHOLDS,
-    Answer,
     AtThreshold,
+    MessageAnswer,
+    Ranked,
     RankingFigures,
-    at,
-    best,
+    answers_in,
+    best_figures,
     by_kind,
-    choose,
-    counts,
-    half,
+    choose_threshold,
+    count_answers,
+    measure_at,
     message_f1,
     ranking_figures,
 )
 from workbench.replay.datasets import Message, RulesDataset, Split
-from workbench.replay.statistics import Difference, mean_difference, micro_f1_difference, micro_f1_interval
-from workbench.replay.systems import HYBRID, Embed, System
+from workbench.replay.statistics import (
+    MeasuredDifference,
+    mean_difference,
+    micro_f1_difference,
+    micro_f1_interval,
+)
+from workbench.rules.matching.match import MatchParams, RuleQuery
+from workbench.rules.matching.relevance import Mode
+from workbench.rules.matching.searching import RuleIndex, index_rules, match_message
+from workbench.rules.matching.vectors import rule_texts, rule_vectors
+
+if TYPE_CHECKING:
+    from workbench.ports import Float32
+
 
 Progress = Callable[[str, int, int], None]
 
 _WARM_UP = 20  # messages ranked before the clock counts
+
+VECTOR: Final = "vector"
+BM25: Final = "bm25"
+HYBRID: Final = "hybrid"
+
+MODES: Final[dict[str, Mode]] = {VECTOR: "dense", BM25: "sparse", HYBRID: "hybrid"}
+
+Embed = Callable[[Sequence[str]], "Float32"]
+"""Texts to float32 [n, dimensions], rows of length 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +89,18 @@ class SystemReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SystemComparison:
     """How far one system is above another on the test half, each at its chosen threshold."""
 
     first: str
     second: str
-    f1: Difference
-    macro_f1: Difference
+    f1: MeasuredDifference
+    macro_f1: MeasuredDifference
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkReport:
-    """What a run found. `degraded` names what was missing, `note` says why; `model` is '' without one."""
+    """What a run found. `degraded` names what was missing, `note` explains it; `model` is '' without one."""
 
     dataset: str
     rules: int
@@ -85,7 +110,7 @@ class BenchmarkReport:
     test: int
     model: str
     systems: tuple[SystemReport, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[SystemComparison, ...]
     degraded: tuple[str, ...] = ()
     note: str = ""
 
@@ -94,14 +119,14 @@ class BenchmarkReport:
 class _Run:
     """A system's answers, and the seconds each took without and with the embedding."""
 
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[MessageAnswer] = field(default_factory=list)
     alone: list[float] = field(default_factory=list)
     embedded: list[float] = field(default_factory=list)
 
 
-def run(
+def run_benchmark(
     dataset: RulesDataset,
-    systems: Sequence[System],
+    systems: Sequence[RuleSystem],
     embed: Embed | None,
     clock: Callable[[], float],
     *,
@@ -115,7 +140,9 @@ def run(
     seconds. Raises: ModelError.
     """
     runs = _answers(dataset, systems, embed, clock, progress)
-    thresholds = {name: choose(half(found.answers, Split.FIT)) for name, found in runs.items()}
+    thresholds = {
+        name: choose_threshold(answers_in(found.answers, Split.FIT)) for name, found in runs.items()
+    }
     splits = [message.split for message in dataset.messages]
     return BenchmarkReport(
         dataset=dataset.name,
@@ -134,7 +161,7 @@ def run(
 
 def _answers(
     dataset: RulesDataset,
-    systems: Sequence[System],
+    systems: Sequence[RuleSystem],
     embed: Embed | None,
     clock: Callable[[], float],
     progress: Progress,
@@ -152,7 +179,7 @@ def _answers(
 
 def _time(
     message: Message,
-    systems: Sequence[System],
+    systems: Sequence[RuleSystem],
     embed: Embed | None,
     clock: Callable[[], float],
     runs: dict[str, _Run],
@@ -166,35 +193,39 @@ def _time(
         ranked = system.rank(message.text, vector)
         seconds = clock() - started
         found = runs[system.name]
-        found.answers.append(Answer(message, ranked))
+        found.answers.append(MessageAnswer(message, ranked))
         found.alone.append(seconds)
         found.embedded.append(seconds + (embedding if system.needs_vector else 0.0))
 
 
 def _system(name: str, found: _Run, threshold: float) -> SystemReport:
-    fitted, tested = half(found.answers, Split.FIT), half(found.answers, Split.TEST)
-    sweep = tuple(at(tested, one) for one in THRESHOLDS)
+    fitted, tested = answers_in(found.answers, Split.FIT), answers_in(found.answers, Split.TEST)
+    sweep = tuple(measure_at(tested, one) for one in THRESHOLDS)
     return SystemReport(
         name=name,
         sweep=sweep,
-        sweep_best=best(sweep).threshold,
-        fitted=at(fitted, threshold),
-        chosen=at(tested, threshold),
-        interval=micro_f1_interval(counts(tested, threshold)),
+        sweep_best=best_figures(sweep).threshold,
+        fitted=measure_at(fitted, threshold),
+        chosen=measure_at(tested, threshold),
+        interval=micro_f1_interval(count_answers(tested, threshold)),
         ranking=ranking_figures(tested),
         kinds=by_kind(tested, threshold),
         latency=Latency(*_percentiles(found.alone), *_percentiles(found.embedded)),
     )
 
 
-def _comparisons(answers: dict[str, list[Answer]], thresholds: dict[str, float]) -> tuple[Comparison, ...]:
+def _comparisons(
+    answers: dict[str, list[MessageAnswer]], thresholds: dict[str, float]
+) -> tuple[SystemComparison, ...]:
     """Compare hybrid, where it was run, with every other system."""
-    found = {name: counts(half(one, Split.TEST), thresholds[name]) for name, one in answers.items()}
+    found = {
+        name: count_answers(answers_in(one, Split.TEST), thresholds[name]) for name, one in answers.items()
+    }
     if HYBRID not in found:
         return ()
     mine = found[HYBRID]
     return tuple(
-        Comparison(
+        SystemComparison(
             HYBRID,
             name,
             micro_f1_difference(mine, theirs),
@@ -208,3 +239,41 @@ def _comparisons(answers: dict[str, list[Answer]], thresholds: dict[str, float])
 def _percentiles(seconds: Sequence[float]) -> tuple[float, float]:
     p50, p95 = np.percentile(seconds, [50, 95]) * 1000
     return float(p50), float(p95)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSystem:
+    """A way of matching. `rank` takes a message and its vector, which is used only if `needs_vector`."""
+
+    name: str
+    needs_vector: bool
+    rank: Callable[[str, Float32 | None], Ranked]
+
+
+def rule_systems(
+    rules: Sequence[Rule], embed: Embed | None, *, model: str = "", params: MatchParams | None = None
+) -> tuple[RuleSystem, ...]:
+    """Return the systems over these rules: vector, bm25 and hybrid, or bm25 alone without `embed`.
+
+    `model` is the identity of the vectors, which calibration goes by. Raises: ModelError if the rules cannot
+    be embedded.
+    """
+    by_relevance = replace(
+        params or MatchParams(), threshold=0.0, hybrid_weight=1.0, priority_weight=0.0, scope_weight=0.0
+    )
+    if embed is None:
+        return (_rule_system(BM25, index_rules(rules), by_relevance),)
+    texts = rule_texts(rules)
+    index = index_rules(rules, vectors=rule_vectors(texts, embed(texts.texts), model))
+    return tuple(_rule_system(name, index, by_relevance) for name in MODES)
+
+
+def _rule_system(name: str, index: RuleIndex, params: MatchParams) -> RuleSystem:
+    return RuleSystem(name, name != BM25, partial(_rank, index, params, name))
+
+
+def _rank(index: RuleIndex, params: MatchParams, name: str, message: str, vector: Float32 | None) -> Ranked:
+    if vector is None and name != BM25:
+        raise ValueError(f"{name} cannot match a message without its vector")
+    found = match_message(index, RuleQuery(message), vector, params, mode=MODES[name])
+    return tuple((match.rule.id, match.relevance) for match in found.matches if match.relevance > 0)

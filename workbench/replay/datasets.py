@@ -73,7 +73,7 @@ def holds_dataset(folder: Path) -> bool:
     return any((folder / name).is_file() for names in MARKS.values() for name in names)
 
 
-def detect(folder: Path) -> DatasetKind:
+def detect_dataset(folder: Path) -> DatasetKind:
     """Return the kind of a folder's dataset. Raises: UsageError without one, ParseError for half of one."""
     if not folder.is_dir():
         reason = "cannot be replayed" if folder.exists() else "does not exist"
@@ -96,8 +96,8 @@ def detect(folder: Path) -> DatasetKind:
 def read_rules(folder: Path) -> RulesDataset:
     """Read a rules benchmark.
 
-    Raises: ParseError, naming file and line, for what is no JSON object, lacks a field, has an unknown one or
-    a value out of range, repeats an id, or expects a rule that does not exist.
+    Raises: ParseError, naming file and line, for a line that is not a JSON object, lacks a field, has an
+    unknown one or a value out of range, repeats an id, or expects a rule that does not exist.
     """
     place = folder / RULES
     rules: dict[str, Rule] = {}
@@ -126,7 +126,7 @@ def _check_rule(rule: Rule, place: Path, line: int, known: Container[str]) -> No
     if not rule.id or rule.id in known:
         problem = f"the rule id {rule.id!r} names two rules" if rule.id else "the rule has no id"
     elif not rule.rule.strip():
-        problem = f"the rule {rule.id!r} says nothing"
+        problem = f"the rule {rule.id!r} is empty"
     elif not 0 <= rule.priority <= 100:
         problem = f"the priority {rule.priority} of {rule.id!r} is not between 0 and 100"
         hint = "50 is what a rule has that is given none."
@@ -147,7 +147,7 @@ def _check_message(
     for wanted in message.expected:
         if wanted not in rules:
             raise ParseError(
-                f"the message {message.id!r} expects {wanted!r}, which is no rule of {RULES}",
+                f"the message {message.id!r} expects {wanted!r}, which is not a rule of {RULES}",
                 path=str(place),
                 line=line,
                 hint=did_you_mean(wanted, rules, "Correct the id, or add the rule."),

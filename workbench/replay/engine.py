@@ -1,12 +1,14 @@
-"""Replays one task: every system ranks the files of the moment it was begun in, and is measured by truth.
+"""Replays tasks: every system ranks the files as of a task's start, and is measured by what the task changed.
 
-What truth is, is looked at only after all systems have ranked and packed: nothing they are given holds it.
+That truth is read only after all systems have ranked and packed: nothing they are given holds it. Many tasks
+are replayed by several processes; every row is recorded at once, so that a replay resumes where it stopped.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,32 +24,32 @@ from workbench.project.declared import Manifest
 from workbench.project.manifests import is_manifest, parse_manifest
 from workbench.records.plan import Intent, RankedFile
 from workbench.records.project import Skipped, Symbol
-from workbench.records.replay import SystemRow, TaskRow
-from workbench.replay.metrics import ndcg, precision, recall, reciprocal_rank
-from workbench.replay.packing import (
+from workbench.records.replay import TaskRow
+from workbench.replay.packs import (
     BlobContents,
+    RulePassages,
     Truth,
     changed_lines,
     make_pack,
-    pack_measures,
-    packed_files,
 )
-from workbench.replay.rankers import Models, Ranking, Situation, System, rank
-from workbench.replay.rules_then import RulePassages
-from workbench.replay.tasks import Task, relevant
+from workbench.replay.row_log import RowLog
+from workbench.replay.systems import Models, Situation, System, SystemRanking, rank
+from workbench.replay.task_rows import LOOKED_AT, NOTHING, backed_files, build_row, failed_row, measure_system
+from workbench.replay.tasks import ReplayTask, relevant
 from workbench.replay.timeline import FactsCache, Moment, PastReader
 
 Float32 = NDArray[np.float32]
 
-NOTHING = "nothing that was modified was indexed when it began"
-TOP = 20  # files of a ranking that are kept
-_LOOKED_AT = 10
-_FEATURES = 8  # contributions that are kept of a file
 _TEXT = 20_000
-_EVIDENCE = ("affinity", "affinity_head")
+
+BATCH = 8  # consecutive revisions a process replays at a time: its index goes along with them
+_CRASHED = "the process that replayed it ended"
+
+Progress = Callable[[int, int, str], None]
+"""Called with (tasks done, tasks in all, text)."""
 
 
-class Past(Protocol):
+class PastMoments(Protocol):
     """What was known at a revision and a second; see `Timeline` and `SeenPaths`."""
 
     def at(self, revision: str, moment: int) -> Moment:
@@ -72,13 +74,13 @@ class Vectors:
 
 
 @dataclass(slots=True)
-class Engine:
+class ReplayEngine:
     """Everything that replaying tasks of one project takes. Not thread-safe.
 
-    `rules` gives the passages of the rules that were in force; `budget` is in tokens.
+    `rules` makes the passages of the rules that were in force; `budget` is in tokens.
     """
 
-    past: Past
+    past: PastMoments
     reader: PastReader
     systems: Sequence[System]
     models: Models
@@ -91,7 +93,7 @@ class Engine:
     _contents: BlobContents | None = None
     _manifests: dict[tuple[str, str], Manifest | None] = field(default_factory=dict)
 
-    def replay(self, task: Task) -> TaskRow:
+    def replay(self, task: ReplayTask) -> TaskRow:
         """Replay a task. A fault of the repository becomes the row's `fault`."""
         try:
             moment = self.past.at(task.revision, task.at)
@@ -100,7 +102,7 @@ class Engine:
         intent = parse_intent(task.text[:_TEXT], project_id=self.project)
         truth, missing = relevant(task, moment.blobs)
         if not truth:
-            return _row(task, intent, (), missing, {}, NOTHING)
+            return build_row(task, intent, (), missing, {}, NOTHING)
         situation = self._situation(task, moment, intent)
         answers = {
             system.name: answer
@@ -108,14 +110,14 @@ class Engine:
             if (answer := self._answer(system, situation, task)) is not None
         }
         changed = self._truth(task, moment, truth)
-        backed = _backed(situation, self.models)
+        backed = backed_files(situation, self.models)
         systems = {
-            name: _measured(ranking, pack, changed, moment, backed, milliseconds)
+            name: measure_system(ranking, pack, changed, moment, backed, milliseconds)
             for name, (ranking, pack, milliseconds) in answers.items()
         }
-        return _row(task, intent, truth, missing, systems)
+        return build_row(task, intent, truth, missing, systems)
 
-    def weigh(self, task: Task, system: System) -> Ranking | None:
+    def weigh(self, task: ReplayTask, system: System) -> SystemRanking | None:
         """Return the whole ranking of a system for a task, with everything that features add to scores.
 
         `replay` keeps the first files of it. None if the system lacks what it needs. Raises: GitError.
@@ -124,14 +126,14 @@ class Engine:
         intent = parse_intent(task.text[:_TEXT], project_id=self.project)
         return rank(system, self._situation(task, moment, intent), self.models)
 
-    def _situation(self, task: Task, moment: Moment, intent: Intent) -> Situation:
+    def _situation(self, task: ReplayTask, moment: Moment, intent: Intent) -> Situation:
         heads = [known.head for known in moment.past]
         semantic = None if self.vectors is None else self.vectors.compared(heads, intent.task)
         return Situation(intent, moment, lambda: self._declared(moment), semantic)
 
     def _answer(
-        self, system: System, situation: Situation, task: Task
-    ) -> tuple[Ranking, Pack | None, float] | None:
+        self, system: System, situation: Situation, task: ReplayTask
+    ) -> tuple[SystemRanking, Pack | None, float] | None:
         ranking = rank(system, situation, self.models)
         if ranking is None:
             return None
@@ -145,7 +147,7 @@ class Engine:
 
         waited, started = contents.milliseconds, time.perf_counter()
         budget = round(self.budget * system.share)
-        paths = [found.path for found in ranking.files[:_LOOKED_AT]]
+        paths = [found.path for found in ranking.files[:LOOKED_AT]]
         rules = [] if self.rules is None else self.rules.passages(situation.intent, task.at, paths, budget)
         pack = make_pack(
             self.planner,
@@ -181,7 +183,7 @@ class Engine:
         except ParseError:
             return None  # malformed then: the baseline did without it, too
 
-    def _truth(self, task: Task, moment: Moment, files: tuple[str, ...]) -> Truth:
+    def _truth(self, task: ReplayTask, moment: Moment, files: tuple[str, ...]) -> Truth:
         """Return what the task changed; lines only where its commit has them."""
         if not (task.packed and task.revision and task.commit):
             return Truth(files, {})
@@ -201,116 +203,74 @@ class Engine:
         return Truth(files, lines)
 
 
-def failed_row(task: Task, why: str) -> TaskRow:
-    """Return the row of a task that could not be replayed."""
-    return TaskRow(
-        task.id,
-        task.session,
-        task.source,
-        task.head,
-        task.revision,
-        task.commit,
-        task.at,
-        "",
-        (),
-        {},
-        (),
-        why,
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Rows in the order of the tasks; `reused` of them were known. Not `complete` after Ctrl-C."""
+
+    rows: tuple[TaskRow, ...]
+    reused: int
+    complete: bool
+    note: str = ""
+
+
+def replay_tasks(
+    function: Callable[[ReplayTask], TaskRow],
+    tasks: Sequence[ReplayTask],
+    keys: Sequence[str],
+    log: RowLog | None,
+    *,
+    workers: int,
+    progress: Progress = lambda done, total, text: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Replayed:
+    """Return a row for each task. `function` must be importable by name where there are several workers.
+
+    A task whose process ends, or for which git fails, has a row with a fault, which is not kept. After Ctrl-C
+    the rows that were done come back, and are in the log.
+    """
+    known = {} if log is None else log.read()
+    found = {key: known[key] for key in keys if key in known}
+    reused = len(found)
+    waiting = [(key, task) for key, task in zip(keys, tasks, strict=True) if key not in found]
+    note, complete, started = "", True, clock()
+    results = spread(
+        function,
+        [task for _, task in waiting],
+        workers=min(workers, max(1, len(waiting) // BATCH)),
+        batch=BATCH,
+        failed=_crashed,
     )
+    done = 0
+    try:
+        with closing(results):
+            for rows in results:
+                pairs = [(key, row) for (key, _), row in zip(waiting[done:], rows, strict=False)]
+                done += len(rows)
+                found.update(pairs)
+                note = note or _keep(log, [(key, row) for key, row in pairs if row.fault in ("", NOTHING)])
+                progress(reused + done, len(tasks), _eta(clock() - started, done, len(waiting)))
+    except KeyboardInterrupt:
+        complete = False
+    return Replayed(tuple(found[key] for key in keys if key in found), reused, complete, note)
 
 
-def _row(
-    task: Task,
-    intent: Intent,
-    truth: tuple[str, ...],
-    missing: tuple[str, ...],
-    systems: Mapping[str, SystemRow],
-    fault: str = "",
-) -> TaskRow:
-    return TaskRow(
-        id=task.id,
-        session=task.session,
-        source=task.source,
-        head=task.head,
-        revision=task.revision,
-        commit=task.commit,
-        at=task.at,
-        query_type=str(intent.predicted),
-        truth=truth,
-        systems=systems,
-        missing=missing,
-        fault=fault,
-    )
+def _crashed(task: ReplayTask) -> TaskRow:
+    return failed_row(task, _CRASHED)
 
 
-def _backed(situation: Situation, models: Models) -> frozenset[str]:
-    """Return the files that past tasks speak for, whatever a system makes of that."""
-    candidates = situation.candidates(models.used(situation.semantic))
-    columns = [
-        number for number, name in enumerate(candidates.names) if name in ("affinity", "affinity_head")
-    ]
-    spoken = (candidates.values[:, columns] > 0).any(axis=1)
-    paths = situation.moment.view.index.paths
-    return frozenset(paths[position] for position in candidates.positions[spoken].tolist())
+def _keep(log: RowLog | None, rows: Sequence[tuple[str, TaskRow]]) -> str:
+    if log is None or not rows:
+        return ""
+    try:
+        log.append(rows)
+    except OSError as error:
+        return f"rows are not saved for the next run: {error}"
+    return ""
 
 
-def _measured(
-    ranking: Ranking,
-    pack: Pack | None,
-    truth: Truth,
-    moment: Moment,
-    backed: frozenset[str],
-    milliseconds: float,
-) -> SystemRow:
-    paths = [found.path for found in ranking.files]
-    hits = [path in truth.files for path in paths]
-    count = len(truth.files)
-    right = {path for path in paths[:_LOOKED_AT] if path in truth.files}
-    measures = {
-        "precision_at_10": precision(hits, 10),
-        "recall_at_5": recall(hits, count, 5),
-        "recall_at_10": recall(hits, count, 10),
-        "mrr": reciprocal_rank(hits),
-        "ndcg_at_10": ndcg(hits, count, 10),
-        **({} if pack is None else pack_measures(pack, truth)),
-        "affinity_hit_rate": float(bool(right & backed)),
-        "rerank_invocation_rate": 0.0,
-        "fallback_rate": float(ranking.fallback),
-        "cache_hit_ratio": round(moment.reused, 4),
-        "latency_ms": round(milliseconds, 3),
-    }
-    by_path = {found.path: (place, found) for place, found in enumerate(ranking.files, 1)}
-    missed = [path for path in truth.files if path not in right]
-    explained = (
-        [*paths[:_LOOKED_AT], *(path for path in missed if path in by_path)] if ranking.weighed else []
-    )
-    return SystemRow(
-        ranking=tuple(paths[:TOP]),
-        measures=measures,
-        packed={} if pack is None else packed_files(pack),
-        tokens=None if pack is None else pack.report.estimated_used,
-        contributions={path: _largest(by_path[path][1].contributions) for path in explained},
-        missed={path: _why(by_path.get(path), ranking.weighed) for path in missed},
-    )
-
-
-def _largest(contributions: Mapping[str, float]) -> dict[str, float]:
-    order = sorted(contributions, key=lambda name: (-abs(contributions[name]), name))
-    return {name: contributions[name] for name in order[:_FEATURES]}
-
-
-def _why(found: tuple[int, RankedFile] | None, weighed: bool) -> str:
-    """Say why a relevant file is not among the first ten."""
-    if found is None:
-        return "no signal proposes it" if weighed else "not in its ranking"
-    place, file = found
-    lacking = [
-        told
-        for told, names in (
-            ("none of the task's words are in it", ("bm25_body", "bm25_path", "bm25_name")),
-            ("no similar past task touched it", ("affinity", "affinity_head")),
-            ("nothing likely changed together with it", ("cochange",)),
-        )
-        if weighed and not any(file.features.get(name) for name in names)
-    ]
-    return f"place {place}" + (f": {', '.join(lacking)}" if lacking else "")
+def _eta(seconds: float, done: int, total: int) -> str:
+    """Return e.g. `Replaying, 2 min left`."""
+    left = seconds / done * (total - done) if done else 0.0
+    if left < 1:
+        return "Replaying"
+    return f"Replaying, {left / 60:.0f} min left" if left >= 90 else f"Replaying, {left:.0f} s left"

@@ -1,4 +1,4 @@
-"""Facts of blobs kept between replays, in segments that are written once and read on demand.
+"""Facts of blobs cached between replays, in segments that are written once and read on demand.
 
 A segment is its index (where each blob's facts lie) and the facts. Segments of another version of the program
 are of no use and go; the oldest go, too, when all together are larger than the cache may be.

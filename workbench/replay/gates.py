@@ -1,7 +1,7 @@
 """Whether a replay, and the state it ran on, is good enough to release: the gates G1 to G6 [img 14].
 
 Figures come from the run, what the run cannot know (whether journals are whole, whether plans work without
-models) from `Evidence`. A gate that lacks what it needs says so and is not passed.
+models) from `GateEvidence`. A gate that lacks what it needs is `missing` and not passed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from workbench.config import GatesConfig
 from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
-from workbench.replay.report import table
+from workbench.replay.run_report import table
 from workbench.text.sanitize import visible_line
 
 _SHOWN = 3
@@ -30,7 +30,7 @@ class GateState(StrEnum):
 class Gate:
     """One gate: what was measured, what is wanted, and its state.
 
-    `value` and `limit` are the same as numbers, None where there are none; `reason` says why it is not
+    `value` and `limit` are the same as numbers, None where there are none; `reason` is why it is not
     passed, or what the figure rests on.
     """
 
@@ -45,11 +45,11 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What was found out about the local state; None means what could not be looked at.
+class GateEvidence:
+    """What is known of the local state; None for what could not be checked.
 
-    `stale` names files that were served otherwise than they are, of `looked` looks; `damage` says what is
-    corrupt among `sound` things looked at. Of `asked` tasks `answered` had an answer without any model.
+    `stale` names files that were served stale, in `looked` checks; `damage` lists what is corrupt among the
+    `sound` things checked. Of `asked` tasks `answered` had an answer without any model.
     """
 
     stale: tuple[str, ...] | None = None
@@ -62,7 +62,7 @@ class Evidence:
 
 
 def evaluate(
-    run: ReplayRun, evidence: Evidence, wanted: GatesConfig, *, regression: Gap | None = None
+    run: ReplayRun, evidence: GateEvidence, wanted: GatesConfig, *, regression: Gap | None = None
 ) -> tuple[Gate, ...]:
     """Return the gates in order; G7 only where a reference is wanted.
 
@@ -84,7 +84,7 @@ def evaluate(
     return tuple(found)
 
 
-def failing(gates: Sequence[Gate], *, allow_missing: bool) -> list[Gate]:
+def stopping_gates(gates: Sequence[Gate], *, allow_missing: bool) -> list[Gate]:
     """Return the gates that stop a release."""
     stops = {GateState.FAILED} if allow_missing else {GateState.FAILED, GateState.MISSING}
     return [gate for gate in gates if gate.state in stops]
@@ -107,7 +107,7 @@ def gates_sentence(stopping: Sequence[Gate]) -> str:
     return "; ".join(
         f"gate {gate.id} ({gate.name}) "
         + (
-            f"failed: {gate.measured} where {gate.wanted} is wanted"
+            f"failed: {gate.measured}, wanted is {gate.wanted}"
             if gate.state is GateState.FAILED
             else f"could not be evaluated: {visible_line(gate.reason)}"
         )
@@ -123,21 +123,21 @@ def _missing(identifier: str, name: str, wanted: str, reason: str) -> Gate:
     return Gate(identifier, name, "-", wanted, GateState.MISSING, reason=reason)
 
 
-def _freshness(evidence: Evidence, wanted: GatesConfig) -> Gate:
+def _freshness(evidence: GateEvidence, wanted: GatesConfig) -> Gate:
     text = f"at most {wanted.stale} stale"
     if evidence.stale is None:
-        return _missing("G1", "freshness", text, evidence.reason or "nothing looked at how fresh files are")
+        return _missing("G1", "freshness", text, evidence.reason or "the freshness of files was not checked")
     count = len(evidence.stale)
     shown = ", ".join(map(visible_line, evidence.stale[:_SHOWN]))
     return Gate(
         "G1",
         "freshness",
-        f"{count} stale in {evidence.looked:,} looks",
+        f"{count} stale in {evidence.looked:,} checks",
         text,
         _judged(count <= wanted.stale),
         count,
         wanted.stale,
-        f"served otherwise than they are: {shown}" if count else "",
+        f"served stale: {shown}" if count else "",
     )
 
 
@@ -221,14 +221,14 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
     )
 
 
-def leaner(wanted: GatesConfig) -> str:
+def leaner_system(wanted: GatesConfig) -> str:
     """Return the name of the system that has less budget by what is to be saved, and a little more."""
     return f"{wanted.system}@{max(0.05, 0.95 - wanted.tokens):.2f}"
 
 
-def _corruption(evidence: Evidence) -> Gate:
+def _corruption(evidence: GateEvidence) -> Gate:
     if evidence.damage is None:
-        reason = evidence.reason or "nothing looked at journals and indexes"
+        reason = evidence.reason or "journals and indexes were not checked"
         return _missing("G5", "corruption", "none", reason)
     count = len(evidence.damage)
     measured = f"{count} damaged" if count else evidence.sound or "none"
@@ -236,10 +236,10 @@ def _corruption(evidence: Evidence) -> Gate:
     return Gate("G5", "corruption", measured, "none", _judged(not count), count, 0, reason)
 
 
-def _fallback(evidence: Evidence) -> Gate:
+def _fallback(evidence: GateEvidence) -> Gate:
     text = "all answered without models"
     if evidence.answered is None or not evidence.asked:
-        reason = evidence.reason or "no task was asked without models"
+        reason = evidence.reason or "no task was planned without models"
         return _missing("G6", "fallback", text, reason)
     share = evidence.answered / evidence.asked
     return Gate(

@@ -1,7 +1,7 @@
 """A replay as one HTML file that needs nothing else: figures, gates, sessions, and every task to look into.
 
 No network, no framework, readable without JavaScript; its content security policy lets nothing run or load
-but the style and script it was made with. Bounded in size: of many tasks less is shown each, and it says so.
+but its own style and script. Bounded in size: of many tasks less is shown each, and the page notes it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Final
 
 from workbench.records.replay import BASELINE, LESS_IS_BETTER, ReplayRun, SystemScore, TaskRow
 from workbench.replay.gates import Gate, GateState
-from workbench.replay.html_tasks import DETAILS, Detail, escaped, task_body, task_line, value_of
-from workbench.replay.pairs import counterpart
-from workbench.replay.report import SIGNIFICANT
+from workbench.replay.html_tasks import DETAILS, TaskDetail, escaped, task_body, task_line, value_of
+from workbench.replay.run_report import SIGNIFICANT, counterpart
 
 MAX_BYTES: Final = 5_000_000
 """Of a page, whatever is in it."""
@@ -190,12 +189,12 @@ def _sessions(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int]
 
 
 def _tasks(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int], room: int) -> str:
-    lines, said = _fitting(run.rows, systems, numbers, room)
+    lines, note = _fitting(run.rows, systems, numbers, room)
     sides = " and ".join(escaped(name, 60) for name in systems) or "nothing"
     return (
         "<h2>Tasks</h2>\n"
         f'<p class="soft">nDCG@10 of {sides}, and the difference. Right files are bold; behind a file is '
-        f"how it is in the pack, under it what features added to its score. {said}</p>\n{_FORM}"
+        f"how it is in the pack, under it what features added to its score. {note}</p>\n{_FORM}"
         f'<p id="count">{len(lines):,} tasks</p>\n<div id="tasks">\n{"".join(lines)}</div>\n'
     )
 
@@ -213,11 +212,11 @@ def _fitting(
             if left < 0:
                 break
         else:
-            return found, _said(detail) if place else ""
-    return _the_telling(rows, systems, numbers, room)
+            return found, _detail_note(detail) if place else ""
+    return _largest_losses(rows, systems, numbers, room)
 
 
-def _said(detail: Detail) -> str:
+def _detail_note(detail: TaskDetail) -> str:
     return (
         f"To keep the page small, the first {detail.files} files of each task are shown"
         + (f", with {detail.features} features of {detail.weighed} of them" if detail.weighed else "")
@@ -225,7 +224,7 @@ def _said(detail: Detail) -> str:
     )
 
 
-def _the_telling(
+def _largest_losses(
     rows: Sequence[TaskRow], systems: Sequence[str], numbers: Mapping[str, int], room: int
 ) -> tuple[list[str], str]:
     """Return lines in at most half the room, and rankings while there is any, the largest losses first."""
@@ -244,10 +243,10 @@ def _the_telling(
         if room < 0:
             break
         lines[number] = task_line(rows[number], number, numbers[rows[number].session], systems, body)
-    said = "To keep the page small, only the tasks that lost most can be opened"
+    note = "To keep the page small, only the tasks that lost most can be opened"
     if len(lines) < len(rows):
-        said += f", and the last {len(rows) - len(lines):,} tasks are left out"
-    return lines, f"{said}; <code>--rows</code> and <code>--json</code> have all."
+        note += f", and the last {len(rows) - len(lines):,} tasks are left out"
+    return lines, f"{note}; <code>--rows</code> and <code>--json</code> have all."
 
 
 def _gain(row: TaskRow, systems: Sequence[str]) -> float:

@@ -1,7 +1,7 @@
 """One task of a report as HTML: both rankings side by side, what features contributed, what was missed.
 
 Everything a task holds was written by somebody else: it passes through `escaped`, which is the only way text
-gets into a page. How much is shown is a matter of `Detail`, so that a page of many tasks stays readable.
+gets into a page. How much is shown is a matter of `TaskDetail`, so that a page of many tasks stays readable.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEASURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
+class TaskDetail:
     """How much of a task is shown: so many ranked files, and of `weighed` of them so many features."""
 
     files: int
@@ -41,7 +41,7 @@ class Detail:
     features: int
 
 
-DETAILS: Final = (Detail(20, 20, 40), Detail(10, 10, 6), Detail(10, 5, 3), Detail(10, 0, 0))
+DETAILS: Final = (TaskDetail(20, 20, 40), TaskDetail(10, 10, 6), TaskDetail(10, 5, 3), TaskDetail(10, 0, 0))
 """From all there is to the least that still shows both rankings."""
 
 
@@ -81,14 +81,14 @@ def task_line(row: TaskRow, number: int, session: int, systems: Sequence[str], b
     return f"<details {where}{data}>{summary}{body}</details>\n"
 
 
-def task_body(row: TaskRow, systems: Sequence[str], detail: Detail) -> str:
+def task_body(row: TaskRow, systems: Sequence[str], detail: TaskDetail) -> str:
     """Return what a task opens onto."""
     parts = [f'<p class="soft">{_origin(row)}</p>']
     if row.fault:
         parts.append(f'<p class="bad">Not replayed: {escaped(row.fault)}</p>')
     parts.append(f"<p>Right: {_paths(row.truth)}</p>")
     if row.missing:
-        parts.append(f"<p>Nobody could have found, as they were not there: {_paths(row.missing)}</p>")
+        parts.append(f"<p>Not in the tree at its start, so not counted: {_paths(row.missing)}</p>")
     columns = [_column(row, name, row.systems[name], detail) for name in systems if name in row.systems]
     if columns:
         parts.append(f'<div class="two">{"".join(columns)}</div>')
@@ -123,7 +123,7 @@ def _paths(paths: Sequence[str]) -> str:
     return shown + (f" and {more:,} more" if more > 0 else "")
 
 
-def _column(row: TaskRow, name: str, did: SystemRow, detail: Detail) -> str:
+def _column(row: TaskRow, name: str, did: SystemRow, detail: TaskDetail) -> str:
     truth = set(row.truth)
     items = "".join(_ranked(path, rank, path in truth, did, detail) for rank, path in _top(did, detail))
     missed = "".join(
@@ -141,18 +141,18 @@ def _column(row: TaskRow, name: str, did: SystemRow, detail: Detail) -> str:
     return f"<section>{''.join(parts)}</section>"
 
 
-def _top(did: SystemRow, detail: Detail) -> Iterator[tuple[int, str]]:
+def _top(did: SystemRow, detail: TaskDetail) -> Iterator[tuple[int, str]]:
     return enumerate(did.ranking[: detail.files], start=1)
 
 
-def _ranked(path: str, rank: int, right: bool, did: SystemRow, detail: Detail) -> str:
+def _ranked(path: str, rank: int, right: bool, did: SystemRow, detail: TaskDetail) -> str:
     shown = f"<b>{escaped(path)}</b>" if right else escaped(path)
     packed = f" <small>{escaped(did.packed[path], 20)}</small>" if path in did.packed else ""
     weighed = did.contributions.get(path, {}) if rank <= detail.weighed else {}
     return f"<li>{shown}{packed}{_features(weighed, detail)}</li>"
 
 
-def _features(parts: Mapping[str, float], detail: Detail) -> str:
+def _features(parts: Mapping[str, float], detail: TaskDetail) -> str:
     """Return the largest contributions, each a name and a signed number."""
     largest = sorted(parts.items(), key=lambda one: (-abs(one[1]), one[0]))[: detail.features]
     shown = "".join(f"<i>{escaped(name, 40)} {value:+.2f}</i>" for name, value in largest)

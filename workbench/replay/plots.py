@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from workbench.records.replay import BASELINE, ReplayRun, SystemScore
-from workbench.replay.pairs import counterpart
+from workbench.replay.run_report import counterpart
 from workbench.text.figures import drawn, new_figure
 from workbench.text.sanitize import visible_line
 
@@ -29,7 +29,7 @@ _MARKS = ("o", "x")  # apart without colours, too
 _BARS = (("Recall@10", "recall_at_10"), ("nDCG@10", "ndcg_at_10"))
 
 
-def plots(run: ReplayRun, columns: int, *, color: bool) -> str:
+def plot_run(run: ReplayRun, columns: int, *, color: bool) -> str:
     """Return the plots of a run at most `columns` wide, empty where there is nothing to draw or no room."""
     if columns < LEAST_COLUMNS:
         return ""

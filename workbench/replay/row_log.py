@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from workbench.records.replay import TaskRow, row_from_json, row_to_json
 from workbench.records.rules import Rule
-from workbench.replay.tasks import PastSession, Task
+from workbench.replay.tasks import PastSession, ReplayTask
 
 LOGS: Final = 6  # logs of other settings that are kept
 _SUFFIX = ".jsonl"
@@ -91,7 +91,7 @@ def _values(line: bytes, measure: str) -> dict[str, float]:
 
 
 def row_keys(
-    tasks: Sequence[Task],
+    tasks: Sequence[ReplayTask],
     sessions: Sequence[PastSession],
     rules: Callable[[int], Sequence[Rule]] = lambda moment: (),
 ) -> list[str]:
@@ -107,14 +107,14 @@ def row_keys(
         )
         digests.append(rolling.hexdigest())
     keys = []
-    told_rules: dict[int, str] = {}
+    digests_of_rules: dict[int, str] = {}
     for task in tasks:
         force = rules(task.at)
-        if id(force) not in told_rules:
-            told_rules[id(force)] = hashlib.sha256(repr(force).encode("utf-8", "replace")).hexdigest()
+        if id(force) not in digests_of_rules:
+            digests_of_rules[id(force)] = hashlib.sha256(repr(force).encode("utf-8", "replace")).hexdigest()
         before = digests[bisect_right(ends, task.at)]
-        begun = (task.id, task.revision, task.at, task.commit, task.text, task.packed)
-        keys.append(_digest([*begun, task.modified, task.names, before, told_rules[id(force)]]))
+        start = (task.id, task.revision, task.at, task.commit, task.text, task.packed)
+        keys.append(_digest([*start, task.modified, task.names, before, digests_of_rules[id(force)]]))
     return keys
 
 

@@ -1,4 +1,4 @@
-"""Finished replays as they are kept: an id that follows from the content, one header line, one line a task.
+"""Finished replays as they are stored: an id that follows from the content, one header line, one line a task.
 
 The id is the beginning of the SHA-256 of everything but itself, so that a file that changed is noticed and
 the same run has the same name everywhere. The header alone holds what a list shows.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ import msgspec
 from workbench.errors import StoreError, UsageError
 from workbench.records.replay import (
     ReplayRun,
+    SystemRow,
     TaskRow,
     row_from_json,
     row_to_json,
@@ -32,17 +34,21 @@ from workbench.suggest import did_you_mean
 ID_LENGTH: Final = 16  # hexadecimal digits
 LAST: Final = "last"
 LEAST_PREFIX: Final = 4
-MAX_TEXT: Final = 1024 * 1024 * 1024  # bytes of a run; more is no run of ours
+MAX_TEXT: Final = 1024 * 1024 * 1024  # bytes of a run; a larger file is not a run of ours
 
 _LEVEL = 6
 _DAMAGE = "Remove it from the directory `runs` of the project's state, or replay again."
 
+BATCH: Final = 500  # tasks
+
+_LONE = re.compile("[\ud800-\udfff]")
+
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a list says of a kept run. `scores` maps a system to its precision@10 and nDCG@10.
+    """What a list shows of a stored run. `scores` maps a system to its precision@10 and nDCG@10.
 
-    `sources` counts the tasks that were replayed by where they come from; empty for runs that do not say.
+    `sources` counts the tasks that were replayed by where they come from; empty for runs without it.
     """
 
     id: str
@@ -57,7 +63,7 @@ class RunSummary:
     sources: Mapping[str, int] = field(default_factory=dict)
 
 
-def identified(run: ReplayRun) -> ReplayRun:
+def identify_run(run: ReplayRun) -> ReplayRun:
     """Return the run under the id that follows from its content."""
     return replace(run, id=_digest(_lines(run)))
 
@@ -72,13 +78,13 @@ def encode_run(run: ReplayRun) -> tuple[str, bytes]:
 
 def decode_run(file: IO[bytes]) -> ReplayRun:
     """Return the run of a file. Raises: StoreError if it is damaged or of another format."""
-    with _said("a kept run"), gzip.GzipFile(fileobj=file) as lines:
+    with _explain_damage("a kept run"), gzip.GzipFile(fileobj=file) as lines:
         identifier = _identifier(lines.readline(MAX_TEXT))
         content = lines.read(MAX_TEXT + 1).removesuffix(b"\n").split(b"\n")
         if sum(map(len, content)) + len(content) > MAX_TEXT:
             raise ValueError(f"it has more than {MAX_TEXT:,} bytes")
         if _digest(content) != identifier:
-            raise ValueError("its content is not what its id says")
+            raise ValueError("its content does not match its id")
         header = json.loads(content[0])
         header.pop("counts")
         rows = tuple(row_from_json(json.loads(line)) for line in content[1:])
@@ -86,8 +92,8 @@ def decode_run(file: IO[bytes]) -> ReplayRun:
 
 
 def decode_summary(file: IO[bytes]) -> RunSummary:
-    """Return what the first lines of a file say. Raises: StoreError."""
-    with _said("a kept run"), gzip.GzipFile(fileobj=file) as lines:
+    """Return the summary in the first lines of a file. Raises: StoreError."""
+    with _explain_damage("a kept run"), gzip.GzipFile(fileobj=file) as lines:
         identifier = _identifier(lines.readline(MAX_TEXT))
         header = json.loads(lines.readline(MAX_TEXT))
         counts = header.pop("counts")
@@ -108,12 +114,12 @@ def decode_summary(file: IO[bytes]) -> RunSummary:
 
 def run_of_document(text: bytes, name: str) -> ReplayRun:
     """Return the run of what `--json` printed. Raises: StoreError naming the file."""
-    with _said(
+    with _explain_damage(
         name, "Give a run's id, or a file that `workbench --replay --json` or `runs show --json` made."
     ):
         document = json.loads(text)
         if not isinstance(document, dict):
-            raise ValueError("is no JSON object")
+            raise ValueError("it is not a JSON object")
         known = {*ReplayRun.__dataclass_fields__, "tasks"} - {"rows"}
         return run_from_json({key: value for key, value in document.items() if key in known})
 
@@ -178,15 +184,59 @@ def _digest(lines: Iterator[bytes] | Sequence[bytes]) -> str:
 def _identifier(line: bytes) -> str:
     found = json.loads(line)["id"]
     if not isinstance(found, str):
-        raise ValueError("its id is no text")
+        raise ValueError("its id is not a string")
     return found
 
 
 @contextmanager
-def _said(name: str, hint: str = _DAMAGE) -> Iterator[None]:
+def _explain_damage(name: str, hint: str = _DAMAGE) -> Iterator[None]:
     """Turn what a damaged file raises into a sentence about it."""
     try:
         yield
     except (ValueError, KeyError, TypeError, IndexError, EOFError, zlib.error, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StoreError(f"{name} cannot be read: {reason}", hint=hint) from error
+
+
+def row_batches(run: ReplayRun) -> Iterator[str]:
+    """Yield JSON arrays of rows, some hundred tasks at a time.
+
+    Lone surrogates, which no database holds, become escapes: `odd-\\udcff.py`.
+    """
+    for start in range(0, len(run.rows), BATCH):
+        rows = [row for task in run.rows[start : start + BATCH] for row in flat_rows(run.id, task)]
+        text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+        yield _LONE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
+
+
+def flat_rows(run: str, task: TaskRow) -> Iterator[dict[str, Any]]:
+    """Yield a row for each system that did the task, or one without a system."""
+    common = {
+        "run": run,
+        "task": task.id,
+        "session": task.session,
+        "source": task.source,
+        "head": task.head,
+        "query_type": task.query_type,
+        "revision": task.revision,
+        "commit": task.commit,
+        "at": task.at,
+        "truth": task.truth,
+        "missing": task.missing,
+        "fault": task.fault,
+    }
+    if not task.systems:
+        yield {**common, "system": None, "measures": {}}
+    for name, did in task.systems.items():
+        yield {**common, "system": name, **_did(did)}
+
+
+def _did(row: SystemRow) -> dict[str, Any]:
+    return {
+        "ranking": row.ranking,
+        "tokens": row.tokens,
+        "measures": dict(row.measures),
+        "packed": dict(row.packed),
+        "contributions": {path: dict(parts) for path, parts in row.contributions.items()},
+        "missed": dict(row.missed),
+    }

@@ -1,7 +1,7 @@
 """What a claim about two systems needs: intervals by the bootstrap and paired permutation tests, seeded.
 
-Measures of a mean resample the values. Micro-averaged F1 is no mean over messages, so its tests resample and
-exchange the messages' counts (Yeh 2000, More accurate tests for the statistical significance of result
+Measures of a mean resample the values. Micro-averaged F1 is not a mean over messages, so its tests resample
+and exchange the messages' counts (Yeh 2000, More accurate tests for the statistical significance of result
 differences).
 
 Tasks of one session are not independent of each other, so replays of sessions resample and exchange whole
@@ -27,7 +27,7 @@ _CELLS = 2_000_000  # numbers drawn at once
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeasuredDifference:
     """How much the first system is above the second: 95 % interval and two-sided p."""
 
     value: float
@@ -59,12 +59,12 @@ def paired_permutation(
     return (extreme + 1) / (rounds + 1)
 
 
-def mean_difference(first: Sequence[float], second: Sequence[float], *, seed: int = 7) -> Difference:
+def mean_difference(first: Sequence[float], second: Sequence[float], *, seed: int = 7) -> MeasuredDifference:
     """Compare the means of paired values."""
     gaps = np.subtract(first, second, dtype=np.float64)
     low, high = bootstrap(gaps.tolist(), seed=seed)
     value = float(gaps.mean()) if len(gaps) else 0.0
-    return Difference(value, low, high, paired_permutation(first, second, seed=seed))
+    return MeasuredDifference(value, low, high, paired_permutation(first, second, seed=seed))
 
 
 def micro_f1(counts: NDArray[Any]) -> NDArray[np.float64]:
@@ -80,7 +80,7 @@ def micro_f1_interval(counts: NDArray[Any], *, rounds: int = ROUNDS, seed: int =
     return _middle([micro_f1(counts[rows]) for rows in _samples(len(counts), rounds, seed)])
 
 
-def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int = 7) -> Difference:
+def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int = 7) -> MeasuredDifference:
     """Compare the micro F1 of two systems on the same messages; counts int [n, 3].
 
     The interval resamples messages, the same for both; p comes from exchanging the systems' counts message by
@@ -89,7 +89,7 @@ def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int 
     if first.shape != second.shape:
         raise ValueError(f"counts of {first.shape} cannot be paired with counts of {second.shape}")
     if not len(first):
-        return Difference(0.0, 0.0, 0.0, 1.0)
+        return MeasuredDifference(0.0, 0.0, 0.0, 1.0)
     value = float(micro_f1(first) - micro_f1(second))
     samples = _samples(len(first), ROUNDS, seed)
     low, high = _middle([micro_f1(first[rows]) - micro_f1(second[rows]) for rows in samples])
@@ -100,7 +100,7 @@ def micro_f1_difference(first: NDArray[Any], second: NDArray[Any], *, seed: int 
         moved = exchange.astype(np.float64) @ (second - first)
         mine, theirs = first.sum(axis=0) + moved, second.sum(axis=0) - moved
         extreme += _extreme(micro_f1(mine[:, None]) - micro_f1(theirs[:, None]), value)
-    return Difference(value, low, high, (extreme + 1) / (EXCHANGES + 1))
+    return MeasuredDifference(value, low, high, (extreme + 1) / (EXCHANGES + 1))
 
 
 def _samples(count: int, rounds: int, seed: int) -> Iterator[NDArray[np.int64]]:
@@ -153,7 +153,7 @@ def clustered_means(values: NDArray[Any], clusters: Sequence[str], *, seed: int 
     mean = _ratio(sums.sum(axis=0), counts.sum(axis=0))
     low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     full = ~np.isnan(mean)
-    if full.any():  # a round in which a rare value was not drawn says nothing of its column
+    if full.any():  # a round in which a rare value was not drawn does not count for its column
         low[full], high[full] = np.nanpercentile(rounds[:, full], [2.5, 97.5], axis=0)
     return Spread(mean, low, high)
 
@@ -175,11 +175,11 @@ def clustered_p(gaps: NDArray[Any], clusters: Sequence[str], *, seed: int = 7) -
 
 def median_difference(
     first: Sequence[float], second: Sequence[float], clusters: Sequence[str], *, seed: int = 7
-) -> Difference:
+) -> MeasuredDifference:
     """Compare the medians of paired values; clusters are resampled and exchanged whole."""
     mine, theirs = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not len(mine):
-        return Difference(0.0, 0.0, 0.0, 1.0)
+        return MeasuredDifference(0.0, 0.0, 0.0, 1.0)
     value = float(np.median(mine) - np.median(theirs))
     names, places = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
     members = [np.flatnonzero(places == number) for number in range(len(names))]
@@ -194,7 +194,7 @@ def median_difference(
         gap = np.median(np.where(exchange, theirs, mine)) - np.median(np.where(exchange, mine, theirs))
         extreme += int(abs(gap) >= abs(value) - _CLOSE)
     low, high = np.percentile(rounds, [2.5, 97.5])
-    return Difference(value, float(low), float(high), (extreme + 1) / (_MEDIAN_ROUNDS + 1))
+    return MeasuredDifference(value, float(low), float(high), (extreme + 1) / (_MEDIAN_ROUNDS + 1))
 
 
 def _by_cluster(

@@ -1,68 +1,284 @@
-"""The systems a rules benchmark compares: meaning alone, words alone, and both, as the program matches.
+"""The systems a replay of a project's history compares: each orders the files of a moment for a task.
 
-Each ranks the rules for one message by its own calibrated relevance in [0, 1]. Priority and scope, which
-order what is relevant, are left out: they say nothing about which rules a message is about.
+`baseline` routes by the kind of task alone, `bm25` goes by the words of files, `vector` by what past tasks of
+like meaning touched, `hybrid` as plans do. `hybrid+MODEL` ranks with another model, and `hybrid-GROUP` is
+hybrid without a group of features, over the same candidates. `hybrid@0.65` has that share of the budget for
+its packs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Final
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from workbench.records.rules import Rule
-from workbench.replay.answers import Ranked
-from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.relevance import Mode, rule_texts, rule_vectors
-from workbench.rules.matching.searching import RuleIndex, index_rules, match_message
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from workbench.ports import Float32
+from workbench.errors import UsageError
+from workbench.plan.baseline import index_layers, score_by_place
+from workbench.plan.features import SOURCES, Candidates, describe_files, first_look, gather, seed_mass
+from workbench.plan.model_files import LEXICAL_MODEL, load_model
+from workbench.plan.ranking import LinearModel, score_candidates
+from workbench.plan.signals import Query, neighbour_signals, prepare_query
+from workbench.plan.view import ProjectView
+from workbench.project.layers import Change, baseline_ranking
+from workbench.project.manifests import Manifest
+from workbench.records.plan import Intent, RankedFile
+from workbench.replay.timeline import Moment
+from workbench.suggest import did_you_mean
 
-VECTOR: Final = "vector"
+Float32 = NDArray[np.float32]
+
+BASELINE: Final = "baseline"
 BM25: Final = "bm25"
+VECTOR: Final = "vector"
 HYBRID: Final = "hybrid"
+DEFAULT_SYSTEMS: Final = (BASELINE, BM25, VECTOR, HYBRID, f"{HYBRID}+{LEXICAL_MODEL}")
 
-MODES: Final[dict[str, Mode]] = {VECTOR: "dense", BM25: "sparse", HYBRID: "hybrid"}
+_MEANING = ("affinity_semantic", "affinity_semantic_best")
+_AFFINITY = (
+    "affinity",
+    "affinity_head",
+    "affinity_folder",
+    "affinity_best",
+    "affinity_role",
+    "association",
+)
+_RECENCY = (*SOURCES["recency"], "recency_250", "last_seen")
+_TOGETHER = ("cochange", "cochange_lift")
+GROUPS: Final[Mapping[str, frozenset[str]]] = {
+    "lexical": frozenset(
+        (
+            *SOURCES["lexical"],
+            *(f"bm25_{field}_head" for field in ("body", "name", "path")),
+            *(f"coverage_{field}" for field in ("body", "name", "path")),
+            *(f"rarest_{field}" for field in ("body", "name", "path")),
+        )
+    ),
+    "structural": frozenset((*SOURCES["structural"], "fan_out", "layer_match")),
+    "semantic": frozenset(_MEANING),
+    "episodic": frozenset((*SOURCES["episodic"], "affinity_role", "fix_share")),
+    "causal": frozenset(SOURCES["causal"]),
+    "recency": frozenset(_RECENCY),
+    "affinity": frozenset((*_AFFINITY, *_MEANING)),
+    "history": frozenset(
+        (*_AFFINITY, *_MEANING, *_TOGETHER, *_RECENCY, *SOURCES["causal"], "frequency", "fix_share")
+    ),
+}
+"""Signals by the group that an ablation leaves out; `affinity` and `history` unite several sources."""
 
-Embed = Callable[[Sequence[str]], "Float32"]
-"""Texts to float32 [n, dimensions], rows of length 1."""
+_SHARE: Final = re.compile(r"[01]?\.[0-9]{1,3}")
+_CHANGES = 200  # commits that the change digest of the baseline looks at
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way of matching. `rank` takes a message and its vector, which is used only if `needs_vector`."""
+    """A way to rank: a model's id for those that weigh features, and the signals it does without.
+
+    `share` is how much of the budget its packs may take.
+    """
 
     name: str
-    needs_vector: bool
-    rank: Callable[[str, Float32 | None], Ranked]
+    kind: str
+    model: str = ""
+    without: frozenset[str] = frozenset()
+    share: float = 1.0
 
 
-def rule_systems(
-    rules: Sequence[Rule], embed: Embed | None, *, model: str = "", params: MatchParams | None = None
-) -> tuple[System, ...]:
-    """Return the systems over these rules: vector, bm25 and hybrid, or bm25 alone without `embed`.
+@dataclass(slots=True)
+class Situation:
+    """A task in its moment, and what several systems share of looking at it.
 
-    `model` is the identity of the vectors, which calibration goes by. Raises: ModelError if the rules cannot
-    be embedded.
+    semantic: float32 [past tasks], cosines of the task to them, None without embeddings. `looked` is how many
+    milliseconds the first look at all files took.
     """
-    by_relevance = replace(
-        params or MatchParams(), threshold=0.0, hybrid_weight=1.0, priority_weight=0.0, scope_weight=0.0
+
+    intent: Intent
+    moment: Moment
+    manifests: Callable[[], Sequence[Manifest]]
+    semantic: Float32 | None = None
+    query: Query = field(init=False)
+    looked: float = 0.0
+    _signals: dict[str, Float32] | None = None
+    _gathered: dict[str, Candidates] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.query = prepare_query(self.intent)
+
+    def signals(self) -> dict[str, Float32]:
+        """Return the signals that need no idea of which files are likely."""
+        if self._signals is None:
+            started = time.perf_counter()
+            self._signals = first_look(self.moment.view, self.query, lambda: self.semantic)
+            self.looked = (time.perf_counter() - started) * 1000
+        return self._signals
+
+    def candidates(self, model: LinearModel) -> Candidates:
+        """Return the candidates that a model is given, as plans gather them."""
+        if model.model_id not in self._gathered:
+            signals = _with_neighbours(self.moment.view, self.signals(), model.seeds)
+            self._gathered[model.model_id] = gather(self.moment.view, signals)
+        return self._gathered[model.model_id]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRanking:
+    """Files best first. `model` turns their scores into chances of being needed.
+
+    `weighed` is whether the scores come from the model, not from places alone; `fallback` whether the
+    system had to do without a part of itself; `milliseconds` is what ranking took.
+    """
+
+    files: tuple[RankedFile, ...]
+    model: LinearModel
+    weighed: bool
+    fallback: bool
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models by id, and which of them plans use: `main` with embeddings, `plain` without."""
+
+    by_id: Mapping[str, LinearModel]
+    main: str
+    plain: str
+
+    def used(self, semantic: Float32 | None) -> LinearModel:
+        """Return the model a plan would rank with."""
+        return self.by_id[self.main if semantic is not None else self.plain]
+
+
+def parse_systems(names: Iterable[str]) -> tuple[System, ...]:
+    """Return the systems of some names, each once. Raises: UsageError for an unknown one, ModelError."""
+    return tuple({name: _parse(name) for name in names}.values())
+
+
+def _parse(name: str) -> System:
+    whole, at, share = name.rpartition("@")
+    if at and _SHARE.fullmatch(share) and 0 < float(share) <= 1:
+        return replace(_parse(whole), name=name, share=float(share))
+    if name in (BASELINE, BM25, VECTOR, HYBRID):
+        return System(name, name)
+    for sign in "+-":
+        head, found, tail = name.partition(sign)
+        if head == HYBRID and found and tail:
+            if sign == "+":
+                load_model(tail)
+                return System(name, HYBRID, model=tail)
+            if tail in GROUPS:
+                return System(name, HYBRID, without=GROUPS[tail])
+            raise UsageError(
+                f"there is no group of features {tail!r}",
+                hint=did_you_mean(tail, GROUPS, f"There are {', '.join(GROUPS)}."),
+            )
+    known = (BASELINE, BM25, VECTOR, HYBRID)
+    raise UsageError(
+        f"there is no system {name!r}",
+        hint=did_you_mean(
+            name,
+            known,
+            f"There are {', '.join(known)}, hybrid+MODEL and hybrid-GROUP of features, each also "
+            "as @0.65 for packs of that share of the budget.",
+        ),
     )
-    if embed is None:
-        return (_system(BM25, index_rules(rules), by_relevance),)
-    texts = rule_texts(rules)
-    index = index_rules(rules, vectors=rule_vectors(texts, embed(texts.texts), model))
-    return tuple(_system(name, index, by_relevance) for name in MODES)
 
 
-def _system(name: str, index: RuleIndex, params: MatchParams) -> System:
-    return System(name, name != BM25, partial(_rank, index, params, name))
+def load_models(main: str, plain: str, systems: Iterable[System]) -> Models:
+    """Load what systems rank with. Raises: ModelError."""
+    wanted = sorted({main, plain, *(system.model for system in systems if system.model)})
+    return Models({name: load_model(name) for name in wanted}, main, plain)
 
 
-def _rank(index: RuleIndex, params: MatchParams, name: str, message: str, vector: Float32 | None) -> Ranked:
-    if vector is None and name != BM25:
-        raise ValueError(f"{name} cannot match a message without its vector")
-    found = match_message(index, RuleQuery(message), vector, params, mode=MODES[name])
-    return tuple((match.rule.id, match.relevance) for match in found.matches if match.relevance > 0)
+def rank(system: System, situation: Situation, models: Models) -> SystemRanking | None:
+    """Rank the files of a moment; None if the system lacks what it needs."""
+    started = time.perf_counter()
+    found = _RANKERS[system.kind](system, situation, models)
+    if found is None:
+        return None
+    elapsed = (time.perf_counter() - started) * 1000
+    return replace(found, milliseconds=round(elapsed + found.milliseconds, 3))
+
+
+def baseline_paths(moment: Moment, intent: Intent, manifests: Sequence[Manifest]) -> list[str]:
+    """Return the files as the layers that the kind of task is routed to show them: the baseline's order."""
+    changes = [
+        Change(change.path, str(change.kind), float(known.task.at), known.head)
+        for known in moment.past[:_CHANGES]
+        for change in known.task.changes
+    ]
+    layers = index_layers(moment.view.index, manifests, changes)
+    paths = baseline_ranking(layers, intent.predicted)
+    return [path for path in paths if path in moment.view.index.positions]
+
+
+def _baseline(system: System, situation: Situation, models: Models) -> SystemRanking:
+    model = models.used(situation.semantic)
+    paths = baseline_paths(situation.moment, situation.intent, situation.manifests())
+    files = score_by_place(paths, model, BASELINE)
+    return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
+
+
+def _bm25(system: System, situation: Situation, models: Models) -> SystemRanking:
+    model = models.used(situation.semantic)
+    scores = situation.moment.view.index.bm25("body", situation.query.terms, b=0.6)
+    files = score_by_place(_ordered(situation.moment.view, scores), model, BM25)
+    return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
+
+
+def _vector(system: System, situation: Situation, models: Models) -> SystemRanking | None:
+    if situation.semantic is None:
+        if situation.moment.past:
+            return None
+        return SystemRanking((), models.by_id[models.plain], weighed=False, fallback=True, milliseconds=0)
+    model = models.used(situation.semantic)
+    scores = situation.signals()["affinity_semantic"]
+    files = score_by_place(_ordered(situation.moment.view, scores), model, VECTOR)
+    return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
+
+
+def _hybrid(system: System, situation: Situation, models: Models) -> SystemRanking:
+    model = models.by_id[system.model] if system.model else models.used(situation.semantic)
+    waiting = situation.looked  # another system may have made this look already: it counts for all
+    view, candidates = situation.moment.view, situation.candidates(model)
+    if system.without:
+        model = leave_out(model, system.without)
+        signals = _with_neighbours(view, situation.signals(), model.seeds)
+        candidates = describe_files(view, signals, candidates.positions, candidates.sources)
+    files = score_candidates(view, candidates, model)
+    fallback = situation.semantic is None and not system.model
+    return SystemRanking(files, model, weighed=True, fallback=fallback, milliseconds=waiting)
+
+
+_RANKERS: Final[Mapping[str, Callable[[System, Situation, Models], SystemRanking | None]]] = {
+    BASELINE: _baseline,
+    BM25: _bm25,
+    VECTOR: _vector,
+    HYBRID: _hybrid,
+}
+
+
+def leave_out(model: LinearModel, signals: frozenset[str]) -> LinearModel:
+    """Return a model that does not look at some signals, neither at first nor when it ranks."""
+    return replace(
+        model,
+        weights={name: value for name, value in model.weights.items() if name.split(".")[0] not in signals},
+        seeds={name: value for name, value in model.seeds.items() if name.split(".")[0] not in signals},
+    )
+
+
+def _with_neighbours(
+    view: ProjectView, signals: Mapping[str, Float32], seeds: Mapping[str, float]
+) -> dict[str, Float32]:
+    mass = seed_mass(view, signals, seeds)
+    return {**signals, **neighbour_signals(view, mass), "seed": mass}
+
+
+def _ordered(view: ProjectView, scores: Float32) -> list[str]:
+    """Return the paths with a positive score, best first, ties by path."""
+    found = np.flatnonzero((scores > 0) & view.index.alive).tolist()
+    paths = view.index.paths
+    return [paths[row] for row in sorted(found, key=lambda row: (-float(scores[row]), paths[row]))]

@@ -1,7 +1,8 @@
 """Tasks with known answers from a project's own past: its commits, and prompts of its recorded sessions.
 
-A commit's task is its message, begun on its parent; a prompt's is the prompt, begun on the newest commit that
-existed when it was given. The files that were modified are those that should have been read.
+A commit's task is its message, started on its parent; a prompt's is the prompt, started on the newest commit
+at that time. The files that were modified are those that should have been read. Where only sessions are left
+of a project, the paths that they had seen by a moment are all its files (`SeenPaths`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from workbench.plan.view import view_project
 from workbench.ports import Entry
 from workbench.project.admission import refusal
+from workbench.project.languages import language_of, role_of
+from workbench.project.updating import build_index
 from workbench.records.episodes import ChangeKind, Commit, Episode, FileChange
-from workbench.replay.timeline import Known, Line, head_of
+from workbench.records.project import FileFacts
+from workbench.replay.timeline import HISTORY, CommitGraph, KnownTask, Moment, head_of
 from workbench.sessions.episodes_fold import FORGOTTEN, MALFORMED, follow
+from workbench.sessions.feedback import Trust
+from workbench.sessions.history import build_history
 from workbench.sessions.importers.git import session_commit
 from workbench.sessions.remember import task_of
 from workbench.text.tasks import clean_task
@@ -24,7 +31,7 @@ MAX_TEXT = 20_000
 _HEAD = 200
 
 
-class Source(StrEnum):
+class TaskSource(StrEnum):
     """Where tasks come from."""
 
     COMMITS = "commits"
@@ -33,13 +40,13 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ReplayTask:
     """A task and what it took.
 
-    `revision` is the commit it was begun on, empty where no repository is left; `at` the second since the
+    `revision` is the commit it was started on, empty where no repository is left; `at` the second since the
     epoch as of which the engine knows; `commit` the one that answers it, if known; `modified` the files that
     were modified, under the names they had before, and `names`
-    those under the names they had afterwards; `packed` says
+    those under the names they had afterwards; `packed` is
     whether packs are made for it; `session` what tests resample by.
     """
 
@@ -60,9 +67,9 @@ class Task:
         return clean_task(self.text).split("\n", 1)[0][:_HEAD]
 
 
-def commit_tasks(commits: Iterable[Commit], line: Line, limit: int) -> list[Task]:
+def commit_tasks(commits: Iterable[Commit], line: CommitGraph, limit: int) -> list[ReplayTask]:
     """Return the newest commits with one parent, a message and at least one modified text file."""
-    tasks: list[Task] = []
+    tasks: list[ReplayTask] = []
     for commit in commits:
         if len(tasks) >= limit:
             break
@@ -73,7 +80,7 @@ def commit_tasks(commits: Iterable[Commit], line: Line, limit: int) -> list[Task
             parent = commit.parents[0]
             at = min(line.times.get(parent, commit.at), commit.at)
             old, new = tuple(modified), tuple(modified.values())
-            tasks.append(Task(commit.sha, commit.sha, "commit", text, parent, commit.sha, at, old, new))
+            tasks.append(ReplayTask(commit.sha, commit.sha, "commit", text, parent, commit.sha, at, old, new))
     return tasks
 
 
@@ -89,10 +96,10 @@ class PastSession:
     commit: str
     changes: tuple[FileChange, ...]
     reads: tuple[str, ...]
-    known: Known
+    known: KnownTask
 
 
-def recorded(entries: Iterable[Entry]) -> tuple[list[PastSession], int]:
+def recorded_sessions(entries: Iterable[Entry]) -> tuple[list[PastSession], int]:
     """Return the prompts of ended sessions, oldest first, and how many entries are malformed.
 
     Imported sessions and those recorded live count alike. Forgotten ones are left out, and
@@ -150,19 +157,19 @@ def _recorded(episode: Episode) -> PastSession:
         commit=episode.commit_sha,
         changes=episode.changes,
         reads=episode.reads,
-        known=Known(task_of(episode), head_of(text), ended, sha=episode.commit_sha),
+        known=KnownTask(task_of(episode), head_of(text), ended, sha=episode.commit_sha),
     )
 
 
 def session_tasks(
     sessions: Sequence[PastSession], commits: Sequence[Commit], limit: int, *, gone: bool = False
-) -> list[Task]:
+) -> list[ReplayTask]:
     """Return the newest prompts that led to edits. `commits` are newest first.
 
     A prompt given before the first commit has no tree to look at and is left out, unless the repository is
     `gone`: then there are no revisions at all.
     """
-    tasks: list[Task] = []
+    tasks: list[ReplayTask] = []
     for one in reversed(sessions):
         if len(tasks) >= limit:
             break
@@ -171,12 +178,14 @@ def session_tasks(
         if modified and len(one.changes) <= MAX_FILES and clean_task(one.text) and (gone or revision):
             old, new = tuple(modified), tuple(modified.values())
             at = one.started - 1
-            tasks.append(Task(one.id, one.session, "session", one.text, revision, one.commit, at, old, new))
+            tasks.append(
+                ReplayTask(one.id, one.session, "session", one.text, revision, one.commit, at, old, new)
+            )
     return tasks
 
 
 def _newest_before(commits: Sequence[Commit], session: PastSession) -> str:
-    """Return the newest commit of before a prompt; never the one that answers it, whatever its clock said."""
+    """Return the newest commit before a prompt; never the one that answers it, whatever its clock was."""
     return next(
         (
             commit.sha
@@ -187,7 +196,7 @@ def _newest_before(commits: Sequence[Commit], session: PastSession) -> str:
     )
 
 
-def relevant(task: Task, existing: Mapping[str, object]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def relevant(task: ReplayTask, existing: Mapping[str, object]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return (relevant files that could be found, those that could not), each sorted."""
     here = tuple(sorted(path for path in task.modified if path in existing))
     return here, tuple(sorted(path for path in task.modified if path not in existing))
@@ -200,3 +209,31 @@ def _modified(changes: Iterable[FileChange]) -> dict[str, str]:
         for change in changes
         if change.kind is ChangeKind.MODIFIED and refusal(change.path) is None
     }
+
+
+class SeenPaths:
+    """The moments of a project without a repository. Not thread-safe."""
+
+    def __init__(
+        self, sessions: Sequence[PastSession], *, history: int = HISTORY, trust: Trust | None = None
+    ) -> None:
+        self._sessions = sessions
+        self._limit = history
+        self._trust = trust
+
+    def at(self, revision: str, moment: int) -> Moment:
+        """Return what sessions that had ended by a second had seen; there are no revisions to ask for."""
+        before = [one for one in self._sessions if one.ended <= moment]
+        paths = sorted(
+            {
+                path
+                for one in before
+                for path in (*one.reads, *(change.path for change in one.changes))
+                if refusal(path) is None
+            }
+        )
+        facts = [FileFacts(language_of(path, ""), role_of(path), 0, 0) for path in paths]
+        index = build_index(paths, facts, [0] * len(paths))
+        past = tuple(one.known for one in reversed(before))[: self._limit]
+        view = view_project(index, build_history((known.task for known in past), self._trust))
+        return Moment(view, dict.fromkeys(paths, ""), past)

@@ -1,7 +1,7 @@
-"""A repository as it was: the index and the history the engine would have had when a task began.
+"""A repository as it was: the index and the history the engine would have had at a task's start.
 
 Leak-safe by construction: the tree is that of the revision the task started from, read through git, and the
-past holds ancestors of that revision and sessions that had ended by then. Nothing later is ever asked for.
+past holds ancestors of that revision and sessions that had ended by then. Nothing later is ever read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TAILS = 8  # segments at which an index is compacted: each of them costs every 
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CommitGraph:
     """A repository's commits as a graph: `parents` and `times` (seconds) of every commit of a tip, by id."""
 
     parents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -51,14 +51,14 @@ class PastReader:
 
     tip: str
     commits: Sequence[Commit]
-    line: Line
+    line: CommitGraph
     tree: Callable[[str], Sequence[tuple[str, str, int]]]
     read: Callable[[str], bytes | None]
     hunks: Callable[[str, str], Mapping[str, tuple[Hunk, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTask:
     """A past task as a plan knows it: what it weighs and its first line. `commit` is None for a session's.
 
     `ended` is the second from which on it was known.
@@ -73,14 +73,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What was known when a task began: the view rankers get, the blobs of the tree, the past newest first.
+    """What was known at a task's start: the view rankers get, the blobs of the tree, the past newest first.
 
     `reused` is the share of the tree's files whose facts did not have to be read for it.
     """
 
     view: ProjectView
     blobs: Mapping[str, str]
-    past: tuple[Known, ...]
+    past: tuple[KnownTask, ...]
     reused: float = 1.0
 
 
@@ -98,18 +98,18 @@ class FactsCache:
         """Write what is not yet written."""
 
 
-class Timeline:
+class RepositoryTimeline:
     """Steps through a repository's past; the nearer the next revision, the cheaper the step.
 
-    `sessions` are past tasks that are no commits, in any order; `trust` says how far what was said of
-    outcomes counts. Not thread-safe.
+    `sessions` are past tasks that are not commits, in any order; `trust` is how far outcomes
+    count. Not thread-safe.
     """
 
     def __init__(
         self,
         reader: PastReader,
         *,
-        sessions: Iterable[Known] = (),
+        sessions: Iterable[KnownTask] = (),
         cache: FactsCache | None = None,
         history: int = HISTORY,
         trust: Trust | None = None,
@@ -126,11 +126,11 @@ class Timeline:
         self._read = 0
         self._index: ProjectIndex | None = None
         self._tree: dict[str, tuple[str, int]] = {}
-        self._known: dict[str, Known | None] = {}
+        self._known: dict[str, KnownTask | None] = {}
         self._view: ProjectView | None = None
 
     def facts(self, path: str, sha: str) -> FileFacts | None:
-        """Return a blob's facts, None if it is no text the index takes."""
+        """Return a blob's facts, None if the index does not take it."""
         key = (path, sha)
         if key not in self._facts:
             found = self._cache.get(path, sha)
@@ -164,7 +164,7 @@ class Timeline:
             self._names[path] = refusal(path) is None and self._admits(path)
         return self._names[path]
 
-    def past(self, revision: str, moment: int) -> tuple[Known, ...]:
+    def past(self, revision: str, moment: int) -> tuple[KnownTask, ...]:
         """Return what was done before: ancestors of a revision, and sessions that had ended, newest first."""
         ancestors = self.ancestors(revision)
         found = [
@@ -220,14 +220,14 @@ class Timeline:
         self._index, self._tree = index, tree
         return index
 
-    def _commit(self, commit: Commit) -> Known | None:
+    def _commit(self, commit: Commit) -> KnownTask | None:
         if commit.sha not in self._known:
             self._known[commit.sha] = known_commit(commit)
         return self._known[commit.sha]
 
 
-def known_commit(commit: Commit) -> Known | None:
-    """Return a commit as a plan knows it, None if it says or changes nothing (see `commit_episode`)."""
+def known_commit(commit: Commit) -> KnownTask | None:
+    """Return a commit as a plan knows it, None without message or changes (see `commit_episode`)."""
     text = clean_task(f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject)[:MAX_TEXT]
     if not text or not commit.files:
         return None
@@ -238,7 +238,7 @@ def known_commit(commit: Commit) -> Known | None:
         find_entities(text).issue_refs,
         classify(text)[0] is QueryType.BUGFIX,
     )
-    return Known(task, head_of(text), commit.at, commit, commit.sha)
+    return KnownTask(task, head_of(text), commit.at, commit, commit.sha)
 
 
 def head_of(text: str) -> str:

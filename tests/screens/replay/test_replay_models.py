@@ -21,8 +21,8 @@ from screens.replay.task_panel import first_to_see, side_head, task_head
 from screens.replay.tasks_panel import task_preview
 from tests.replay.made import made_run
 from workbench.records.replay import SystemRow, TaskRow
-from workbench.replay.compare import compare
 from workbench.replay.gates import Gate, GateState
+from workbench.replay.run_comparison import compare_runs
 
 HOSTILE = "[/] x = list[int][0]\x1b[31m\x00‮👩‍💻"
 LINE = RunLine(
@@ -295,7 +295,7 @@ def comparison() -> Compared:
     from msgspec import to_builtins
 
     first, second = made_run(12), replace(made_run(12, seed=2), id="r2")
-    return compared(to_builtins(compare(first, second, system="hybrid")))
+    return compared(to_builtins(compare_runs(first, second, system="hybrid")))
 
 
 def test_a_comparison_lists_the_largest_changes_first() -> None:

@@ -36,8 +36,8 @@ from workbench.config import GatesConfig
 from workbench.entry.cli.output import to_json
 from workbench.entry.services.runs import keep_elsewhere, keep_run, kept_runs, runs_root
 from workbench.records.replay import ReplayRun, run_to_json
-from workbench.replay.compare import compare
-from workbench.replay.gates import Evidence, evaluate
+from workbench.replay.gates import GateEvidence, evaluate
+from workbench.replay.run_comparison import compare_runs
 
 HOSTILE = "[/] x = list[int][0]\x1b[31m\x00‮👩‍💻"
 FIRST = made_run(24)
@@ -444,7 +444,7 @@ async def test_a_rules_benchmark_is_shown_as_text(roastery: Path) -> None:
 async def test_gates_that_were_judged_stand_under_the_run(project: Path) -> None:
     """What `--gate --json` prints is shown by glyph and figure."""
     (name,) = keep(project, (FIRST,))
-    gates = evaluate(FIRST, Evidence(reason="not looked at [/]"), GatesConfig())
+    gates = evaluate(FIRST, GateEvidence(reason="not looked at [/]"), GatesConfig())
     printed = to_json({**run_to_json(replace(FIRST, id=name)), "gates": gates})
     assert identity(printed) == (name, gates)
     assert identity(to_json(run_to_json(FIRST))) == (FIRST.id, ())
@@ -478,7 +478,7 @@ async def test_views_look_as_they_should(project: Path, size: tuple[int, int]) -
         check_golden(app, "replay-new")
         await press(pilot, "escape")
         screen = screen_of(app)
-        found = compare(FIRST, replace(SECOND, id="r2"), system="hybrid")
+        found = compare_runs(FIRST, replace(SECOND, id="r2"), system="hybrid")
         screen.query_one(ComparePanel).show(compared(to_builtins(found)))
         screen.show_view(COMPARE)
         await settle(pilot)

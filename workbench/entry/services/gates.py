@@ -21,7 +21,7 @@ from workbench.project.scan import read_bytes
 from workbench.project.snapshot import content_hash
 from workbench.project.workers import spread
 from workbench.records.plan import PlanRequest
-from workbench.replay.gates import Evidence
+from workbench.replay.gates import GateEvidence
 
 AGENTS = 8
 ROUNDS = 6
@@ -48,7 +48,7 @@ def gather(
     config: Config,
     tasks: Sequence[str],
     progress: Progress = lambda stage, done, total: None,
-) -> Evidence:
+) -> GateEvidence:
     """Return what is found out about the project around a directory; `tasks` are asked without any model.
 
     A project that cannot be opened, such as a bare mirror, gives evidence of nothing, with the reason.
@@ -63,8 +63,8 @@ def gather(
         agents, broken = stress()
         answered, asked = without_models(opened, tasks, progress)
     except WorkbenchError as error:
-        return Evidence(reason=error.message)
-    return Evidence(
+        return GateEvidence(reason=error.message)
+    return GateEvidence(
         stale=(*stale, *(path for agent in agents for path in agent.stale)),
         looked=looked + sum(agent.looks for agent in agents),
         damage=(*damage, *broken),

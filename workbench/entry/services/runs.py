@@ -10,13 +10,13 @@ from pathlib import Path
 from workbench.entry.project import find_state, list_runs, open_run, private_dir, put_run, write_atomic
 from workbench.errors import StoreError, UsageError
 from workbench.records.replay import ReplayRun
-from workbench.replay.rows import row_batches
 from workbench.replay.runs import (
     RunSummary,
     decode_run,
     decode_summary,
     encode_run,
     find_run,
+    row_batches,
     run_of_document,
 )
 

@@ -12,8 +12,8 @@ import pytest
 
 from workbench.entry.cli import exits, main
 from workbench.entry.cli.replay import replay as replay_commands
+from workbench.replay.benchmark import rule_systems
 from workbench.replay.datasets import split_of
-from workbench.replay.systems import rule_systems
 
 SHIPPED = Path(__file__).parents[4] / "sample_data" / "rules_benchmark"
 SUBJECTS = ("indent", "push", "token")

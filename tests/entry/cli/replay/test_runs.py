@@ -20,7 +20,7 @@ from workbench.entry.services import gates as gate_evidence
 from workbench.entry.services.runs import keep_run, runs_root
 from workbench.errors import StoreError
 from workbench.records.replay import ReplayRun, run_from_json, run_to_json
-from workbench.replay.gates import Evidence
+from workbench.replay.gates import GateEvidence
 
 REPLAY = ("--replay", "--workers", "1", "--systems", "baseline,hybrid")
 
@@ -40,7 +40,7 @@ def kept(project: Any) -> list[ReplayRun]:
 @pytest.fixture
 def sound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the local state be sound without looking."""
-    evidence = Evidence((), 3, (), "none", 2, 2)
+    evidence = GateEvidence((), 3, (), "none", 2, 2)
     monkeypatch.setattr(gate_evidence, "gather", lambda *given: evidence)
 
 

@@ -19,9 +19,9 @@ from workbench.entry.cli.replay.report import run_options
 from workbench.entry.parameters import match_params
 from workbench.entry.project import ready_embedder
 from workbench.errors import StoreError, UsageError
-from workbench.replay import benchmark, report
-from workbench.replay.datasets import DatasetKind, detect, holds_dataset, read_rules
-from workbench.replay.systems import rule_systems
+from workbench.replay.benchmark import rule_systems, run_benchmark
+from workbench.replay.benchmark_text import benchmark_json, benchmark_text
+from workbench.replay.datasets import DatasetKind, detect_dataset, holds_dataset, read_rules
 from workbench.text.counts import counted
 
 NO_MODEL = "there is no embedding model: `workbench model list` says what can be had"
@@ -91,7 +91,7 @@ def replay(path: str | None, **options: Any) -> int:
     if folder is not None and not _is_history(folder):
         source = click.get_current_context().get_parameter_source
         given = [name for name in options if source(name) is click.core.ParameterSource.COMMANDLINE]
-        kind = detect(folder)
+        kind = detect_dataset(folder)
         if given:
             name = given[0].replace("_", "-")
             raise UsageError(
@@ -156,18 +156,23 @@ def _history(
     from workbench.entry.cli.replay.report import deliver, reference_gap, wishes
     from workbench.entry.services.replay import PACKS, Wanted, finished_run, open_past, replay_past
     from workbench.entry.services.runs import keep_run
-    from workbench.replay.gates import leaner
-    from workbench.replay.rankers import DEFAULT_SYSTEMS, parse_systems
-    from workbench.replay.tasks import Source
+    from workbench.replay.gates import leaner_system
+    from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
+    from workbench.replay.tasks import TaskSource
 
     asked = wishes(gate, report, rows)
     project = open_past(here.project if folder is None else folder)
     config = here.settings().config if folder is None else load(project=project.root).config
     names = [*(_names(systems) or DEFAULT_SYSTEMS), *(f"hybrid-{group}" for group in _names(without))]
     if asked.gate:  # that less context holds as much is seen in packs of less budget
-        names = ["baseline", *names, config.gates.system, *([] if no_packs else [leaner(config.gates)])]
+        names = [
+            "baseline",
+            *names,
+            config.gates.system,
+            *([] if no_packs else [leaner_system(config.gates)]),
+        ]
     wanted = Wanted(
-        source=Source(source),
+        source=TaskSource(source),
         tasks=tasks,
         systems=parse_systems(names),
         budget=budget or config.plan.budget,
@@ -210,7 +215,7 @@ def _rules(here: Invocation, folder: Path) -> None:
         embed = None if embedder is None else embedder.embed
         model = "" if embedder is None else embedder.model
         systems = rule_systems(dataset.rules, embed, model=model, params=match_params(config.rules))
-        found = benchmark.run(
+        found = run_benchmark(
             dataset,
             systems,
             embed,
@@ -222,9 +227,9 @@ def _rules(here: Invocation, folder: Path) -> None:
     if found.degraded:
         here.out.warn(f"without embeddings, {note}")
     if here.flags.json:
-        here.out.json(report.as_json(found))
+        here.out.json(benchmark_json(found))
     else:
-        here.out.data(report.as_text(found))
+        here.out.data(benchmark_text(found))
 
 
 _REPLAYS: dict[DatasetKind, Callable[[Invocation, Path], None]] = {DatasetKind.RULES: _rules}

@@ -19,7 +19,7 @@ from workbench.entry.cli.layout import terminal_columns
 from workbench.entry.services.runs import load_run, write_parquet
 from workbench.errors import UsageError
 from workbench.records.replay import Gap, ReplayRun, run_to_json
-from workbench.replay.gates import Evidence, Gate, evaluate, failing, gates_sentence, gates_text
+from workbench.replay.gates import Gate, GateEvidence, evaluate, gates_sentence, gates_text, stopping_gates
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -79,8 +79,8 @@ def reference_gap(run: ReplayRun, config: Config, state: Path) -> Gap | None:
     """
     if not config.gates.reference:
         return None
-    from workbench.replay.compare import compare
-    from workbench.replay.pairs import HYBRID, alone
+    from workbench.replay.run_comparison import compare_runs
+    from workbench.replay.run_report import HYBRID, isolate_system
 
     try:
         reference = load_run(state, config.gates.reference)
@@ -89,7 +89,9 @@ def reference_gap(run: ReplayRun, config: Config, state: Path) -> Gap | None:
     system = config.gates.system
     known = any(score.system == system for score in reference.systems)
     name = system if known and not system.startswith(f"{HYBRID}-") else HYBRID
-    found = compare(alone(reference, name, name), alone(run, system, name), system=name)
+    found = compare_runs(
+        isolate_system(reference, name, name), isolate_system(run, system, name), system=name
+    )
     change = found.change(name, found.measure)
     return None if change is None else change.gap
 
@@ -121,7 +123,7 @@ def deliver(
     if asked.rows is not None:
         write_parquet(asked.rows, run)
         here.out.say(f"rows written to {asked.rows}")
-    stopping = failing(gates, allow_missing=config.gates.allow_missing)
+    stopping = stopping_gates(gates, allow_missing=config.gates.allow_missing)
     if stopping:
         here.out.fail(gates_sentence(stopping), "`workbench config show` lists what gates demand (gates.…).")
         return exits.GATE
@@ -132,7 +134,7 @@ def _judged(
     here: Invocation, run: ReplayRun, config: Config, project: Path | None, regression: Gap | None
 ) -> tuple[Gate, ...]:
     if project is None:
-        found = Evidence(reason="the state of another project is not looked at from here")
+        found = GateEvidence(reason="the state of another project is not looked at from here")
     else:
         from workbench.entry.services.gates import gather
 
@@ -145,9 +147,9 @@ def _judged(
 
 
 def _print(here: Invocation, run: ReplayRun, gates: Sequence[Gate]) -> None:
-    from workbench.replay.history_report import as_text
+    from workbench.replay.run_report import run_text
 
-    here.out.data(as_text(run))
+    here.out.data(run_text(run))
     drawn = _plots(here, run)
     if drawn:
         here.out.painted(f"\n{drawn}")
@@ -160,10 +162,10 @@ def _plots(here: Invocation, run: ReplayRun) -> str:
     columns = terminal_columns()
     if columns is None:
         return ""
-    from workbench.replay.plots import plots
+    from workbench.replay.plots import plot_run
 
     try:
-        return plots(run, columns, color=here.out.color)
+        return plot_run(run, columns, color=here.out.color)
     except (ImportError, OSError) as error:  # its compiled part may not load here
         here.out.say(f"no plots: {error}")
         return ""

@@ -10,16 +10,16 @@ from tests.replay.made import made_run
 from workbench.errors import UsageError
 from workbench.plan.model_files import load_model
 from workbench.records.plan import RankedFile
-from workbench.replay.explained import as_text, explained, find_task
-from workbench.replay.rankers import Ranking
+from workbench.replay.explanation import explanation_text, find_task, weigh_files
+from workbench.replay.systems import SystemRanking
 
 RUN = made_run(3, per_session=0, head="fix [/] \x1b[31m")
 
 
-def ranking(*paths: str) -> Ranking:
+def ranking(*paths: str) -> SystemRanking:
     """Return a ranking of these files, each with two features."""
     files = tuple(RankedFile(path, 1.0, {}, {"small": 0.1, "none": 0.0, "large": -2.0}) for path in paths)
-    return Ranking(files, load_model(), weighed=True, fallback=False, milliseconds=1.0)
+    return SystemRanking(files, load_model(), weighed=True, fallback=False, milliseconds=1.0)
 
 
 def test_a_task_is_found_by_its_id_or_its_beginning() -> None:
@@ -36,24 +36,24 @@ def test_kept_and_right_files_are_explained_in_order() -> None:
     """Files that nobody looks at are left out; contributions come the largest first."""
     row = RUN.rows[0]
     kept = row.systems["hybrid"].ranking
-    found = explained(RUN, row, "hybrid", ranking(*kept, "nobody.py"))
+    found = weigh_files(RUN, row, "hybrid", ranking(*kept, "nobody.py"))
     assert found.same
     assert [file.path for file in found.files] == list(kept)
     assert list(found.files[0].contributions) == ["large", "small"]
     assert {file.path for file in found.files if file.relevant} == set(row.truth) & set(kept)
-    assert not explained(RUN, row, "hybrid", ranking(*reversed(kept))).same
+    assert not weigh_files(RUN, row, "hybrid", ranking(*reversed(kept))).same
 
 
 def test_a_system_without_weights_has_no_contributions() -> None:
     """Only what features add to a score is told."""
     row = RUN.rows[0]
     plain = replace(ranking(*row.systems["baseline"].ranking), weighed=False)
-    assert not any(file.contributions for file in explained(RUN, row, "baseline", plain).files)
+    assert not any(file.contributions for file in weigh_files(RUN, row, "baseline", plain).files)
 
 
 def test_an_explanation_is_text_that_holds_no_control_characters() -> None:
     """Tasks are data."""
     row = RUN.rows[0]
-    text = as_text(explained(RUN, row, "hybrid", ranking(*row.systems["hybrid"].ranking)))
+    text = explanation_text(weigh_files(RUN, row, "hybrid", ranking(*row.systems["hybrid"].ranking)))
     assert "\x1b" not in text
     assert "large -2.00, small +0.10" in text

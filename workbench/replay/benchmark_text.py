@@ -7,38 +7,24 @@ from typing import Any
 
 import msgspec
 
-from workbench.replay.benchmark import BenchmarkReport, Comparison, SystemReport
+from workbench.replay.benchmark import BenchmarkReport, SystemComparison, SystemReport
+from workbench.replay.run_report import SIGNIFICANT, table
 from workbench.text.sanitize import visible_line
 
-SIGNIFICANT = 0.05
 
-
-def as_json(report: BenchmarkReport) -> dict[str, Any]:
+def benchmark_json(report: BenchmarkReport) -> dict[str, Any]:
     """Return the report as values JSON can hold; latency is the only part that differs between runs."""
     found: dict[str, Any] = msgspec.to_builtins(report)
     return found
 
 
-def as_text(report: BenchmarkReport) -> str:
+def benchmark_text(report: BenchmarkReport) -> str:
     """Return the report as lines of text."""
     parts = [_head(report), _sweep(report), _chosen(report)]
     if report.comparisons:
         parts.append("\n".join(_comparison(one) for one in report.comparisons))
     parts += [_kinds(report), _ranking(report), _latency(report)]
     return "\n\n".join(parts)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return columns two blanks apart, the first to the left and the others to the right."""
-    lines = [tuple(head), *map(tuple, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
 
 
 def _head(report: BenchmarkReport) -> str:
@@ -49,7 +35,7 @@ def _head(report: BenchmarkReport) -> str:
         f"embeddings: {report.model or 'none'}" + (f" ({report.note})" if report.note else ""),
     ]
     if report.degraded:
-        lines.append(f"degraded: {', '.join(report.degraded)}; only what needs none was run")
+        lines.append(f"degraded: {', '.join(report.degraded)}; only systems without embeddings were run")
     return "\n".join(lines)
 
 
@@ -86,7 +72,7 @@ def _chosen(report: BenchmarkReport) -> str:
     return "Each at the threshold of its best F1 on the other half\n" + table(head, rows)
 
 
-def _comparison(one: Comparison) -> str:
+def _comparison(one: SystemComparison) -> str:
     lines = [
         f"  {name:<8}  {gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]  p = {gap.p:.4f}"
         + ("" if gap.p < SIGNIFICANT else ": no difference shown")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from workbench.plan.intent import parse_intent
 from workbench.plan.rule_passages import RULE_SHARE
 from workbench.records.rules import Authority, Rule
-from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
+from workbench.replay.packs import RuleHistory, RulePassages, collect_rules
 from workbench.rules.matching.match import MatchParams
 
 EARLY = Rule(id="r1", name="Tokens", rule="Never log a token.", authority=Authority.ABSOLUTE, token_cost=8)
@@ -25,7 +25,7 @@ def in_force(until: str) -> list[Rule]:
 
 def test_rules_hold_from_when_they_were_made() -> None:
     """Before the first change there is none; each change counts from its second on."""
-    found = rules_then(CHANGES, [50, 100, 150, 199, 200, 300], in_force)
+    found = collect_rules(CHANGES, [50, 100, 150, 199, 200, 300], in_force)
     ids = {moment: [rule.id for rule in found.at(moment)] for moment in (50, 100, 199, 200, 300)}
     assert ids == {50: [], 100: ["r1"], 199: ["r1"], 200: ["r1", "r2"], 300: ["r1", "r2"]}
 
@@ -33,7 +33,7 @@ def test_rules_hold_from_when_they_were_made() -> None:
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=20))
 def test_later_rules_do_not_reach_back(moments: list[int]) -> None:
     """What holds at a second is the same whether or not a later change is known."""
-    whole, cut = rules_then(CHANGES, moments, in_force), rules_then(CHANGES[:1], moments, in_force)
+    whole, cut = collect_rules(CHANGES, moments, in_force), collect_rules(CHANGES[:1], moments, in_force)
     for moment in moments:
         if moment < 200:
             assert whole.at(moment) == cut.at(moment)
@@ -41,7 +41,7 @@ def test_later_rules_do_not_reach_back(moments: list[int]) -> None:
 
 def test_passages_are_of_the_rules_of_the_moment() -> None:
     """An absolute rule is in the pack of a task begun after it was made, and fits its share."""
-    then: RulesThen = rules_then(CHANGES, [50, 150], in_force)
+    then: RuleHistory = collect_rules(CHANGES, [50, 150], in_force)
     given_rules: Any = RulePassages(then, "p", MatchParams())
     assert given_rules.passages(parse_intent("a token is logged"), 50, ["a.py"], 1000) == []
     (passage,) = given_rules.passages(parse_intent("a token is logged"), 150, ["a.py"], 1000)

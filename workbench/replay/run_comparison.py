@@ -1,8 +1,8 @@
 """What changed between two runs of a replay: by system, by session and by task, paired on the same tasks.
 
 Only tasks that both runs replayed with the same right answers are compared. The tests resample and exchange
-whole sessions, whose tasks are not independent; what is said of B over A is, but for the sign, what would be
-said of A over B.
+whole sessions, whose tasks are not independent; comparing B with A gives the same result as
+comparing A with B, but for the sign.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from typing import Any, Final
 import numpy as np
 
 from workbench.records.replay import LESS_IS_BETTER, MEASURES, Gap, ReplayRun, SystemRow, TaskRow
-from workbench.replay.report import SIGNIFICANT
+from workbench.replay.run_report import SIGNIFICANT, table
 from workbench.replay.statistics import clustered_means, clustered_p
+from workbench.text.sanitize import visible_line
 
 COMPARED: Final = ("ndcg_at_10", "precision_at_10", "recall_at_10", "mrr", "packed_recall", "context_tokens")
 TOP: Final = 10
 
 _CLOSE = 1e-12  # differences that rounding alone makes
+
+_SHOWN = 10
+_HEAD_LENGTH = 60  # characters of a task
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class MeasureChange:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskChange:
+class TaskMeasureChange:
     """A task whose measure changed. `lost` and `found` are relevant files that left or joined the top ten."""
 
     id: str
@@ -63,7 +67,7 @@ class SessionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """How the run `after` differs from `before`.
 
     `settings` maps what was set otherwise to both values. `common` tasks are compared, `only_before` and
@@ -82,7 +86,7 @@ class Comparison:
     answers: int
     changes: tuple[MeasureChange, ...]
     sessions: tuple[SessionChange, ...]
-    tasks: tuple[TaskChange, ...]
+    tasks: tuple[TaskMeasureChange, ...]
 
     def change(self, system: str, measure: str) -> MeasureChange | None:
         """Return how a measure of a system changed, None if it was not measured in both runs."""
@@ -90,18 +94,20 @@ class Comparison:
         return next(found, None)
 
 
-def compare(before: ReplayRun, after: ReplayRun, *, system: str, measure: str = COMPARED[0]) -> Comparison:
+def compare_runs(
+    before: ReplayRun, after: ReplayRun, *, system: str, measure: str = COMPARED[0]
+) -> RunComparison:
     """Compare two runs; sessions and tasks are listed for one system and measure.
 
     Raises: ValueError for an unknown `measure`.
     """
     if measure not in MEASURES:
-        raise ValueError(f"{measure} is no measure of a replay")
+        raise ValueError(f"{measure} is not a measure of a replay")
     earlier, later = _replayed(before), _replayed(after)
     both = [identifier for identifier in earlier if identifier in later]
     pairs = [(earlier[one], later[one]) for one in both if earlier[one].truth == later[one].truth]
     listed = list(_pairs_of(pairs, system, measure))
-    return Comparison(
+    return RunComparison(
         before=before.id,
         after=after.id,
         system=system,
@@ -202,7 +208,7 @@ def _sessions(listed: Sequence[_Pair], measure: str) -> list[SessionChange]:
     return sorted(changed, key=lambda one: (_worst_first(measure, one.before, one.after), one.session))
 
 
-def _tasks(listed: Sequence[_Pair], measure: str) -> list[TaskChange]:
+def _tasks(listed: Sequence[_Pair], measure: str) -> list[TaskMeasureChange]:
     changed = []
     for row, mine, theirs in listed:
         before, after = mine.measures[measure], theirs.measures[measure]
@@ -210,7 +216,7 @@ def _tasks(listed: Sequence[_Pair], measure: str) -> list[TaskChange]:
             continue
         old, new = set(mine.ranking[:TOP]), set(theirs.ranking[:TOP])
         changed.append(
-            TaskChange(
+            TaskMeasureChange(
                 row.id,
                 row.session,
                 row.head,
@@ -221,3 +227,99 @@ def _tasks(listed: Sequence[_Pair], measure: str) -> list[TaskChange]:
             )
         )
     return sorted(changed, key=lambda one: (_worst_first(measure, one.before, one.after), one.id))
+
+
+def comparison_text(found: RunComparison) -> str:
+    """Return the comparison as text: figures by system, then the sessions and tasks that got worse most."""
+    parts = [_head_text(found)]
+    if found.changes:
+        parts.append(_figures_text(found.changes))
+    else:
+        parts.append("No system was measured on a common task: there is nothing to compare.")
+    worse = [one for one in found.sessions if _worse(found, one)]
+    many = [one for one in worse if one.tasks > 1]
+    if many:
+        parts.append(_sessions_text(found, many))
+    tasks = [one for one in found.tasks if _worse(found, one)]
+    title = f"{found.system}, {found.measure}"
+    if tasks:
+        parts.append(_tasks_text(f"Tasks that got worse ({visible_line(title)})", tasks))
+    elif found.changes:
+        parts.append(f"No task got worse ({visible_line(title)}).")
+    return "\n\n".join(parts)
+
+
+def _worse(found: RunComparison, one: SessionChange | TaskMeasureChange) -> bool:
+    from workbench.records.replay import LESS_IS_BETTER
+
+    return (one.after > one.before) == (found.measure in LESS_IS_BETTER)
+
+
+def _head_text(found: RunComparison) -> str:
+    lines = [f"{found.after} against {found.before}: {found.common:,} tasks in both"]
+    others = [
+        f"{count:,} {what}"
+        for count, what in (
+            (found.only_before, f"only in {found.before}"),
+            (found.only_after, f"only in {found.after}"),
+            (found.answers, "with other right answers"),
+        )
+        if count
+    ]
+    if others:
+        lines.append("left out: " + ", ".join(others))
+    lines += [
+        visible_line(f"set otherwise: {name} {old!r} -> {new!r}")
+        for name, (old, new) in found.settings.items()
+    ]
+    return "\n".join(lines)
+
+
+def _figures_text(changes: Sequence[MeasureChange]) -> str:
+    rows = []
+    for one in changes:
+        digits = 0 if one.measure == "context_tokens" else 3
+        rows.append(
+            [
+                visible_line(one.system),
+                one.measure,
+                f"{one.before:,.{digits}f}",
+                f"{one.after:,.{digits}f}",
+                f"{one.gap.value:+,.{digits}f}",
+                f"[{one.gap.low:+,.{digits}f}, {one.gap.high:+,.{digits}f}]",
+                f"{one.gap.p:.4f}",
+                one.verdict,
+            ]
+        )
+    return table(["", "measure", "before", "after", "change", "95 %", "p", ""], rows)
+
+
+def _sessions_text(found: RunComparison, worse: Sequence[SessionChange]) -> str:
+    rows = [
+        [
+            visible_line(one.session)[:_HEAD_LENGTH],
+            str(one.tasks),
+            f"{one.before:.3f}",
+            f"{one.after:.3f}",
+            f"{one.after - one.before:+.3f}",
+        ]
+        for one in worse[:_SHOWN]
+    ]
+    title = f"Sessions that got worse ({visible_line(found.system)}, {found.measure})"
+    return "\n".join([title, table(["", "tasks", "before", "after", "change"], rows), *_more(len(worse))])
+
+
+def _tasks_text(title: str, worse: Sequence[TaskMeasureChange]) -> str:
+    lines = [title]
+    for one in worse[:_SHOWN]:
+        lines.append(
+            f"  {one.before:.3f} -> {one.after:.3f}  {visible_line(one.id)[:12]}  "
+            f"{visible_line(one.head)[:_HEAD_LENGTH]}".rstrip()
+        )
+        if one.lost:
+            lines.append(f"      no longer among the first ten: {', '.join(map(visible_line, one.lost))}")
+    return "\n".join([*lines, *_more(len(worse))])
+
+
+def _more(count: int) -> list[str]:
+    return [f"  and {count - _SHOWN:,} more; --json lists all"] if count > _SHOWN else []

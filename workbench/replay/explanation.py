@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from workbench.errors import UsageError
 from workbench.records.replay import ReplayRun, TaskRow
-from workbench.replay.rankers import Ranking
-from workbench.replay.report import table
+from workbench.replay.run_report import table
+from workbench.replay.systems import SystemRanking
 from workbench.suggest import did_you_mean
 from workbench.text.sanitize import visible_line
 
@@ -27,8 +27,8 @@ class ExplainedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """The files of a task that are looked at; `same` says whether the run ranked its first files alike."""
+class Explanation:
+    """The files of a task that are looked at; `same` is whether the run ranked its first files alike."""
 
     run: str
     task: str
@@ -51,7 +51,7 @@ def find_task(run: ReplayRun, name: str) -> TaskRow:
     raise UsageError(f"the run has no task {name!r}", hint=hint)
 
 
-def explained(run: ReplayRun, row: TaskRow, system: str, ranking: Ranking) -> Explained:
+def weigh_files(run: ReplayRun, row: TaskRow, system: str, ranking: SystemRanking) -> Explanation:
     """Return the files that the run keeps of a task, and its right ones, as they are weighed now."""
     kept = row.systems[system].ranking if system in row.systems else ()
     wanted = {*kept, *row.truth}
@@ -67,10 +67,10 @@ def explained(run: ReplayRun, row: TaskRow, system: str, ranking: Ranking) -> Ex
         for place, file in enumerate(ranking.files, 1)
         if file.path in wanted
     )
-    return Explained(run.id, row.id, row.head, system, now == tuple(kept), files)
+    return Explanation(run.id, row.id, row.head, system, now == tuple(kept), files)
 
 
-def as_text(found: Explained) -> str:
+def explanation_text(found: Explanation) -> str:
     """Return a table of files with the features that matter most for each."""
     rows = [
         [visible_line(file.path), str(file.place), "*" if file.relevant else "", f"{file.score:+.3f}"]

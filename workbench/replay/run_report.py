@@ -7,13 +7,14 @@ called no difference where none was shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
-from workbench.replay.report import SIGNIFICANT, table
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
+SIGNIFICANT: Final = 0.05
 BEST: Final = "*"
 
 COLUMNS: Final = (
@@ -44,8 +45,10 @@ GAPS: Final = (
 )
 """Title, measure and digits of what is compared with the baseline."""
 
+HYBRID: Final = "hybrid"
 
-def as_text(run: ReplayRun) -> str:
+
+def run_text(run: ReplayRun) -> str:
     """Return a run as lines of text."""
     parts = [head_text(run)]
     if run.systems:
@@ -107,7 +110,9 @@ def _scores(systems: Sequence[SystemScore]) -> str:
         for score in systems
     ]
     head = ["", *(f"{title} " for title, *_ in columns)]
-    return f"Means over tasks, tokens and milliseconds as said ({BEST} best)\n" + table(head, rows)
+    return f"Means over tasks; tokens are medians, milliseconds percentiles ({BEST} best)\n" + table(
+        head, rows
+    )
 
 
 def best_systems(systems: Sequence[SystemScore], name: str, digits: int, higher: bool) -> frozenset[str]:
@@ -137,3 +142,39 @@ def _gaps(score: SystemScore) -> str:
             rows.append([title, f"{gap.value:+,.{digits}f}", interval, f"{gap.p:.4f}", verdict])
     head = ["", "gap", "95 %", "p", ""]
     return f"{score.system} - {BASELINE}\n" + table(head, rows)
+
+
+def counterpart(run: ReplayRun) -> str:
+    """Return the system to show beside the baseline: hybrid, else one that begins so, else the last.
+
+    Empty if nothing but the baseline was run.
+    """
+    names = [score.system for score in run.systems if score.system != BASELINE]
+    if HYBRID in names or not names:
+        return HYBRID if names else ""
+    return next((name for name in names if name.startswith(f"{HYBRID}+")), names[-1])
+
+
+def isolate_system(run: ReplayRun, system: str, name: str) -> ReplayRun:
+    """Return a run of one of its systems under a name: what two systems did can then be compared."""
+    return replace(
+        run,
+        systems=tuple(replace(one, system=name) for one in run.systems if one.system == system),
+        rows=tuple(
+            replace(row, systems={name: row.systems[system]} if system in row.systems else {})
+            for row in run.rows
+        ),
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return columns two blanks apart, the first to the left and the others to the right."""
+    lines = [tuple(head), *map(tuple, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tests.replay.made import made_run
 from workbench.records.replay import ReplayRun, SystemRow
-from workbench.replay.compare import compare
-from workbench.replay.compare_text import comparison_text
+from workbench.replay.run_comparison import compare_runs, comparison_text
 
 TURNED = {"better": "worse", "worse": "better"}
 VALUES = st.floats(0, 1, allow_nan=False).map(lambda value: round(value, 3))
@@ -35,7 +34,7 @@ def worsened(run: ReplayRun, tasks: int, system: str = "hybrid") -> ReplayRun:
 def test_a_run_does_not_differ_from_itself() -> None:
     """Every gap is 0 with p 1, and no task or session is listed."""
     run = made_run()
-    found = compare(run, run, system="hybrid")
+    found = compare_runs(run, run, system="hybrid")
     assert {(0.0, 1.0)} == {(one.gap.value, one.gap.p) for one in found.changes}
     assert (found.sessions, found.tasks, found.settings) == ((), (), {})
     assert "No task got worse" in comparison_text(found)
@@ -44,7 +43,7 @@ def test_a_run_does_not_differ_from_itself() -> None:
 def test_what_got_worse_is_found_with_its_sessions_and_lost_files() -> None:
     """Six tasks of two sessions lose what they had: both are listed, and the loss is shown."""
     run = made_run(60)
-    found = compare(run, worsened(run, 30), system="hybrid")
+    found = compare_runs(run, worsened(run, 30), system="hybrid")
     change = found.change("hybrid", "ndcg_at_10")
     assert change is not None
     assert change.verdict == "worse"
@@ -75,7 +74,7 @@ def test_fewer_tokens_are_better() -> None:
         )
         for number, row in enumerate(run.rows)
     )
-    found = compare(run, replace(run, rows=rows), system="hybrid", measure="context_tokens")
+    found = compare_runs(run, replace(run, rows=rows), system="hybrid", measure="context_tokens")
     change = found.change("hybrid", "context_tokens")
     assert change is not None
     assert change.verdict == "better"
@@ -92,7 +91,7 @@ def test_tasks_of_one_run_alone_are_counted_not_compared() -> None:
         settings={**run.settings, "budget": 3000},
         rows=(replace(run.rows[0], truth=("x.py",)), *run.rows[2:]),
     )
-    found = compare(run, other, system="hybrid")
+    found = compare_runs(run, other, system="hybrid")
     assert (found.common, found.only_before, found.only_after, found.answers) == (10, 1, 0, 1)
     assert found.settings == {"budget": (4000, 3000)}
     text = comparison_text(found)
@@ -103,7 +102,7 @@ def test_tasks_of_one_run_alone_are_counted_not_compared() -> None:
 def test_nothing_in_common_is_said() -> None:
     """Runs without a common task compare to nothing, in words."""
     run = made_run(4)
-    found = compare(run, replace(run, rows=()), system="hybrid")
+    found = compare_runs(run, replace(run, rows=()), system="hybrid")
     assert found.changes == ()
     assert "nothing to compare" in comparison_text(found)
 
@@ -111,7 +110,7 @@ def test_nothing_in_common_is_said() -> None:
 def test_an_unknown_measure_is_refused() -> None:
     """A measure that no replay has is named."""
     with pytest.raises(ValueError, match="beauty"):
-        compare(made_run(1), made_run(1), system="hybrid", measure="beauty")
+        compare_runs(made_run(1), made_run(1), system="hybrid", measure="beauty")
 
 
 @given(st.lists(st.tuples(VALUES, VALUES, st.sampled_from("abcdef")), max_size=20))
@@ -134,8 +133,8 @@ def test_comparing_is_symmetric(values: list[tuple[float, float, str]]) -> None:
         ]
         return replace(run, rows=tuple(rows))
 
-    one = compare(with_values(0), with_values(1), system="hybrid")
-    other = compare(with_values(1), with_values(0), system="hybrid")
+    one = compare_runs(with_values(0), with_values(1), system="hybrid")
+    other = compare_runs(with_values(1), with_values(0), system="hybrid")
     assert len(one.changes) == len(other.changes) == bool(values)
     for mine, theirs in zip(one.changes, other.changes, strict=True):
         assert np.allclose(
@@ -154,14 +153,14 @@ def test_the_order_of_tasks_does_not_matter(order: list[int]) -> None:
     """Comparing depends on the tasks, not on where they stand in a run."""
     first, second = made_run(9), made_run(9, seed=2)
     shuffled = replace(second, rows=tuple(second.rows[place] for place in order))
-    straight, crossed = (compare(first, one, system="hybrid") for one in (second, shuffled))
+    straight, crossed = (compare_runs(first, one, system="hybrid") for one in (second, shuffled))
     assert straight == crossed
 
 
 def test_a_difference_within_one_session_shows_nothing() -> None:
     """Tasks of one session are one piece of evidence, however many they are."""
     run = made_run(30, per_session=30)
-    change = compare(run, worsened(run, 30), system="hybrid").change("hybrid", "ndcg_at_10")
+    change = compare_runs(run, worsened(run, 30), system="hybrid").change("hybrid", "ndcg_at_10")
     assert change is not None
     assert (change.gap.p, change.verdict) == (1.0, "no difference shown")
     assert change.gap.value < -0.3
@@ -170,5 +169,5 @@ def test_a_difference_within_one_session_shows_nothing() -> None:
 def test_hostile_texts_are_shown_not_sent() -> None:
     """Heads and paths with control characters leave no such character in the text."""
     run = made_run(6, head="clear\x1b[2J\n\u202eit", path="a\x07{}.py")
-    text = comparison_text(compare(run, worsened(run, 6), system="hybrid"))
+    text = comparison_text(compare_runs(run, worsened(run, 6), system="hybrid"))
     assert not {"\x1b", "\x07", "\u202e"} & set(text)

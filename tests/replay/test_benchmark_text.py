@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from workbench.replay.answers import AtThreshold, RankingFigures
-from workbench.replay.benchmark import BenchmarkReport, Comparison, Latency, SystemReport
-from workbench.replay.report import as_json, as_text, table
-from workbench.replay.statistics import Difference
+from workbench.replay.benchmark import BenchmarkReport, Latency, SystemComparison, SystemReport
+from workbench.replay.benchmark_text import benchmark_json, benchmark_text
+from workbench.replay.run_report import table
+from workbench.replay.statistics import MeasuredDifference
 
 LOW = AtThreshold(0.3, 0.25, 0.5, 0.333, 0.4, 0.45, 0.6)
 HIGH = AtThreshold(0.4, 0.5, 0.4, 0.444, 0.5, 0.35, 0.8)
@@ -34,7 +35,10 @@ def system(name: str) -> SystemReport:
 @pytest.fixture
 def report() -> BenchmarkReport:
     """Return a report of two systems, hybrid better in F1 only."""
-    clear, none = Difference(0.066, 0.025, 0.109, 0.0034), Difference(0.005, -0.027, 0.035, 0.76)
+    clear, none = (
+        MeasuredDifference(0.066, 0.025, 0.109, 0.0034),
+        MeasuredDifference(0.005, -0.027, 0.035, 0.76),
+    )
     return BenchmarkReport(
         dataset="small",
         rules=2,
@@ -44,7 +48,7 @@ def report() -> BenchmarkReport:
         test=15,
         model="minilm",
         systems=(system("bm25"), system("hybrid")),
-        comparisons=(Comparison("hybrid", "bm25", clear, none),),
+        comparisons=(SystemComparison("hybrid", "bm25", clear, none),),
     )
 
 
@@ -87,12 +91,14 @@ hybrid  0.25  0.50                2.50  5.00"""
 
 def test_the_text(report: BenchmarkReport) -> None:
     """Every figure stands under its name, the best F1 is marked, what shows no difference says so."""
-    assert as_text(report) == TEXT
+    assert benchmark_text(report) == TEXT
 
 
 def test_what_was_missing_stands_at_the_top(report: BenchmarkReport) -> None:
     """Without a model the text says so and why, and compares nothing."""
-    found = as_text(replace(report, model="", degraded=("embeddings",), note="not prepared", comparisons=()))
+    found = benchmark_text(
+        replace(report, model="", degraded=("embeddings",), note="not prepared", comparisons=())
+    )
     assert "embeddings: none (not prepared)\ndegraded: embeddings" in found
     assert "hybrid - bm25" not in found
 
@@ -100,7 +106,7 @@ def test_what_was_missing_stands_at_the_top(report: BenchmarkReport) -> None:
 def test_names_from_the_dataset_cannot_drive_the_terminal(report: BenchmarkReport) -> None:
     """A kind with an escape or a line feed in it is shown on its line."""
     odd = replace(report.systems[0], kinds={"a\x1b[2J\nb": (1, 0.5)})
-    found = as_text(replace(report, dataset="\x1b]0;x\x07", systems=(odd,), comparisons=()))
+    found = benchmark_text(replace(report, dataset="\x1b]0;x\x07", systems=(odd,), comparisons=()))
     assert "\x1b" not in found
     assert "\x07" not in found
     assert len([line for line in found.splitlines() if line.endswith("1  0.500")]) == 1
@@ -108,7 +114,7 @@ def test_names_from_the_dataset_cannot_drive_the_terminal(report: BenchmarkRepor
 
 def test_the_json_holds_every_figure(report: BenchmarkReport) -> None:
     """It is plain values, with the fields of the report."""
-    found = json.loads(json.dumps(as_json(report)))
+    found = json.loads(json.dumps(benchmark_json(report)))
     assert found["systems"][0]["sweep"][1]["f1"] == 0.444
     assert found["systems"][0]["kinds"] == {"typo": [12, 0.25], "": [3, 1.0]}
     assert found["comparisons"][0]["f1"] == {"value": 0.066, "low": 0.025, "high": 0.109, "p": 0.0034}

@@ -8,7 +8,7 @@ from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import FileView
 from workbench.records.plan import BudgetReport, Representation
 from workbench.records.worktree import Hunk
-from workbench.replay.packing import Truth, changed_lines, pack_measures, packed_files
+from workbench.replay.packs import Truth, changed_lines, pack_measures, packed_files
 
 
 def pack(*views: FileView) -> Pack:

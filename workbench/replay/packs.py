@@ -1,27 +1,39 @@
 """Packs of a replay: what would have been shown for a ranking, and how much of the change was in it.
 
 A file counts as shown when the pack holds its lines or its outline, not when it is only named; a changed line
-counts when the pack shows it. Packs are made by the code that plans use, from the blobs of the moment.
+counts when the pack shows it. Packs are made by the code that plans use, from the blobs of the moment and the
+rules that were in force then, as the journals have them. Rules are matched by their words alone: that is how a
+plan matches rules it has just met, and rules change too seldom for their meaning to move figures of files.
 """
 
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from workbench.plan.compose import Pack, compose
 from workbench.plan.contents import Content, content_of
+from workbench.plan.matching import RuleMatcher
 from workbench.plan.pipeline import file_candidates
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
+from workbench.plan.rule_passages import RULE_SHARE, matched_text, rule_passages
 from workbench.project.admission import content_refusal
 from workbench.records.plan import Intent, Representation
 from workbench.records.project import Skipped, Symbol
+from workbench.records.rules import Rule
 from workbench.records.worktree import Hunk
-from workbench.replay.rankers import Ranking
+from workbench.replay.systems import SystemRanking
+from workbench.rules.matching.applying import PlanRuleLimits, select_rules
+from workbench.rules.matching.context import AT_HAND, make_context
+from workbench.rules.matching.lexical import RuleWords, index_words
+from workbench.rules.matching.match import MatchParams, RuleQuery
+from workbench.rules.matching.searching import match_message
 from workbench.text.tokens import TokenCounter
 
 _KEPT = 600  # files whose chunks and their tokens are kept between tasks
@@ -78,7 +90,7 @@ def changed_lines(hunks: Iterable[Hunk], lines: int) -> frozenset[int]:
 def make_pack(
     planner: Planner,
     intent: Intent,
-    ranking: Ranking,
+    ranking: SystemRanking,
     read: Callable[[str], Content | Skipped],
     budget: int,
     passages: Sequence[Passage] = (),
@@ -116,5 +128,67 @@ def pack_measures(pack: Pack, truth: Truth) -> dict[str, float]:
 
 
 def packed_files(pack: Pack) -> dict[str, str]:
-    """Return how each file stands in a pack, in the pack's order."""
+    """Return how each file is shown in a pack, in the pack's order."""
     return {candidate.path: str(offer.view.representation) for candidate, offer in pack.files}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleHistory:
+    """The rules in force from each of some seconds on: `since` ascending, `rules` beside it, sorted by id."""
+
+    since: tuple[int, ...] = ()
+    rules: tuple[tuple[Rule, ...], ...] = ()
+
+    def at(self, moment: int) -> tuple[Rule, ...]:
+        """Return the rules in force at a second."""
+        place = bisect_right(self.since, moment)
+        return self.rules[place - 1] if place else ()
+
+
+def collect_rules(
+    changes: Iterable[str], moments: Iterable[int], in_force: Callable[[str], Sequence[Rule]]
+) -> RuleHistory:
+    """Return the rules in force at some seconds.
+
+    `changes` are the moments (ISO 8601) at which a journal of rules changed; `in_force` gives the rules up to
+    and with such a moment, and is called once for each state that any of the seconds falls into.
+    """
+    ordered = sorted(changes)
+    found: dict[int, tuple[Rule, ...]] = {}
+    states: dict[int, tuple[Rule, ...]] = {}
+    for moment in sorted(set(moments)):
+        until = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.999Z")
+        state = bisect_right(ordered, until)
+        if state and state not in states:
+            states[state] = tuple(sorted(in_force(ordered[state - 1]), key=lambda rule: rule.id))
+        found[moment] = states.get(state, ())
+    return RuleHistory(tuple(found), tuple(found.values()))
+
+
+@dataclass(slots=True)
+class RulePassages:
+    """Makes the passages of rules for tasks. Not thread-safe: the words of the last rules are cached."""
+
+    then: RuleHistory
+    project: str
+    params: MatchParams
+    matcher: RuleMatcher = field(default_factory=RuleMatcher)
+    _known: tuple[tuple[Rule, ...], RuleWords] | None = None
+
+    def passages(self, intent: Intent, moment: int, paths: Sequence[str], budget: int) -> list[Passage]:
+        """Return the passages for a task: its intent, when it began, its files best first, tokens in all.
+
+        Nobody knows today which branch or agent it was, so that rules limited to one stay out.
+        """
+        rules = self.then.at(moment)
+        if not rules:
+            return []
+        if self._known is None or self._known[0] is not rules:
+            self._known = (rules, index_words(rules))
+        index = self.matcher.index(rules, self._known[1], None)
+        context = make_context(paths=paths[:AT_HAND], query_type=intent.predicted.value)
+        query = RuleQuery(intent.task.raw, self.project, context, float(moment))
+        report = match_message(index, query, None, self.params, text=matched_text(intent.task))
+        limits = PlanRuleLimits(tokens=int(budget * RULE_SHARE), matched=self.params.limit)
+        columns = self.matcher.columns_of(rules)
+        return rule_passages(select_rules(rules, report, query, limits, columns))

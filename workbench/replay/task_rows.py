@@ -1,0 +1,137 @@
+"""What a replay records of a task: the measures of each system, the head of its ranking, what it missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.plan.compose import Pack
+from workbench.records.plan import Intent, RankedFile
+from workbench.records.replay import SystemRow, TaskRow
+from workbench.replay.metrics import ndcg, precision, recall, reciprocal_rank
+from workbench.replay.packs import Truth, pack_measures, packed_files
+from workbench.replay.systems import Models, Situation, SystemRanking
+from workbench.replay.tasks import ReplayTask
+from workbench.replay.timeline import Moment
+
+NOTHING = "nothing that was modified was indexed when it began"
+TOP = 20  # files of a ranking that are kept
+LOOKED_AT = 10
+_FEATURES = 8  # contributions that are kept of a file
+
+
+def failed_row(task: ReplayTask, why: str) -> TaskRow:
+    """Return the row of a task that could not be replayed."""
+    return TaskRow(
+        task.id,
+        task.session,
+        task.source,
+        task.head,
+        task.revision,
+        task.commit,
+        task.at,
+        "",
+        (),
+        {},
+        (),
+        why,
+    )
+
+
+def build_row(
+    task: ReplayTask,
+    intent: Intent,
+    truth: tuple[str, ...],
+    missing: tuple[str, ...],
+    systems: Mapping[str, SystemRow],
+    fault: str = "",
+) -> TaskRow:
+    """Return the row of a replayed task; `fault` is why there is nothing to measure."""
+    return TaskRow(
+        id=task.id,
+        session=task.session,
+        source=task.source,
+        head=task.head,
+        revision=task.revision,
+        commit=task.commit,
+        at=task.at,
+        query_type=str(intent.predicted),
+        truth=truth,
+        systems=systems,
+        missing=missing,
+        fault=fault,
+    )
+
+
+def backed_files(situation: Situation, models: Models) -> frozenset[str]:
+    """Return the files that past tasks suggest, whatever a system makes of that."""
+    candidates = situation.candidates(models.used(situation.semantic))
+    columns = [
+        number for number, name in enumerate(candidates.names) if name in ("affinity", "affinity_head")
+    ]
+    suggested = (candidates.values[:, columns] > 0).any(axis=1)
+    paths = situation.moment.view.index.paths
+    return frozenset(paths[position] for position in candidates.positions[suggested].tolist())
+
+
+def measure_system(
+    ranking: SystemRanking,
+    pack: Pack | None,
+    truth: Truth,
+    moment: Moment,
+    backed: frozenset[str],
+    milliseconds: float,
+) -> SystemRow:
+    """Return what a system did and how good it was.
+
+    `milliseconds` is the time for ranking and packing, `backed` as `backed_files` returns it.
+    """
+    paths = [found.path for found in ranking.files]
+    hits = [path in truth.files for path in paths]
+    count = len(truth.files)
+    right = {path for path in paths[:LOOKED_AT] if path in truth.files}
+    measures = {
+        "precision_at_10": precision(hits, 10),
+        "recall_at_5": recall(hits, count, 5),
+        "recall_at_10": recall(hits, count, 10),
+        "mrr": reciprocal_rank(hits),
+        "ndcg_at_10": ndcg(hits, count, 10),
+        **({} if pack is None else pack_measures(pack, truth)),
+        "affinity_hit_rate": float(bool(right & backed)),
+        "rerank_invocation_rate": 0.0,
+        "fallback_rate": float(ranking.fallback),
+        "cache_hit_ratio": round(moment.reused, 4),
+        "latency_ms": round(milliseconds, 3),
+    }
+    by_path = {found.path: (place, found) for place, found in enumerate(ranking.files, 1)}
+    missed = [path for path in truth.files if path not in right]
+    explained = [*paths[:LOOKED_AT], *(path for path in missed if path in by_path)] if ranking.weighed else []
+    return SystemRow(
+        ranking=tuple(paths[:TOP]),
+        measures=measures,
+        packed={} if pack is None else packed_files(pack),
+        tokens=None if pack is None else pack.report.estimated_used,
+        contributions={path: _largest(by_path[path][1].contributions) for path in explained},
+        missed={path: _why(by_path.get(path), ranking.weighed) for path in missed},
+    )
+
+
+def _largest(contributions: Mapping[str, float]) -> dict[str, float]:
+    order = sorted(contributions, key=lambda name: (-abs(contributions[name]), name))
+    return {name: contributions[name] for name in order[:_FEATURES]}
+
+
+def _why(found: tuple[int, RankedFile] | None, weighed: bool) -> str:
+    """Return why a relevant file is not among the first ten."""
+    if found is None:
+        return "no signal proposes it" if weighed else "not in its ranking"
+    place, file = found
+    lacking = [
+        reason
+        for reason, names in (
+            ("none of the task's words are in it", ("bm25_body", "bm25_path", "bm25_name")),
+            ("no similar past task touched it", ("affinity", "affinity_head")),
+            ("nothing likely changed together with it", ("cochange",)),
+        )
+        if weighed and not any(file.features.get(name) for name in names)
+    ]
+    return f"place {place}" + (f": {', '.join(lacking)}" if lacking else "")
