@@ -18,8 +18,7 @@ import numpy as np
 
 from bench.tasks import commit_tasks
 from bench.timeline import Timeline
-from workbench.plan.classifier import classify
-from workbench.plan.intent import find_entities, parse_intent
+from workbench.plan.intent import classify, find_entities, parse_intent
 from workbench.plan.model_files import LEXICAL_MODEL, load_model
 from workbench.plan.ranking import rank_files
 from workbench.plan.view import ProjectView, view_project
@@ -27,8 +26,7 @@ from workbench.records.episodes import Commit, FileChange, Outcome
 from workbench.records.plan import QueryType
 from workbench.replay.metrics import ndcg
 from workbench.replay.statistics import bootstrap, paired_permutation
-from workbench.sessions.feedback import Trust
-from workbench.sessions.history import PastTask, build_history
+from workbench.sessions.history import PastTask, Trust, build_history
 from workbench.text.tasks import clean_task
 from workbench.text.terms import count_terms
 

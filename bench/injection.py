@@ -24,10 +24,16 @@ from numpy.typing import NDArray
 
 from bench.injection_cases import KINDS
 from bench.redaction import share
-from workbench.text.injection.detect import Model, hidden, load_model, phrases, scan, scored
-from workbench.text.injection.features import NAMES, table
-from workbench.text.injection.patterns import has_phrase
-from workbench.text.injection.segments import segments
+from workbench.text.injection import (
+    InjectionModel,
+    find_hidden,
+    find_phrases,
+    load_model,
+    scan,
+    score_sentences,
+)
+from workbench.text.injection_features import NAMES, split_sentences, table
+from workbench.text.injection_patterns import has_phrase
 
 Float64 = NDArray[np.float64]
 BASELINE: Final = re.compile(
@@ -35,7 +41,7 @@ BASELINE: Final = re.compile(
     r"|new instructions|your (?:response|reply|answer)",
     re.IGNORECASE,
 )
-WEIGHTS: Final = Path(__file__).resolve().parents[1] / "workbench/text/injection/weights.json"
+WEIGHTS: Final = Path(__file__).resolve().parents[1] / "workbench/text/data/injection.json"
 BULLET: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 PENALTY: Final = 1e-3
 FALSE_ALARMS: Final = 0.015  # of benign texts of the fit half
@@ -177,7 +183,7 @@ def _rules(folder: Path, *, fit: bool) -> Iterator[Text]:
             yield Text(match[1], "rules: bullets")
 
 
-def fitted(texts: Sequence[Text]) -> Model:
+def fitted(texts: Sequence[Text]) -> InjectionModel:
     """Return the model of the fit half: logistic over sentences, threshold by benign texts' highest scores.
 
     Sentences with a phrase of an attack are left out: they are decided without the model.
@@ -185,7 +191,7 @@ def fitted(texts: Sequence[Text]) -> Model:
     rows: list[tuple[float, ...]] = []
     labels: list[bool] = []
     for text in texts:
-        cut = segments(text.text)
+        cut = split_sentences(text.text)
         kept = [
             (row, text.start <= one.start < text.end)
             for one, row in zip(cut, table(cut), strict=True)
@@ -200,15 +206,15 @@ def fitted(texts: Sequence[Text]) -> Model:
     benign = [one for one in texts if not one.label and one.group != "rules: bullets"]
     for step in range(MOST_STEPS):
         found[NAMES.index("instructions around")] -= STEP * bool(step)
-        plain = Model(tuple(round(float(value), 4) for value in found), 1.0)
-        model = Model(plain.weights, _threshold(benign, plain))
+        plain = InjectionModel(tuple(round(float(value), 4) for value in found), 1.0)
+        model = InjectionModel(plain.weights, _threshold(benign, plain))
         files = [_top(one, model) >= model.threshold for one in benign if one.group == "rules: files"]
         if sum(files) <= FALSE_FILES * len(files):
             break
     return model
 
 
-def _threshold(benign: Sequence[Text], model: Model) -> float:
+def _threshold(benign: Sequence[Text], model: InjectionModel) -> float:
     """Return the least threshold that keeps false alarms low among passages and among look-alikes."""
     passages = sorted((_top(one, model) for one in benign if one.group == "benign: passages"), reverse=True)
     alike = sorted((_top(one, model) for one in benign if "NotInject" in one.group), reverse=True)
@@ -233,24 +239,24 @@ def _logistic(x: Float64, y: Float64, w: Float64) -> Float64:
     return found
 
 
-def _top(text: Text, model: Model) -> float:
-    return max((score for _, score in scored(text.text, model)), default=0.0)
+def _top(text: Text, model: InjectionModel) -> float:
+    return max((score for _, score in score_sentences(text.text, model)), default=0.0)
 
 
-def flagged(text: str, model: Model) -> bool:
+def flagged(text: str, model: InjectionModel) -> bool:
     """Whether a text is flagged under a model."""
-    if phrases(text) or hidden(text):
+    if find_phrases(text) or find_hidden(text):
         return True
-    return any(score >= model.threshold for _, score in scored(text, model))
+    return any(score >= model.threshold for _, score in score_sentences(text, model))
 
 
-def write(model: Model) -> None:
+def write(model: InjectionModel) -> None:
     """Write the weights where the program reads them."""
     held = {"weights": dict(zip(NAMES, model.weights, strict=True)), "threshold": model.threshold}
     WEIGHTS.write_text(json.dumps(held, indent=2) + "\n", encoding="utf-8")
 
 
-def _report(half: Half, model: Model) -> None:
+def _report(half: Half, model: InjectionModel) -> None:
     print("| texts of the test half | flagged | keywords |\n|---|---|---|")
     groups: dict[str, list[Text]] = {}
     for one in half.texts:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar  # type: ignore[import-untyped]
 from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
-from workbench.plan.classifier import BIAS, KindModel, classify, kind_features, load_kinds, probabilities
+from workbench.plan.intent import BIAS, KindModel, classify, kind_features, load_kinds, probabilities
 from workbench.records.plan import QueryType
 from workbench.replay.statistics import bootstrap
 from workbench.text.tasks import split_head

@@ -12,9 +12,9 @@ import numpy as np
 from bench.collect import Row
 from bench.tasks import age_of
 from bench.timeline import Timeline
+from bench.touches import add_touches, collect_edits, find_touches
 from store.git_diff import diff_hunks, log_patches
 from store.git_objects import BlobReader, read_tree
-from bench.touches import add_touches, collect_edits, find_touches
 from workbench.errors import GitError
 from workbench.plan.features import Candidates, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent

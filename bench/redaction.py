@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.secret_formats import BLOCKS, NAMED, Leak, is_held_out, leaks
-from workbench.text.redact import find_secrets, redact, replaced
-from workbench.text.secrets.find import of_names
+from workbench.text.redact import find_secrets, of_names, redact, replace_spans
 
 BASELINE: Final = re.compile(
     r"(?:AKIA|ASIA)[0-9A-Z]{16}|gh[opsur]_\w{20,}|xox[bp]-[\w-]{10,}|AIza[\w-]{35}|sk_live_\w+"
@@ -82,7 +81,7 @@ def _recall(found: list[Leak]) -> None:
 def generic(text: str) -> str:
     """Return a text with only those secrets taken out that a name or a place announces."""
     data = text.encode()
-    return replaced(data, of_names(data)).decode()
+    return replace_spans(data, of_names(data)).decode()
 
 
 def _group(title: str, members: Iterable[Leak], missed: list[Leak]) -> None:

@@ -29,7 +29,7 @@ from workbench.rules.formats.families import family_of
 from workbench.rules.formats.managed import written
 from workbench.rules.reading.discover import RuleSource
 from workbench.rules.reading.importing import import_rules
-from workbench.text.verbs import VERBS
+from workbench.text.instructions import VERBS
 
 WORDING = re.compile(
     r"must|should|shall|never|always|only|without|avoid|instead|rather|over|every|each|required|when|with|"

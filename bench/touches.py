@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.records.worktree import CommitPatch, Hunk
 from workbench.plan.snippets import FileText
+from workbench.records.worktree import CommitPatch, Hunk
 
 TOUCH_FEATURES: Mapping[str, str] = {
     "touched": "how lately the file's past changes touched it, summed",

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.plan.intent import parse_intent
-from workbench.sessions.importers.moments import Tally
-from workbench.sessions.importers.places import Group, find_files, grouped, transcript
-from workbench.sessions.importers.reading import Reading, family, read_session
-from workbench.sessions.importers.recording import recorded
+from workbench.sessions.importers.bodies import episode_bodies
+from workbench.sessions.importers.places import SessionFiles, find_files, group_files, transcript
+from workbench.sessions.importers.readers import SessionReading, family, read_session
+from workbench.sessions.importers.transcripts import ReadTally
 
 _OUTCOME = ".outcome.jsonl"
 
@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     place = parser.parse_args(arguments).place
     files = [transcript(path) for path in find_files([place]) if not path.name.endswith(_OUTCOME)]
     known = {file.path: family(file) for file in files}
-    groups, _ = grouped(files, lambda file: known[file.path][1], lambda file: known[file.path][0])
-    total, began = Tally(), time.perf_counter()
+    groups, _ = group_files(files, lambda file: known[file.path][1], lambda file: known[file.path][0])
+    total, began = ReadTally(), time.perf_counter()
     hits = reported = wanted = 0
     print("| session | format | tasks | lines | events | precision | recall |\n|---|---|---|---|---|---|---|")
     for group in groups:
@@ -70,9 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _bodies(group: Group, reading: Reading) -> tuple[dict[str, Any], ...]:
+def _bodies(group: SessionFiles, reading: SessionReading) -> tuple[dict[str, Any], ...]:
     first = next(iter(reading.told.directories), "")
-    return recorded(
+    return episode_bodies(
         reading.told,
         [first] if first else [],
         project_id="bench",
@@ -83,7 +83,7 @@ def _bodies(group: Group, reading: Reading) -> tuple[dict[str, Any], ...]:
     ).bodies
 
 
-def _outcome(group: Group) -> dict[str, Any] | None:
+def _outcome(group: SessionFiles) -> dict[str, Any] | None:
     path = group.main.path.with_name(group.main.path.name.removesuffix(".jsonl") + _OUTCOME)
     if not path.is_file():
         return None

@@ -78,7 +78,7 @@ def test_ingesting_what_teaches_nothing_imports_what_it_uses(
     (tmp_path / "run.jsonl").write_bytes(lines_of(run_of()))
     code = RUN_CLI.format(arguments=["memory", "ingest", "run.jsonl", "--json"]) + (
         "\nimport sys; found = [n for n in sys.modules if n.startswith(('workbench.comparison.',"
-        " 'workbench.text.injection.', 'workbench.rules.curation.'))]; assert not found, found"
+        " 'workbench.text.injection', 'workbench.rules.curation.'))]; assert not found, found"
     )
     assert imported(code) & HEAVY == set()
     assert (tmp_path / ".workbench" / "journal" / "memory" / "general.jsonl").is_file()

@@ -144,7 +144,7 @@ class LearningLibrary:
 
 def story(known: KnownLearnings, identifier: str, job: Job) -> LearningStory | None:
     """Return what is known of a learning, None for an unknown one."""
-    from workbench.text.injection.detect import scan
+    from workbench.text.injection import scan
 
     learning = known.learnings.get(identifier)
     if learning is None:

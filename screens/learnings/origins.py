@@ -67,12 +67,11 @@ def _file(root: Path, origin: LearningOrigin) -> Excerpt:
 
 
 def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Excerpt:
-    from workbench.sessions.importers.trimming import open_transcript
-    from workbench.sessions.transcript_lines import Source
+    from workbench.sessions.importers.lines import TranscriptSource, open_transcript
 
     for path in _transcripts(engine, session, job):
         try:
-            source = Source(open_transcript(path))
+            source = TranscriptSource(open_transcript(path))
         except (OSError, EOFError, zlib.error) as error:
             raise UsageError(f"{path} cannot be read: {error}", hint="It may be damaged or gone.") from error
         try:
@@ -114,9 +113,9 @@ def extract(source: object, wanted: Sequence[str], job: Job) -> tuple[str, int]:
     Where nothing is found the beginning of the session is returned, and line 0.
     """
     from workbench.sessions.conversation import turns_of
-    from workbench.sessions.transcript_lines import Source, lines_from
+    from workbench.sessions.importers.lines import TranscriptSource, lines_from
 
-    assert isinstance(source, Source)
+    assert isinstance(source, TranscriptSource)
     head: list[Turn] = []
     before: deque[Turn] = deque(maxlen=_BEFORE)
     found: list[Turn] = []

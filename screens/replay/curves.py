@@ -28,7 +28,7 @@ def curves_of(run: ReplayRun, systems: Sequence[str]) -> dict[str, tuple[Series,
 
 def by_age(run: ReplayRun, systems: Sequence[str]) -> tuple[Series, ...]:
     """Return the mean nDCG@10 of periods with as many tasks each, by the time of their middle."""
-    from workbench.replay.plots import periods
+    from workbench.replay.run_report import periods
 
     names = systems[:MOST]
     found = periods(run, names)

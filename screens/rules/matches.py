@@ -155,7 +155,8 @@ def answers(engine: Engine, message: str, job: Job) -> MessageMatches:
 
     A project without an index is indexed first, in a process of its own.
     """
-    from workbench.plan.pipeline import match_task, rank
+    from workbench.plan.planner import rank
+    from workbench.plan.rule_passages import match_task
     from workbench.records.plan import PlanRequest
     from workbench.rules.matching.searching import search_all
 

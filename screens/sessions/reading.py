@@ -14,18 +14,18 @@ from screens.jobs import Job
 from screens.sessions.conversation_rows import Row, laid_out
 from screens.sessions.story import END, EVENT, FILE, Line
 from workbench.errors import UsageError
-from workbench.sessions.conversation import Turn
-from workbench.sessions.conversation_pages import (
-    Mark,
+from workbench.sessions.conversation import (
     Page,
+    PromptMark,
     Prompts,
+    Turn,
     first_turn,
     mark_of,
     names_file,
     read_page,
 )
-from workbench.sessions.importers.folding import seconds
-from workbench.sessions.transcript_lines import Source
+from workbench.sessions.importers.fold import seconds
+from workbench.sessions.importers.lines import TranscriptSource
 
 if TYPE_CHECKING:
     from workbench.entry.services.sessions import SessionFile
@@ -50,10 +50,10 @@ class Transcript:
     """A transcript that is open: the file, its prompts as far as they are known, and where it was opened."""
 
     file: SessionFile
-    source: Source
+    source: TranscriptSource
     prompts: Prompts
     root: Path
-    mark: Mark | None = None
+    mark: PromptMark | None = None
 
     def close(self) -> None:
         """Close the file."""
@@ -100,7 +100,7 @@ def open_at(
     if file.open is None:
         return file, None
     with readable(file.path):
-        source = Source(file.open(), lambda read: job.progress("Unpacking, MB", read >> 20))
+        source = TranscriptSource(file.open(), lambda read: job.progress("Unpacking, MB", read >> 20))
         made = Transcript(file, source, Prompts(source), engine.root)
         keep(made)
         tell = told(job)

@@ -17,8 +17,7 @@ from screens.filtering import Field, Kind
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.records.episodes import Outcome
-from workbench.sessions.closing import state_of
-from workbench.sessions.episodes_fold import COMMITS
+from workbench.sessions.episodes_fold import COMMITS, state_of
 
 if TYPE_CHECKING:
     from workbench.entry.project import SessionRow

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from screens.app import WorkbenchApp
     from workbench.entry.services.sessions import SessionFile
-    from workbench.sessions.conversation_pages import Page
+    from workbench.sessions.conversation import Page
 
 Result = TypeVar("Result")
 _GROUPS: Final = ("page", "prompts", "lines")  # of jobs

@@ -14,7 +14,7 @@ from screens.headless import run_command
 from screens.jobs import Job
 from screens.sessions.listing import Listing, Wanted, file_terms, listed, resolved
 from screens.sessions.rows import Clock, head
-from workbench.sessions.closing import HOUR, state_of
+from workbench.sessions.episodes_fold import HOUR, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import Companion, FileSession, SessionRow
     from workbench.entry.services.sessions import Found
     from workbench.records.episodes import Completeness, Episode
-    from workbench.sessions.episodes import EpisodeDesk, Trace
+    from workbench.sessions.episodes import EpisodeService, Trace
 
 MOST: Final = 100_000
 """Sessions that are listed."""
@@ -73,7 +73,7 @@ class FilePast:
     companions: tuple[Companion, ...]
 
 
-def desk(engine: Engine) -> EpisodeDesk:
+def desk(engine: Engine) -> EpisodeService:
     """Return where sessions are recorded and judged. Raises: WorkbenchError."""
     from workbench.entry.services.episodes import episode_desk
 

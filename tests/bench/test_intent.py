@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.intent import FIT, Example, commits, cooled, macro_f1, main, write
-from workbench.plan.classifier import kind_features, load_kinds, probabilities
+from workbench.plan.intent import kind_features, load_kinds, probabilities
 from workbench.records.plan import QueryType
 
 HEADS = (

@@ -7,9 +7,19 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.records.worktree import CommitPatch, FilePatch, Hunk
-from bench.touches import MAX_EDITS, FileEdit, Touch, add_touches, collect_edits, find_touches, move_spans, new_lines
+from bench.touches import (
+    MAX_EDITS,
+    FileEdit,
+    Touch,
+    add_touches,
+    collect_edits,
+    find_touches,
+    move_spans,
+    new_lines,
+)
 from workbench.plan.snippets import FileText, read_file
+from workbench.records.project import Role
+from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
 TEXTS = st.lists(st.sampled_from("abcdef"), max_size=12)
 

@@ -14,7 +14,7 @@ from store.memory import ManualClock
 from workbench.config import Config
 from workbench.entry.project import open_project, open_workspace, project_id, project_root
 from workbench.errors import ProjectError
-from workbench.sessions.remember import STREAM
+from workbench.sessions.episodes_fold import STREAM
 
 HOSTILE = {
     "id": "rule:hostile",

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 import workbench
 from tests.plan.conftest import PASSAGES, candidates
 from workbench.plan.compose import MOST_NAMES, NAMES_SHARE, FileCandidate, ViewOffer, compose
-from workbench.plan.contents import content_of
 from workbench.plan.intent import parse_intent
 from workbench.plan.model_files import load_chunk_model
 from workbench.plan.render import MARKDOWN, STYLES, FileView, Passage, render_pack
-from workbench.plan.representations import file_offers, name_offer
+from workbench.plan.representations import content_of, file_offers, name_offer
 from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.project.symbols import extract_symbols
 from workbench.records.plan import Representation

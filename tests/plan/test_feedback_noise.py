@@ -21,8 +21,7 @@ from workbench.project.extraction import extract_facts
 from workbench.project.updates import build_index
 from workbench.records.episodes import ChangeKind, FileChange, Outcome
 from workbench.replay.metrics import ndcg
-from workbench.sessions.feedback import Trust
-from workbench.sessions.history import PastTask, build_history
+from workbench.sessions.history import PastTask, Trust, build_history
 from workbench.text.terms import count_terms
 
 HOUR = 3600

@@ -12,8 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
-from workbench.plan.classifier import MAX_BODY, MAX_HEAD, classify, kind_features
-from workbench.plan.intent import find_entities, fingerprint, parse_intent, query_terms
+from workbench.plan.intent import (
+    MAX_BODY,
+    MAX_HEAD,
+    classify,
+    find_entities,
+    fingerprint,
+    kind_features,
+    parse_intent,
+    query_terms,
+)
 from workbench.records.plan import QueryType, Risk
 from workbench.text.tasks import split_head
 

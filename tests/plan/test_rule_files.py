@@ -10,8 +10,8 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry.project import Project, open_workspace
-from workbench.project.directories import walk_lister
 from workbench.plan.workspace import indexed_rule_files, listed_rule_files
+from workbench.project.directories import walk_lister
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from workbench.entry.project import open_workspace
 from workbench.errors import StaleProject, StoreError
 from workbench.plan.workspace import Synced, Workspace
 from workbench.records.project import Freshness
-from workbench.sessions.remember import STREAM
+from workbench.sessions.episodes_fold import STREAM
 
 Open = Callable[..., Workspace]
 

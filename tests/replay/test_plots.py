@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.replay.made import made_run
-from workbench.replay.plots import LEAST_COLUMNS, periods, plot_run
-from workbench.replay.run_report import counterpart
+from workbench.replay.run_report import LEAST_COLUMNS, counterpart, periods, plot_run
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -13,9 +13,9 @@ from workbench.plan.intent import parse_intent
 from workbench.records.episodes import ChangeKind, FileChange
 from workbench.replay.systems import Situation, load_models, parse_systems, rank
 from workbench.replay.timeline import KnownTask, RepositoryTimeline, known_commit
+from workbench.sessions.episode_ledger import past_task
 from workbench.sessions.history import PastTask
 from workbench.sessions.importers.git import commit_episode
-from workbench.sessions.remember import past_task
 
 SYSTEMS = parse_systems(["baseline", "bm25", "hybrid", "hybrid-affinity", "hybrid+files-v1"])
 MODELS = load_models("files-v1", "files-v1-lexical", SYSTEMS)

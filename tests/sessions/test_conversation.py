@@ -19,13 +19,13 @@ from workbench.sessions.conversation import (
     Turn,
     turns_of,
 )
+from workbench.sessions.importers.lines import TranscriptLine
 from workbench.sessions.importers.transcripts import Record, Unreadable
-from workbench.sessions.transcript_lines import Line
 
 
 def told(value: Any, cut: int = 0) -> list[Turn]:
     """Return what a record says."""
-    return turns_of(Line(7, 8, 3, Record(3, value), cut))
+    return turns_of(TranscriptLine(7, 8, 3, Record(3, value), cut))
 
 
 def test_claude_code_is_a_conversation() -> None:
@@ -82,9 +82,9 @@ def test_secrets_are_masked_and_long_texts_cut() -> None:
 
 def test_a_line_that_is_no_record_is_a_note() -> None:
     """It is told with its reason; an empty line says nothing."""
-    [note] = turns_of(Line(0, 5, 1, Unreadable(1, "it is not JSON")))
+    [note] = turns_of(TranscriptLine(0, 5, 1, Unreadable(1, "it is not JSON")))
     assert (note.role, note.text) == (NOTE, "it is not JSON")
-    assert turns_of(Line(0, 1, 1, None)) == []
+    assert turns_of(TranscriptLine(0, 1, 1, None)) == []
 
 
 WORDS = st.sampled_from(

@@ -13,15 +13,15 @@ import pytest
 
 from tests.sessions.importers.made import NOON, codex, codex_said, edited, group, raw, user
 from workbench.records.episodes import Episode, Outcome
-from workbench.sessions.conversation_pages import (
+from workbench.sessions.conversation import (
     Prompts,
     first_turn,
     mark_of,
     names_file,
     read_page,
 )
-from workbench.sessions.importers.reading import read_session
-from workbench.sessions.transcript_lines import Source, lines_from
+from workbench.sessions.importers.lines import TranscriptSource, lines_from
+from workbench.sessions.importers.readers import read_session
 
 SESSION = [
     user("fix the login of the shop", "u1", 0),
@@ -33,9 +33,9 @@ SESSION = [
 ]
 
 
-def source(lines: Iterable[Any]) -> Source:
+def source(lines: Iterable[Any]) -> TranscriptSource:
     """Return a transcript in memory."""
-    return Source(io.BytesIO(raw(lines)))
+    return TranscriptSource(io.BytesIO(raw(lines)))
 
 
 def quiet(read: int, total: int) -> None:
@@ -127,7 +127,7 @@ def test_a_copy_that_is_compressed_reads_the_same(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl.gz"
     path.write_bytes(gzip.compress(raw(SESSION)))
     told: list[int] = []
-    packed = Source(gzip.GzipFile(path), told.append)
+    packed = TranscriptSource(gzip.GzipFile(path), told.append)
     assert told == [packed.size]
     assert read_page(packed, 0, 1) == read_page(source(SESSION), 0, 1)
     packed.close()
@@ -174,7 +174,7 @@ class Huge(io.RawIOBase):
 def test_a_line_of_fifty_megabytes_is_never_whole_in_memory() -> None:
     """It is cut while it is read, what was left out is told, and the prompt after it is found."""
     handle: IO[bytes] = io.BufferedReader(Huge(50 << 20), 1 << 16)
-    made = Source(handle)
+    made = TranscriptSource(handle)
     prompts = Prompts(made)
     tracemalloc.start()
     try:
@@ -194,7 +194,7 @@ def test_a_line_of_fifty_megabytes_is_never_whole_in_memory() -> None:
 
 def test_lines_keep_their_places_whatever_is_in_them() -> None:
     """Empty lines, broken ones and a byte order mark count as lines."""
-    made = Source(io.BytesIO(b"\xef\xbb\xbf{}\n\n{broken\n" + raw([SESSION[0]])[:-1]))
+    made = TranscriptSource(io.BytesIO(b"\xef\xbb\xbf{}\n\n{broken\n" + raw([SESSION[0]])[:-1]))
     lines = list(lines_from(made, 0, 1))
     assert [line.number for line in lines] == [1, 2, 3, 4]
     assert lines[1].record is None

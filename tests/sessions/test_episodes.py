@@ -17,10 +17,9 @@ from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.episodes import ChangeKind, EventType, Outcome
 from workbench.records.plan import Intent, QueryType
-from workbench.sessions.closing import overdue, state_of, timed_out
-from workbench.sessions.episodes import EpisodeDesk, EpisodeStore
-from workbench.sessions.episodes_fold import ENDED, IMPORTED, STREAM, story
-from workbench.sessions.remember import Ledger, fold, recall
+from workbench.sessions.episode_ledger import EpisodeLedger, fold, recall
+from workbench.sessions.episodes import EpisodeService, EpisodeStore
+from workbench.sessions.episodes_fold import ENDED, IMPORTED, STREAM, overdue, state_of, story, timed_out
 
 HOUR = 3600
 ROOT = "/project"
@@ -31,7 +30,7 @@ def understand(task: str, kind: QueryType | None) -> Intent:
     return parse_intent(task, project_id="p", query_type=kind)
 
 
-def desk_of(journal: MemoryJournal, clock: ManualClock, root: str = ROOT) -> EpisodeDesk:
+def desk_of(journal: MemoryJournal, clock: ManualClock, root: str = ROOT) -> EpisodeService:
     """Return a desk over a journal in memory."""
 
     def mentioning(text: str) -> Iterator[Entry]:
@@ -42,7 +41,7 @@ def desk_of(journal: MemoryJournal, clock: ManualClock, root: str = ROOT) -> Epi
     store = EpisodeStore(
         root, "p", journal, mentioning, lock, understand, clock.now, 12 * HOUR, ".env".__eq__
     )
-    return EpisodeDesk(store, "hook")
+    return EpisodeService(store, "hook")
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ def journal() -> MemoryJournal:
 
 
 @pytest.fixture
-def desk(journal: MemoryJournal, clock: ManualClock) -> EpisodeDesk:
+def desk(journal: MemoryJournal, clock: ManualClock) -> EpisodeService:
     """A desk over `journal`."""
     return desk_of(journal, clock)
 
@@ -68,7 +67,7 @@ def bodies(journal: MemoryJournal) -> list[dict[str, Any]]:
     return [{"kind": entry.kind, **entry.body} for _, entry in journal.read(STREAM)]
 
 
-def test_a_session_is_told_from_its_task_to_its_outcome(desk: EpisodeDesk, clock: ManualClock) -> None:
+def test_a_session_is_told_from_its_task_to_its_outcome(desk: EpisodeService, clock: ManualClock) -> None:
     """Task, reads, edits and outcome add up to a whole story with all its fields."""
     session = desk.start("fix: login loses the token (#7)", token_budget=3000, source="claude_code")
     desk.event(session, "read", files=["src/a.py", "/project/src/b.py"])
@@ -95,7 +94,7 @@ def test_a_session_is_told_from_its_task_to_its_outcome(desk: EpisodeDesk, clock
     ]
 
 
-def test_what_is_repeated_changes_nothing(desk: EpisodeDesk, journal: MemoryJournal) -> None:
+def test_what_is_repeated_changes_nothing(desk: EpisodeService, journal: MemoryJournal) -> None:
     """Start, end, feedback and an event with a key may be told again by whoever is unsure."""
     for _ in range(3):
         assert desk.start("fix it", session_id="s") == "s"
@@ -113,14 +112,14 @@ def test_what_is_repeated_changes_nothing(desk: EpisodeDesk, journal: MemoryJour
     ]
 
 
-def test_a_session_has_one_task(desk: EpisodeDesk) -> None:
+def test_a_session_has_one_task(desk: EpisodeService) -> None:
     """Another task under the same id is refused, not mixed in."""
     desk.start("fix it", session_id="s")
     with pytest.raises(UsageError, match="another task"):
         desk.start("fix something else", session_id="s")
 
 
-def test_a_clock_that_goes_back_reorders_nothing(desk: EpisodeDesk, clock: ManualClock) -> None:
+def test_a_clock_that_goes_back_reorders_nothing(desk: EpisodeService, clock: ManualClock) -> None:
     """Events keep the order they were told in, and an end is never before its start."""
     session = desk.start("fix it")
     clock.advance(100)
@@ -136,7 +135,7 @@ def test_a_clock_that_goes_back_reorders_nothing(desk: EpisodeDesk, clock: Manua
 
 
 def test_late_events_are_marked_and_later_ones_refused(
-    desk: EpisodeDesk, journal: MemoryJournal, clock: ManualClock
+    desk: EpisodeService, journal: MemoryJournal, clock: ManualClock
 ) -> None:
     """Within the timeout after its end a session takes events as late ones, linked to its commit."""
     desk.start("fix it", session_id="s")
@@ -152,7 +151,7 @@ def test_late_events_are_marked_and_later_ones_refused(
         desk.event("s", "edit", files=["later.py"])
 
 
-def test_feedback_outweighs_what_a_session_says_of_itself(desk: EpisodeDesk) -> None:
+def test_feedback_outweighs_what_a_session_says_of_itself(desk: EpisodeService) -> None:
     """Whoever judged saw the result; a session that ends afterwards does not overrule it."""
     desk.start("fix it", session_id="s")
     desk.feedback("s", "failed", "it crashes")
@@ -162,7 +161,7 @@ def test_feedback_outweighs_what_a_session_says_of_itself(desk: EpisodeDesk) -> 
     assert desk.feedback("s", "success").outcome is Outcome.SUCCESS
 
 
-def test_a_second_end_adds_what_was_missing(desk: EpisodeDesk) -> None:
+def test_a_second_end_adds_what_was_missing(desk: EpisodeService) -> None:
     """A commit that is known later is added; the outcome and the time stay."""
     desk.start("fix it", session_id="s")
     first = desk.end("s", "partial")
@@ -174,7 +173,7 @@ def test_a_second_end_adds_what_was_missing(desk: EpisodeDesk) -> None:
     )
 
 
-def test_an_imported_episode_can_be_judged_only(desk: EpisodeDesk, journal: MemoryJournal) -> None:
+def test_an_imported_episode_can_be_judged_only(desk: EpisodeService, journal: MemoryJournal) -> None:
     """What was imported whole takes feedback and no events."""
     body = {"session_id": "git:1", "task_text": "x", "query_type": "bugfix", "started_at": 1, "changes": []}
     journal.append(STREAM, IMPORTED, [body], by="import:git")
@@ -185,7 +184,7 @@ def test_an_imported_episode_can_be_judged_only(desk: EpisodeDesk, journal: Memo
         desk.forget(["git:1"])
 
 
-def test_a_beginning_names_a_session(desk: EpisodeDesk) -> None:
+def test_a_beginning_names_a_session(desk: EpisodeService) -> None:
     """An unambiguous beginning is enough, an id that is another's beginning names itself."""
     for session in ("abc-1", "abc-2", "abc-22"):
         desk.start("fix it", session_id=session)
@@ -196,7 +195,7 @@ def test_a_beginning_names_a_session(desk: EpisodeDesk) -> None:
     assert "abc-1" in told.value.hint
 
 
-def test_an_unknown_session_is_told_with_the_nearest(desk: EpisodeDesk) -> None:
+def test_an_unknown_session_is_told_with_the_nearest(desk: EpisodeService) -> None:
     """Nothing is recorded for a session that nobody began."""
     desk.start("fix it", session_id="fix-login")
     with pytest.raises(UsageError, match="there is no session fix-logni") as told:
@@ -229,12 +228,12 @@ def test_an_unknown_session_is_told_with_the_nearest(desk: EpisodeDesk) -> None:
         (lambda desk: desk.end("s", "succes"), "outcome", "success"),
         (lambda desk: desk.end("s", commit="main"), "commit", "rev-parse"),
         (lambda desk: desk.end("s", token_used=-3), "tokens", "whole"),
-        (lambda desk: desk.feedback("s"), "says nothing", "Give"),
+        (lambda desk: desk.feedback("s"), "is empty", "Give"),
         (lambda desk: desk.feedback("s", "great"), "outcome", "One of success"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    desk: EpisodeDesk, journal: MemoryJournal, call: Any, message: str, hint: str
+    desk: EpisodeService, journal: MemoryJournal, call: Any, message: str, hint: str
 ) -> None:
     """Each refusal names what is wrong and what to do, and nothing is written."""
     desk.start("fix it", session_id="s")
@@ -245,7 +244,7 @@ def test_what_makes_no_sense_is_refused(
     assert journal.size(STREAM) == before
 
 
-def test_secrets_are_not_recorded(desk: EpisodeDesk, journal: MemoryJournal) -> None:
+def test_secrets_are_not_recorded(desk: EpisodeService, journal: MemoryJournal) -> None:
     """Keys and passwords leave task, payload and reason before they reach the journal."""
     secret = "ghp_" + "a1" * 20
     desk.start(f"use {secret}", session_id="s")
@@ -267,7 +266,7 @@ def test_a_link_into_the_project_is_followed(tmp_path: Any) -> None:
 
 
 def test_a_session_that_nobody_ends_ends_with_its_last_event(
-    desk: EpisodeDesk, journal: MemoryJournal, clock: ManualClock
+    desk: EpisodeService, journal: MemoryJournal, clock: ManualClock
 ) -> None:
     """It is closed as unknown after the timeout; what is told later moves the end and is not late."""
     desk.start("fix it", session_id="s")
@@ -301,12 +300,12 @@ def test_the_state_of_a_session_needs_no_journal_entry() -> None:
     assert state_of(True, "", 0, 99, 12) == "ended"
 
 
-def test_forgetting_undoes_everything_that_was_learned(desk: EpisodeDesk, journal: MemoryJournal) -> None:
+def test_forgetting_undoes_everything_that_was_learned(desk: EpisodeService, journal: MemoryJournal) -> None:
     """A recorded session enters the history when it ends and leaves it when it is forgotten."""
     desk.start("fix it", session_id="s")
     desk.event("s", "edit", files=["a.py"])
     desk.end("s", "success")
-    ledger = Ledger(10)
+    ledger = EpisodeLedger(10)
     fold(ledger, lambda start: journal.read(STREAM, start))
     assert recall(ledger)[0].paths == ("a.py",)
     assert desk.forget(["s", "s"], "a test") == ["s"]
@@ -355,7 +354,7 @@ def test_every_call_can_be_told_twice(steps: list[tuple[str, str]]) -> None:
     assert play(2) == play(1)
 
 
-def test_a_commit_tells_no_story(desk: EpisodeDesk) -> None:
+def test_a_commit_tells_no_story(desk: EpisodeService) -> None:
     """A session with a reading and an outcome is traced; one without an outcome is not."""
     desk.start("fix it", session_id="s")
     desk.event("s", "read", files=["a.py"])

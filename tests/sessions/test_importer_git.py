@@ -6,6 +6,7 @@ from functools import partial
 
 from workbench.plan.intent import parse_intent
 from workbench.records.episodes import ChangeKind, Commit, FileChange
+from workbench.sessions.episode_ledger import past_task
 from workbench.sessions.importers.git import (
     MAX_CHANGES,
     MAX_TEXT,
@@ -14,7 +15,6 @@ from workbench.sessions.importers.git import (
     commit_session,
     session_commit,
 )
-from workbench.sessions.remember import past_task
 
 UNDERSTAND = partial(parse_intent, project_id="p")
 FILES = (FileChange("src/b.py", ChangeKind.MODIFIED, 4, 2, "src/a.py"),)

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from store.memory import MemoryJournal
 from workbench.ports import Entry
 from workbench.records.episodes import Completeness, Outcome
-from workbench.sessions.episodes_fold import ENDED, EVENT, FEEDBACK, STARTED, follow_all, story
-from workbench.sessions.remember import (
+from workbench.sessions.episode_ledger import EpisodeLedger, fold, pack_ledger, recall, task_of, unpack_ledger
+from workbench.sessions.episodes_fold import (
+    ENDED,
+    EVENT,
+    FEEDBACK,
     FORGOTTEN,
     IMPORTED,
+    STARTED,
     STREAM,
-    Ledger,
-    fold,
-    pack_ledger,
-    recall,
-    task_of,
-    unpack_ledger,
+    follow_all,
+    story,
 )
 
 Told = tuple[str, dict[str, Any]]
@@ -72,9 +72,9 @@ TOLD = st.one_of(
 )
 
 
-def ledger_of(journal: MemoryJournal, limit: int = 10) -> Ledger:
+def ledger_of(journal: MemoryJournal, limit: int = 10) -> EpisodeLedger:
     """Fold a journal at once."""
-    ledger = Ledger(limit)
+    ledger = EpisodeLedger(limit)
     fold(ledger, lambda start: journal.read(STREAM, start))
     return ledger
 
@@ -92,7 +92,7 @@ def test_a_fold_in_pieces_says_what_the_entries_say(
 ) -> None:
     """However the journal is read, each episode is what all entries about it add up to."""
     journal = MemoryJournal()
-    ledger = Ledger(limit)
+    ledger = EpisodeLedger(limit)
 
     def read(start: int) -> Iterator[tuple[int, Entry]]:
         return journal.read(STREAM, start)

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.sessions.importers import transcripts
-from workbench.sessions.importers.detect import read_events
+from workbench.sessions.importers.readers import read_events
 from workbench.sessions.importers.transcripts import (
+    CallOutcome,
     Event,
-    Outcome,
     ToolResult,
     ToolUse,
     Unreadable,
@@ -80,7 +80,7 @@ def test_calls_of_claude_code_are_read(write: Write) -> None:
 def test_results_say_what_became_of_a_call(write: Write, content: Any, error: bool, outcome: str) -> None:
     """Run, failed, or kept from running by the user, a permission or a hook."""
     assert events(write(use("a"), result("a", content, error=error)))[1] == ToolResult(
-        "a", Outcome(outcome), 2
+        "a", CallOutcome(outcome), 2
     )
 
 
@@ -153,7 +153,7 @@ def test_calls_of_codex_are_read(write: Write, payload: dict[str, Any], tool: st
 def test_outputs_of_codex_say_what_became_of_a_call(write: Write, output: Any, outcome: str) -> None:
     """By the exit code, or the words of a rejection."""
     found = events(write(CODEX, item(type="function_call_output", call_id="a", output=output)))
-    assert found == [ToolResult("a", Outcome(outcome), 2)]
+    assert found == [ToolResult("a", CallOutcome(outcome), 2)]
 
 
 def test_rollouts_without_an_envelope_are_read(write: Write) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.records.rules import Authority, Check, Decision, Rule
-from workbench.sessions.importers.transcripts import Event, Outcome, ToolResult, ToolUse, Unreadable
+from workbench.sessions.importers.transcripts import CallOutcome, Event, ToolResult, ToolUse, Unreadable
 from workbench.sessions.violations import Count, count_breaches
 
 FORCE = Rule(
@@ -33,7 +33,8 @@ def test_a_breach_has_its_place_and_its_fate() -> None:
     """The rule, where and when, what was run, and whether it was then rejected or failed."""
     count = counted(
         use("a", line="git push -f", subagent=True), use("b", "ls"), use("c"), use("d"),
-        ToolResult("a", Outcome.REJECTED), ToolResult("c", Outcome.FAILED), ToolResult("x", Outcome.RAN),
+        ToolResult("a", CallOutcome.REJECTED), ToolResult("c", CallOutcome.FAILED),
+        ToolResult("x", CallOutcome.RAN),
     )  # fmt: skip
     assert (count.calls, [one.outcome for one in count.violations]) == (4, ["rejected", "failed", "unknown"])
     first = count.violations[0]

@@ -26,8 +26,8 @@ from store.memory import ManualClock
 from store.projector import project
 from store.tables import Tables
 from workbench.records.episodes import Completeness
+from workbench.sessions.episode_ledger import EpisodeLedger, fold
 from workbench.sessions.episodes_fold import follow_all
-from workbench.sessions.remember import Ledger, fold
 
 STREAM = "sessions"
 NOW = 1_000
@@ -95,7 +95,7 @@ def test_the_tables_say_what_the_fold_says(
         [counts] = connection.execute(SELECT_COMPLETENESS, {"quiet_since": 0}).fetchall()
         asked = {"quiet_since": 0, "commits": True, "ended": True, "limit": 10}
         rows = connection.execute(SELECT_SESSIONS, asked).fetchall()
-    ledger = Ledger(10)
+    ledger = EpisodeLedger(10)
     fold(ledger, lambda start: journal.read(STREAM, start))
     assert ledger.stories == Completeness(*counts)
     found = {row[0]: (row[4], row[5], row[9], row[10], row[11], row[12]) for row in rows}

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.text.injection.detect import scan
-from workbench.text.injection.framing import MAX_LEARNING, defused, frame, sanitize_learning_text
-from workbench.text.injection.segments import segments
+from workbench.text.injection import MAX_LEARNING, defused, frame, sanitize_learning_text, scan
+from workbench.text.injection_features import split_sentences
 
 CARRIER = (
     "The parser keeps a stack of open brackets and their columns. When a bracket closes, the column on top tells "
@@ -138,6 +137,6 @@ def test_any_text_is_scanned_and_framed(text: str) -> None:
 @given(TEXTS)
 def test_segments_are_in_order_and_apart(text: str) -> None:
     """Every sentence is a piece of the text."""
-    cut = segments(text)
+    cut = split_sentences(text)
 
     assert all(a.end <= b.start for a, b in pairwise(cut))

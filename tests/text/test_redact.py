@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.secret_formats import Leak, leaks
-from workbench.text.redact import Secret, find_secrets, mark, redact
+from workbench.text.redact import Secret, find_secrets, mark_of, redact
 
 # Assembled, so that no scanner takes this file for a leak.
 PREFIXED = [
@@ -40,7 +40,7 @@ def test_keys_with_a_known_beginning_go(kind: str, secret: str) -> None:
     """The rest of the text stays, and the kind is counted."""
     redacted = redact(f"use {secret} now")
 
-    assert f"use {mark(kind)} now" == redacted.text
+    assert f"use {mark_of(kind)} now" == redacted.text
     assert {kind: 1} == redacted.counts
 
 
@@ -127,7 +127,7 @@ def test_a_very_long_line_is_read_to_its_end() -> None:
     """No line is too long, and what stands at its end is found."""
     text = "a=b;" * 1_000_000 + "PASSWORD=hunter22"
 
-    assert redact(text).text.endswith(mark("password"))
+    assert redact(text).text.endswith(mark_of("password"))
 
 
 @pytest.mark.parametrize(

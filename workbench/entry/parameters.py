@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.config import Config, RulesConfig, SessionsConfig
-from workbench.sessions.closing import HOUR
-from workbench.sessions.feedback import Trust
+from workbench.sessions.episodes_fold import HOUR
+from workbench.sessions.history import Trust
 
 if TYPE_CHECKING:
     from workbench.plan.adapters import Limits

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from store.tables import CatchUp
     from store.vectors import open_index
     from workbench.plan.adapters import Adapters, VersionControl
-    from workbench.plan.pipeline import Planner
+    from workbench.plan.planner import Planner
     from workbench.plan.workspace import Workspace
     from workbench.ports import Embedder, LanguageModel
     from workbench.project.delta import Delta
@@ -129,10 +129,9 @@ class Project(ProjectState):
         """What planning needs besides a workspace. Raises: ModelError."""
         # Commands that only read rules do without what plans, which takes as long to import as they take.
         from workbench.entry.parameters import match_params
-        from workbench.plan.chunk_model import load_chunk_model
-        from workbench.plan.contents import Contents
-        from workbench.plan.pipeline import Planner
-        from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_model
+        from workbench.plan.model_files import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model, load_model
+        from workbench.plan.planner import Planner
+        from workbench.plan.representations import Contents
 
         chunks, worth = load_chunk_model()
         embedder, unprepared = cached_embedder(self.config, self.home)
@@ -349,7 +348,7 @@ def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[Past
     from store import git_log, git_objects
     from store.git_diff import diff_hunks
     from store.git_repository import resolve
-    from workbench.replay.timeline import MAX_BYTES, Line, PastReader
+    from workbench.replay.timeline import MAX_BYTES, CommitGraph, PastReader
 
     tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
     log = git_log.log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
@@ -357,7 +356,7 @@ def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[Past
         yield PastReader(
             tip=tip,
             commits=tuple(log)[::-1],
-            line=Line(*git_log.commit_parents(repository, tip, _LINE)) if tip else Line(),
+            line=CommitGraph(*git_log.commit_parents(repository, tip, _LINE)) if tip else CommitGraph(),
             tree=partial(git_objects.read_tree, repository),
             read=blobs.read,
             hunks=partial(diff_hunks, repository),

@@ -15,13 +15,15 @@ from typing import Any, Final
 from workbench.memory.extraction.outcome import TRUNCATED
 from workbench.records.iterations import RawIterationOutput, ResultEvent, ToolUseEvent
 from workbench.sessions.importers import claude_code, stream_json
-from workbench.sessions.importers.moments import Interrupted, Prompt, Usage
 from workbench.sessions.importers.transcripts import (
-    Outcome,
+    CallOutcome,
+    Interrupted,
+    Prompt,
     Record,
     ToolResult,
     ToolUse,
     Unreadable,
+    Usage,
     mapping,
     text,
 )
@@ -120,8 +122,8 @@ class Gathering:
         self.uses[result.id] = replace(
             call,
             result=told,
-            failed=result.outcome is Outcome.FAILED,
-            rejected=result.outcome is Outcome.REJECTED,
+            failed=result.outcome is CallOutcome.FAILED,
+            rejected=result.outcome is CallOutcome.REJECTED,
             created=result.created,
         )
         self._results.append(result.id)

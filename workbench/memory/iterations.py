@@ -16,7 +16,7 @@ import msgspec
 from workbench.memory.extraction.extract import MAX_TITLE, Redactor, extract
 from workbench.memory.journal import VERSION, JournalEntry, feature_name
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task, cut
-from workbench.sessions.importers.withholding import Excluded, withheld
+from workbench.sessions.importers.exclusions import Excluded, withhold
 
 STAGNANT_AFTER: Final = 3
 """So many iterations alike in a row are a loop that does not get anywhere."""
@@ -84,7 +84,7 @@ def digested(
     What tools told of `excluded` paths is taken out before anything is extracted or learned.
     """
     fingerprint = iteration_fingerprint(raw)
-    safe, count = (raw, 0) if excluded is None else withheld(raw, excluded)
+    safe, count = (raw, 0) if excluded is None else withhold(raw, excluded)
     extraction = extracting(safe, roots)
     if count:
         extraction = replace(extraction, dropped={**extraction.dropped, WITHHELD: count})

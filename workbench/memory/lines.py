@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.sessions.importers import transcripts
+from workbench.sessions.importers.lines import WHOLE, Trimmer
 from workbench.sessions.importers.transcripts import Record, Unreadable, decode_record
-from workbench.sessions.importers.trimming import WHOLE, Trimmer
 
 _BLANK = b" \t\r\n\0"
 

@@ -14,10 +14,21 @@ from typing import IO
 from workbench.memory.collecting import Assembler, Gathering, Seen
 from workbench.records.iterations import RawIterationOutput
 from workbench.sessions.importers import claude_code, codex, stream_json
-from workbench.sessions.importers.detect import format_of
-from workbench.sessions.importers.moments import Interrupted, Prompt, Setting, Unknown, Usage
-from workbench.sessions.importers.transcripts import Record, ToolResult, ToolUse, Unreadable, mapping, text
-from workbench.sessions.importers.trimming import read_trimmed
+from workbench.sessions.importers.lines import read_trimmed
+from workbench.sessions.importers.readers import format_of
+from workbench.sessions.importers.transcripts import (
+    Interrupted,
+    Prompt,
+    Record,
+    Setting,
+    ToolResult,
+    ToolUse,
+    Unknown,
+    Unreadable,
+    Usage,
+    mapping,
+    text,
+)
 
 
 @dataclass(slots=True)

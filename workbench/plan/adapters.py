@@ -10,12 +10,12 @@ from pathlib import Path
 
 from workbench.plan.intent import parse_intent
 from workbench.ports import Damaged, Journal
-from workbench.project.keeping import IndexStore
 from workbench.project.scan import Lister
+from workbench.project.upkeep import IndexStore
 from workbench.records.worktree import HeadState
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.sessions.closing import DESK, HOUR
-from workbench.sessions.feedback import Trust
+from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK
+from workbench.sessions.history import Trust
 from workbench.sessions.past import GENERATION as HISTORY
 from workbench.sessions.past import Commits, PastStore
 
@@ -91,7 +91,7 @@ class Adapters:
             lock=partial(self.lock, HISTORY),
             understand=partial(parse_intent, project_id=self.project_id),
             commits=None if self.control is None else self.control.commits,
-            desk_lock=partial(self.lock, DESK),
+            desk_lock=partial(self.lock, RECORDING_LOCK),
             now=self.now,
             timeout=limits.session_timeout,
             trust=limits.trust,

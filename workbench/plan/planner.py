@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from workbench.plan.contents import Contents
 from workbench.plan.intent import understand_task
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
 from workbench.plan.ranking import LinearModel, rank_files
-from workbench.plan.representations import Shares
+from workbench.plan.representations import Contents, Shares
 from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
 from workbench.plan.snippets import ChunkModel

@@ -18,8 +18,9 @@ from workbench.plan.adapters import Adapters, Limits
 from workbench.plan.view import ProjectView, view_project
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
+from workbench.project.scan import Lister, ScanLimits, scan
 from workbench.project.snapshot import Snapshot
-from workbench.project.upkeep import PROJECT, Held, IndexKeeper, IndexLimits, IndexStore
+from workbench.project.upkeep import PROJECT, Held, IndexKeeper, IndexLimits
 from workbench.records.episodes import Completeness
 from workbench.records.project import Freshness
 from workbench.records.worktree import Listing
@@ -254,7 +255,7 @@ class Workspace:
 
         Raises: StoreError.
         """
-        return self._past.told(max(self.limits.history_commits, 0))
+        return self._past.stories(max(self.limits.history_commits, 0))
 
     def import_commits(self, *, limit: int | None, progress: Progress | None = None) -> PastSync:
         """Import the newest `limit` commits (None: all) that are not yet episodes.

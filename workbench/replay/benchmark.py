@@ -37,9 +37,8 @@ from workbench.replay.statistics import (
     micro_f1_interval,
 )
 from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.relevance import Mode
+from workbench.rules.matching.relevance import Mode, rule_texts, rule_vectors
 from workbench.rules.matching.searching import RuleIndex, index_rules, match_message
-from workbench.rules.matching.vectors import rule_texts, rule_vectors
 
 if TYPE_CHECKING:
     from workbench.ports import Float32

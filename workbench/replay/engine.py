@@ -22,7 +22,8 @@ from workbench.plan.planner import Planner
 from workbench.plan.semantics import cosines, head_texts, task_text
 from workbench.project.declared import Manifest
 from workbench.project.manifests import is_manifest, parse_manifest
-from workbench.records.plan import Intent, RankedFile
+from workbench.project.workers import spread
+from workbench.records.plan import Intent, TaskText
 from workbench.records.project import Skipped, Symbol
 from workbench.records.replay import TaskRow
 from workbench.replay.packs import (

@@ -2,8 +2,8 @@
 
 A file counts as shown when the pack holds its lines or its outline, not when it is only named; a changed line
 counts when the pack shows it. Packs are made by the code that plans use, from the blobs of the moment and the
-rules that were in force then, as the journals have them. Rules are matched by their words alone: that is how a
-plan matches rules it has just met, and rules change too seldom for their meaning to move figures of files.
+rules that were in force then, as the journals have them. Rules are matched by their words alone: so does a
+plan with rules it has just met, and rules change too seldom for their meaning to move figures of files.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from workbench.plan.compose import Pack, compose
-from workbench.plan.contents import Content, content_of
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.pipeline import file_candidates
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
+from workbench.plan.representations import Content, content_of
 from workbench.plan.rule_passages import RULE_SHARE, matched_text, rule_passages
 from workbench.project.admission import content_refusal
 from workbench.records.plan import Intent, Representation

@@ -24,8 +24,8 @@ from workbench.plan.model_files import LEXICAL_MODEL, load_model
 from workbench.plan.ranking import LinearModel, score_candidates
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
 from workbench.plan.view import ProjectView
-from workbench.project.layers import Change, baseline_ranking
-from workbench.project.manifests import Manifest
+from workbench.project.declared import Manifest
+from workbench.project.layers import PathChange, baseline_ranking
 from workbench.records.plan import Intent, RankedFile
 from workbench.replay.timeline import Moment
 from workbench.suggest import did_you_mean
@@ -206,7 +206,7 @@ def rank(system: System, situation: Situation, models: Models) -> SystemRanking 
 def baseline_paths(moment: Moment, intent: Intent, manifests: Sequence[Manifest]) -> list[str]:
     """Return the files as the layers that the kind of task is routed to show them: the baseline's order."""
     changes = [
-        Change(change.path, str(change.kind), float(known.task.at), known.head)
+        PathChange(change.path, str(change.kind), float(known.task.at), known.head)
         for known in moment.past[:_CHANGES]
         for change in known.task.changes
     ]

@@ -15,15 +15,14 @@ from workbench.plan.view import view_project
 from workbench.ports import Entry
 from workbench.project.admission import refusal
 from workbench.project.languages import language_of, role_of
-from workbench.project.updating import build_index
+from workbench.project.updates import build_index
 from workbench.records.episodes import ChangeKind, Commit, Episode, FileChange
 from workbench.records.project import FileFacts
 from workbench.replay.timeline import HISTORY, CommitGraph, KnownTask, Moment, head_of
+from workbench.sessions.episode_ledger import task_of
 from workbench.sessions.episodes_fold import FORGOTTEN, MALFORMED, follow
-from workbench.sessions.feedback import Trust
-from workbench.sessions.history import build_history
+from workbench.sessions.history import Trust, build_history
 from workbench.sessions.importers.git import session_commit
-from workbench.sessions.remember import task_of
 from workbench.text.tasks import clean_task
 
 MAX_FILES = 30  # larger commits are mechanical: no reading list explains them

@@ -1,8 +1,8 @@
-"""The desk where sessions are recorded [img 8.2]: begun, followed, ended and judged, one write a call.
+"""The service that records sessions [img 8.2]: started, followed, ended and judged, one write a call.
 
 No index, model or table is needed to write, so that a hook can call it on every tool use. A call that is
 repeated changes nothing, a clock that goes back does not reorder what happened, and a session that nobody
-began is an error with the nearest one that is known.
+started is an error with the nearest one that is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from workbench.records.episodes import Episode, Event, EventType, Outcome
 from workbench.records.ids import new_id
 from workbench.records.plan import Intent, QueryType
 from workbench.sessions import episodes_checks as checks
-from workbench.sessions.closing import timed_out
 from workbench.sessions.episodes_fold import (
     COMMITS,
     ENDED,
@@ -35,6 +34,7 @@ from workbench.sessions.episodes_fold import (
     events_of,
     follow_all,
     names,
+    timed_out,
 )
 from workbench.text.sanitize import visible_line
 
@@ -48,8 +48,8 @@ class EpisodeStore:
     """Where episodes of a project go to and come from.
 
     `mentioning(text)` yields the entries of the stream whose line holds a text of ASCII, in order.
-    `lock` is held while a call decides and writes; `timeout` is in seconds. `excluded` tells of a path of the
-    project whether nothing about it is to be kept.
+    `lock` is held while a call decides and writes; `timeout` is in seconds. `excluded` is whether nothing
+    about a path of the project is to be kept.
     """
 
     root: str
@@ -65,14 +65,14 @@ class EpisodeStore:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """An episode with its events, in the order they were told: task → reads → edits → outcome."""
+    """An episode with its events, in the order they were recorded: task → reads → edits → outcome."""
 
     episode: Episode
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeDesk:
+class EpisodeService:
     """Records episodes. `by` is the face that acts: cli, hook, http, mcp."""
 
     store: EpisodeStore
@@ -89,9 +89,9 @@ class EpisodeDesk:
         parent_session: str = "",
         prompt_index: int | None = None,
     ) -> str:
-        """Begin an episode and return its session's id, a new one if none is given.
+        """Start an episode and return its session's id, a new one if none is given.
 
-        The same session begun with the same task again changes nothing.
+        Starting the same session with the same task again changes nothing.
         Raises: UsageError for an empty task or a session that has another one; StoreError.
         """
         store, text = self.store, checks.task_text(task)
@@ -136,7 +136,7 @@ class EpisodeDesk:
     ) -> bool:
         """Record what a session did, once for each file; return whether anything was recorded.
 
-        `kind` says what an edit did to the file (added, modified, removed); relative paths start at `base`.
+        `kind` is what an edit did to the file (added, modified, removed); relative paths start at `base`.
         A `key` that the session used before makes the call a repetition, which changes nothing. What comes
         after the end is marked as late, and refused once the timeout has passed since.
 
@@ -191,7 +191,7 @@ class EpisodeDesk:
     ) -> Episode:
         """End an episode and return it. `latency_ms` is otherwise the time since its start.
 
-        Ended again, it keeps what is not given anew; the same words again change nothing. An outcome that
+        Ended again, it keeps what is not given again; the same values change nothing. An outcome that
         feedback decided stays: who judged saw the result.
 
         Raises: UsageError for an unknown session, outcome or commit; StoreError.
@@ -229,13 +229,13 @@ class EpisodeDesk:
     def feedback(self, session_id: str, outcome: str = "", rationale: str = "") -> Episode:
         """Judge an episode, live or imported, and return it. The last word on an outcome counts.
 
-        Raises: UsageError for an unknown session or outcome, or if nothing is said; StoreError.
+        Raises: UsageError for an unknown session or outcome, or for empty feedback; StoreError.
         """
         store = self.store
         said = checks.one_of(Outcome, outcome, "outcome") if outcome else None
         why = checks.remark(rationale)
         if said is None and not why:
-            raise UsageError("feedback says nothing", hint="Give an outcome, a reason or both.")
+            raise UsageError("the feedback is empty", hint="Give an outcome, a reason or both.")
         with store.lock():
             entries = self._entries(session_id)
             episode, session = self._known(entries, session_id)
@@ -292,7 +292,7 @@ class EpisodeDesk:
         return after
 
     def _late(self, episode: Episode) -> bool:
-        """Tell whether a session has been ended. Raises UsageError if that was too long ago."""
+        """Return whether a session has been ended. Raises UsageError if that was too long ago."""
         if episode.ended_at is None or episode.closed_by == TIMEOUT:
             return False
         if self.store.now() - episode.ended_at > self.store.timeout:

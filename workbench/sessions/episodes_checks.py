@@ -1,4 +1,4 @@
-"""What may be told about an episode: values checked, paths made project-relative, secrets taken out.
+"""What may be recorded about an episode: values checked, paths made project-relative, secrets taken out.
 
 Everything a hook, a client or a person gives passes here before it is journalled. What is wrong is refused
 with what was probably meant.
@@ -31,7 +31,7 @@ V = TypeVar("V", Outcome, EventType, ChangeKind, QueryType)
 
 
 def session_id(given: str) -> str:
-    """Return the id of a session. Raises UsageError for one that is none."""
+    """Return the id of a session. Raises UsageError for an invalid one."""
     if _SESSION.fullmatch(given):
         return given
     raise UsageError(
@@ -60,14 +60,14 @@ def one_of(kind: type[V], given: str, what: str) -> V:
     if wanted in known:
         return kind(wanted)
     listed = f"One of {', '.join(known)}."
-    raise UsageError(f"{_short(given)!r} is no {what}", hint=did_you_mean(given, known, listed))
+    raise UsageError(f"{_short(given)!r} is not a valid {what}", hint=did_you_mean(given, known, listed))
 
 
 def commit_sha(given: str) -> str:
     """Return a commit's id in lower case, empty if none is given. Raises UsageError."""
     if not given or _COMMIT.fullmatch(given):
         return given.lower()
-    raise UsageError(f"{_short(given)!r} is no commit id", hint="`git rev-parse HEAD` prints one.")
+    raise UsageError(f"{_short(given)!r} is not a commit id", hint="`git rev-parse HEAD` prints one.")
 
 
 def whole(given: int | None, what: str) -> int | None:
@@ -97,7 +97,7 @@ def project_path(root: str, given: str, base: str = "") -> str:
 
 
 def payload(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what an event carries, without secrets. Raises UsageError for what is no JSON or too large."""
+    """Return what an event carries, without secrets. Raises UsageError for what is not JSON or too large."""
     return {} if not given else _clean_object(given, [MAX_PAYLOAD], 0)
 
 
@@ -111,7 +111,7 @@ def edit_payload(found: dict[str, Any], kind: str, path_of: Callable[[str], str]
 
 
 def unknown_session(given: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a session that nobody began, with the nearest one."""
+    """Return the error for an unknown session, with the nearest one."""
     nearest = did_you_mean(given, known, "`workbench episode list` shows the sessions that are known.")
     return UsageError(f"there is no session {_short(given)}", hint=nearest)
 

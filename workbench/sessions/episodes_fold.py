@@ -1,6 +1,6 @@
-"""What the journal says of one episode, entry by entry: the one place that knows how entries add up.
+"""An episode from the journal, entry by entry: the one place that knows how entries add up.
 
-The ledger of the past, the desk that records episodes and whoever shows one all fold with `follow`. The last
+The ledger of the past, the service that records episodes and what shows one all fold with `follow`. The last
 word on an outcome counts; what was said of files adds up.
 """
 
@@ -39,7 +39,10 @@ _PREFIX = "import:"
 _FEEDBACK = "feedback"  # what an outcome rests on that somebody judged
 
 COMMIT, UNTRACED, TRACED, FULL = range(4)
-"""How much of a story an ended episode tells; see `story`."""
+"""How complete the story of an ended episode is; see `story`."""
+
+HOUR: Final = 3600
+RECORDING_LOCK: Final = "episodes"  # the lock of whoever records sessions
 
 
 def follow(episode: Episode | None, entry: Entry) -> Episode | None:
@@ -52,19 +55,19 @@ def follow(episode: Episode | None, entry: Entry) -> Episode | None:
 
 
 def follow_all(entries: Iterable[Entry], session: str) -> Episode | None:
-    """Return what the entries of a stream say of one session; malformed ones are left out."""
+    """Return the episode of a session from the entries of a stream; malformed ones are left out."""
     episode: Episode | None = None
     for entry in entries:
         if names(entry, session):
             try:
                 episode = follow(episode, entry)
             except MALFORMED:
-                continue  # counted by whoever reads the whole journal, and told by `doctor`
+                continue  # counted by whoever reads the whole journal, and reported by `doctor`
     return episode
 
 
 def events_of(entries: Iterable[Entry], session: str) -> tuple[Event, ...]:
-    """Return the events of a live session in the order they were told, feedback among them."""
+    """Return the events of a live session in the order they were recorded, feedback among them."""
     found: list[Event] = []
     for entry in entries:
         if not names(entry, session):
@@ -94,7 +97,7 @@ def active_parts(events: Iterable[Event]) -> tuple[str, str]:
 
 
 def names(entry: Entry, session: str) -> bool:
-    """Tell whether an entry is about a session."""
+    """Whether an entry is about a session."""
     if entry.kind == FORGOTTEN:
         sessions = entry.body.get("session_ids")
         return isinstance(sessions, list) and session in sessions
@@ -102,10 +105,10 @@ def names(entry: Entry, session: str) -> bool:
 
 
 def story(episode: Episode) -> int:
-    """Return how much of its story an episode tells: COMMIT, UNTRACED, TRACED or FULL.
+    """Return how complete an episode's story is: COMMIT, UNTRACED, TRACED or FULL.
 
     TRACED: it has a task, a file that was read or edited, and an outcome other than unknown. FULL: it has
-    reads and edits both, the chain task → reads → edits → outcome of [img 2.1]. A commit is no session.
+    reads and edits both, the chain task → reads → edits → outcome of [img 2.1]. A commit is not a session.
     """
     if episode.source == COMMITS:
         return COMMIT
@@ -145,7 +148,7 @@ def read_event(body: Mapping[str, Any]) -> Event:
     """Read the body of an event. Raises one of MALFORMED."""
     payload = body.get("payload") or {}
     if not isinstance(payload, dict):
-        raise TypeError("payload is no object")
+        raise TypeError("the payload is not an object")
     return Event(
         event_type=EventType(body["event_type"]),
         timestamp=_time(body["timestamp"]),
@@ -163,7 +166,7 @@ def printable(text: str) -> str:
 
 
 def _imported(before: Episode | None, entry: Entry) -> Episode:
-    """Replace what was known, except what somebody said of it: a transcript that grew is imported again."""
+    """Replace what was known, except somebody's verdict: a transcript that grew is imported again."""
     new = imported_episode(entry.body, entry.by)
     if before is None:
         return new
@@ -312,3 +315,21 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("expected a text")
     return printable(value)
+
+
+def overdue(episodes: Iterable[Episode], now: float, timeout: float) -> list[Episode]:
+    """Return the open episodes whose last event is more than `timeout` seconds before `now`, by their ids."""
+    found = [one for one in episodes if one.ended_at is None and now - one.last_at > timeout]
+    return sorted(found, key=lambda episode: episode.session_id)
+
+
+def timed_out(session: str, at: int) -> dict[str, Any]:
+    """Return the journal body of an end that nobody recorded. The outcome is left as it is."""
+    return {"session_id": session, "ended_at": at, "closed_by": TIMEOUT}
+
+
+def state_of(ended: bool, closed_by: str, last_at: int, now: float, timeout: float) -> str:
+    """Return `ended`, `timed out` or `open`: as the journal has it, or will have it after the next sync."""
+    if ended:
+        return "timed out" if closed_by == TIMEOUT else "ended"
+    return "timed out" if now - last_at > timeout else "open"

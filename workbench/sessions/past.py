@@ -1,4 +1,4 @@
-"""A project's past kept in step: new commits become journal entries, entries the history a plan weighs.
+"""A project's past, kept up to date: new commits become journal entries, entries the history a plan weighs.
 
 Only what is new is read, from version control and from the journal alike. Switching branches forgets nothing;
 commits that no reference holds any more are forgotten, by an entry like any other.
@@ -20,20 +20,10 @@ from workbench.ports import Damaged, Entry, Journal
 from workbench.records.conversion import decode_msgpack
 from workbench.records.episodes import Commit, Completeness
 from workbench.records.plan import Intent
-from workbench.sessions.closing import BY, HOUR, overdue, timed_out
-from workbench.sessions.episodes_fold import ENDED
-from workbench.sessions.feedback import Trust
-from workbench.sessions.history import History, empty_history, load_history, save_history
+from workbench.sessions.episode_ledger import EpisodeLedger, fold, pack_ledger, recall, unpack_ledger
+from workbench.sessions.episodes_fold import ENDED, FORGOTTEN, HOUR, STREAM, TIMEOUT, overdue, timed_out
+from workbench.sessions.history import History, Trust, empty_history, load_history, save_history
 from workbench.sessions.importers.git import KIND, SOURCE, commit_episodes, commit_session, session_commit
-from workbench.sessions.remember import (
-    FORGOTTEN,
-    STREAM,
-    Ledger,
-    fold,
-    pack_ledger,
-    recall,
-    unpack_ledger,
-)
 from workbench.text.counts import counted
 
 Progress = Callable[[str, int, int], None]
@@ -43,7 +33,7 @@ _META = "meta.msgpack"
 _LEDGER = "ledger.msgpack"
 _BATCH = 500
 _STEP = 50
-_IDLE_BYTES = 1 << 18  # entries of others that are read again by each process before a past is stored anew
+_IDLE_BYTES = 1 << 18  # entries of others that are read again by each process before a past is stored again
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +57,7 @@ class PastStore:
     """Where the past of a project comes from and goes to. `commits` is None outside a repository.
 
     `desk_lock` is held by whoever records sessions; one that was quiet for `timeout` seconds is over. `trust`
-    says how far outcomes count.
+    is how far outcomes count.
     """
 
     project_id: str
@@ -84,7 +74,7 @@ class PastStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class HistoryMark:
     """How far version control was read: from the commit `tip`, `depth` commits back (-1: all of them)."""
 
     tip: str
@@ -97,7 +87,7 @@ class Past:
     """The history a plan weighs. `heads` are the first lines of its tasks, newest first.
 
     `offset` is how far the journal is folded in, `events` and `malformed` how many entries of it counted and
-    could not be read. `quiet` is when the open session that is quiet for longest was heard of last, `trust`
+    could not be read. `quiet` is the last event of the open session that is quiet for longest, `trust`
     what the history was weighed with.
     """
 
@@ -107,14 +97,14 @@ class Past:
     events: int = 0
     malformed: int = 0
     limit: int = 0
-    mark: Mark | None = None
+    mark: HistoryMark | None = None
     quiet: int | None = None
     trust: Trust = field(default_factory=Trust)
 
 
 @dataclass(frozen=True, slots=True)
 class PastSync:
-    """A past in step with version control and journal, what came and went, and what could not be done."""
+    """A past synced with version control and journal, what came and went, and what could not be done."""
 
     past: Past
     imported: int = 0
@@ -129,19 +119,19 @@ class PastKeeper:
         self.store = store
         self.workers = workers
         self.past: Past | None = None
-        self._ledger: Ledger | None = None
+        self._ledger: EpisodeLedger | None = None
         self._kept = 0  # the journal's offset in the generation on disk
 
     def sync(
         self, head: str | None, *, limit: int, progress: Progress | None = None, rebuild: bool = False
     ) -> PastSync:
-        """Bring the past in step with the commit `head`, and make it of the newest `limit` tasks.
+        """Sync the past with the commit `head`, and build it from the newest `limit` tasks.
 
         Failures of git or of the disk leave a past that is as good as it can be, and a note.
         """
         notes: list[str] = []
         if rebuild:
-            self.past, self._ledger = None, Ledger(limit)
+            self.past, self._ledger = None, EpisodeLedger(limit)
         elif self.past is None:
             self.past = self._open(notes)
         mark = None if self.past is None else self.past.mark
@@ -149,7 +139,7 @@ class PastKeeper:
         commits = self.store.commits
         try:
             if commits is not None and head is not None:
-                wanted = Mark(head, commits.edge(), limit)
+                wanted = HistoryMark(head, commits.edge(), limit)
                 if mark is None or not _covers(mark, wanted):
                     imported, forgotten = self._import(commits, mark, wanted, limit, progress)
                     mark = wanted
@@ -169,8 +159,8 @@ class PastKeeper:
         """Return the past as of the last sync, of whichever process, and change nothing."""
         return self.past or self._open([])
 
-    def told(self, limit: int) -> tuple[Completeness, int]:
-        """Return how whole the stories of sessions are as of now, and how many entries are malformed.
+    def stories(self, limit: int) -> tuple[Completeness, int]:
+        """Return how complete the stories of sessions are now, and how many entries are malformed.
 
         The journal is read on from where the last sync ended; nothing is written. Raises: JournalError.
         """
@@ -190,13 +180,18 @@ class PastKeeper:
         mark = None if self.past is None else self.past.mark
         imported = forgotten = 0
         if self.store.commits is not None:
-            wanted = Mark(head, self.store.commits.edge(), -1 if depth is None else depth)
+            wanted = HistoryMark(head, self.store.commits.edge(), -1 if depth is None else depth)
             imported, forgotten = self._import(self.store.commits, mark, wanted, limit, progress)
             mark = wanted
         return PastSync(self._remember(limit, mark, notes), imported, forgotten, tuple(notes))
 
     def _import(
-        self, commits: Commits, mark: Mark | None, wanted: Mark, limit: int, progress: Progress | None
+        self,
+        commits: Commits,
+        mark: HistoryMark | None,
+        wanted: HistoryMark,
+        limit: int,
+        progress: Progress | None,
     ) -> tuple[int, int]:
         store = self.store
         since = mark.tip if mark is not None and _covers(replace(mark, tip=wanted.tip), wanted) else None
@@ -216,32 +211,32 @@ class PastKeeper:
                     imported += len(store.journal.append(STREAM, KIND, batch, by=SOURCE))
         return imported, forgotten
 
-    def _caught_up(self, limit: int) -> Ledger:
+    def _caught_up(self, limit: int) -> EpisodeLedger:
         """Return the ledger with everything the journal holds now."""
         if self._ledger is None:
             self._ledger = self._open_ledger()
         journal = self.store.journal
         if self._ledger is None or self._ledger.limit != limit or self._ledger.offset > journal.size(STREAM):
-            self._ledger = Ledger(limit)
+            self._ledger = EpisodeLedger(limit)
         try:
             fold(self._ledger, partial(_read, journal))
         except JournalError:
             if not self._ledger.offset:
                 raise
-            self._ledger = Ledger(limit)  # the journal was replaced: what is known of it is of another
+            self._ledger = EpisodeLedger(limit)  # the journal was replaced: what is known of it is of another
             fold(self._ledger, partial(_read, journal))
         return self._ledger
 
-    def _open_ledger(self) -> Ledger | None:
+    def _open_ledger(self) -> EpisodeLedger | None:
         directory = self.store.open()
         if directory is None or isinstance(directory, Damaged):
             return None
         try:
             return unpack_ledger((directory / _LEDGER).read_bytes())
         except (OSError, ValueError, msgspec.MsgspecError):
-            return None  # damaged: made anew from the journal
+            return None  # damaged: rebuilt from the journal
 
-    def _remember(self, limit: int, mark: Mark | None, notes: list[str]) -> Past:
+    def _remember(self, limit: int, mark: HistoryMark | None, notes: list[str]) -> Past:
         """Fold in what the journal has that the past has not."""
         past = self.past
         same = past is not None and past.limit == limit and past.trust == self.store.trust
@@ -270,13 +265,13 @@ class PastKeeper:
                 live = [episode for episode, _ in self._caught_up(past.limit).live.values()]
                 over = overdue(live, store.now(), store.timeout)
                 bodies = [timed_out(episode.session_id, episode.last_at) for episode in over]
-                store.journal.append(STREAM, ENDED, bodies, by=BY)
+                store.journal.append(STREAM, ENDED, bodies, by=TIMEOUT)
         except StoreError as error:
             notes.append(f"sessions that timed out are not closed: {error.message}")
             return past
         return self._remember(past.limit, past.mark, notes)
 
-    def _keep(self, past: Past, ledger: Ledger, notes: list[str]) -> None:
+    def _keep(self, past: Past, ledger: EpisodeLedger, notes: list[str]) -> None:
         mark = past.mark
         meta = _Meta(
             past.heads,
@@ -312,9 +307,9 @@ class PastKeeper:
             if len(meta.heads) != history.size or meta.offset > self.store.journal.size(STREAM):
                 raise ValueError("it is of another journal")
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
-            notes.append(f"the stored history could not be used ({error}) and is made anew from the journal")
+            notes.append(f"the stored history could not be used ({error}) and is rebuilt from the journal")
             return None
-        mark = None if meta.mark is None else Mark(*meta.mark)
+        mark = None if meta.mark is None else HistoryMark(*meta.mark)
         self._kept = meta.offset
         counts = (meta.offset, meta.events, meta.malformed)
         return Past(history, meta.heads, *counts, meta.limit, mark, meta.quiet, meta.trust)
@@ -331,12 +326,12 @@ class _Meta(msgspec.Struct):
     trust: Trust
 
 
-def _covers(mark: Mark, wanted: Mark) -> bool:
+def _covers(mark: HistoryMark, wanted: HistoryMark) -> bool:
     deep = mark.depth < 0 or 0 <= wanted.depth <= mark.depth
     return mark.tip == wanted.tip and mark.edge == wanted.edge and deep
 
 
-def _forget(store: PastStore, ledger: Ledger, commits: Commits) -> int:
+def _forget(store: PastStore, ledger: EpisodeLedger, commits: Commits) -> int:
     known = [sha for session in ledger.alive if (sha := session_commit(session))]
     gone = sorted(commits.lost(known)) if known else []
     if gone:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from workbench.records.rules import Decision, Rule
 from workbench.rules.enforcement.calls import ToolCall
 from workbench.rules.enforcement.checking import check_call
-from workbench.sessions.importers.transcripts import Event, Outcome, ToolResult, ToolUse, Unreadable
+from workbench.sessions.importers.transcripts import CallOutcome, Event, ToolResult, ToolUse, Unreadable
 
 MAX_NAMED = 20  # unreadable lines that are named; the rest is counted
 _HOME = re.compile(r"/(?:home|Users)/[^/]+|/root(?=/|$)")
@@ -17,7 +17,7 @@ _HOME = re.compile(r"/(?:home|Users)/[^/]+|/root(?=/|$)")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A call that broke a rule. `excerpt` says what in it did, without secrets; `decides` as in a breach."""
+    """A call that broke a rule. `excerpt` is the part that did, without secrets; `decides` as in a breach."""
 
     rule_id: str
     session: str
@@ -30,7 +30,7 @@ class Violation:
     file: str
     line: int
     subagent: bool
-    outcome: Outcome = Outcome.UNKNOWN
+    outcome: CallOutcome = CallOutcome.UNKNOWN
 
 
 @dataclass(slots=True)
@@ -55,8 +55,8 @@ def count_breaches(
 ) -> None:
     """Add the breaches in a transcript to a count.
 
-    A call is counted once, however many files tell it. Paths are compared with the project's `root` where the
-    session worked below it, else with where the session began. `since` is ISO 8601 in UTC; calls without a
+    A call is counted once, however many files record it. Paths are compared with the project's `root` where
+    the session worked below it, else with its first directory. `since` is ISO 8601 in UTC; calls without a
     time count.
     """
     enforced = [rule for rule in rules if rule.check is not None and rule.enabled]

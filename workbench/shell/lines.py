@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.shell.words import MAX_DEPTH, UNKNOWN, Simple, State, WordReader
+from workbench.shell.words import MAX_DEPTH, UNKNOWN, ShellState, Simple, WordReader
 from workbench.shell.wrappers import inner_commands, inner_scripts, program_name
 
 MAX_CHARS = 200_000
@@ -46,7 +46,7 @@ def read_shell(text: str) -> ShellLine:
 
 
 def _read(text: str) -> ShellLine:
-    state = State()
+    state = ShellState()
     if len(text) > MAX_CHARS:
         return ShellLine(text, (), f"it is longer than {MAX_CHARS:,} characters")
     _Reader(_cleaned(text), state, 0).script("", "")
@@ -59,7 +59,7 @@ _read_long = lru_cache(maxsize=64)(_read)
 
 def run_words(words: Sequence[str]) -> ShellLine:
     """Return the commands that a program started without a shell runs: `["bash", "-lc", "ls"]`."""
-    state = State()
+    state = ShellState()
     cleaned = [_cleaned(word) for word in words]
     _Reader("", state, 0).run(Simple(tuple(cleaned)), 0)
     return ShellLine(" ".join(words), tuple(state.commands), state.fault)
@@ -318,7 +318,7 @@ class _Reader(WordReader):
 
 
 def _printed(name: str, words: Sequence[str], given: str | None) -> str | None:
-    """Return what a command prints where its words alone say so."""
+    """Return what a command prints where its words alone decide it."""
     if name == "echo":
         rest = list(words[1:])
         while rest and re.fullmatch(r"-[neE]+", rest[0]):

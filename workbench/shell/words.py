@@ -10,8 +10,6 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from workbench.shell.braces import CLOSE, COMMA, OPEN, SPLIT, fields
-
 UNKNOWN = "\x00"
 MAX_READ = 1_000_000  # characters, scripts inside of scripts counted again
 MAX_DEPTH = 12
@@ -23,6 +21,10 @@ _PARAMETER = re.compile(r"([A-Za-z_]\w*)(?:\[[@*]\])?(?:(:?[-=+?])(.*))?", re.DO
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 
+SPLIT, OPEN, COMMA, CLOSE = "\x01", "\x02", "\x03", "\x04"
+MAX_WORDS = 64
+_PLAIN = str.maketrans({OPEN: "{", COMMA: ",", CLOSE: "}", SPLIT: " "})
+
 
 @dataclass(frozen=True, slots=True)
 class Simple:
@@ -30,7 +32,7 @@ class Simple:
 
     `words` are the program and its arguments, unquoted. `directory` is where `cd` led before, relative to
     where the line starts or absolute. `reads` and `writes` are targets of redirections, `given` the text on
-    its standard input where the line says it literally.
+    its standard input where the line holds it literally.
     """
 
     words: tuple[str, ...]
@@ -40,7 +42,7 @@ class Simple:
     given: str | None = None
 
 
-class State:
+class ShellState:
     """What the readers of a line and of the scripts in it share."""
 
     __slots__ = ("commands", "fault", "room", "variables")
@@ -52,7 +54,7 @@ class State:
         self.room = MAX_READ
 
     def fail(self, fault: str) -> None:
-        """Say what cannot be read; the first fault counts."""
+        """Record what cannot be read; the first fault counts."""
         self.fault = self.fault or fault
 
 
@@ -61,7 +63,7 @@ class WordReader(ABC):
 
     __slots__ = ("at", "depth", "directory", "resume", "state", "text")
 
-    def __init__(self, text: str, state: State, depth: int) -> None:
+    def __init__(self, text: str, state: ShellState, depth: int) -> None:
         self.text, self.state, self.depth = text, state, depth
         self.at, self.resume, self.directory = 0, 0, ""
         state.room -= len(text)
@@ -295,3 +297,47 @@ def _ansi_escape(found: re.Match[str]) -> str:
     if code[0] in "01234567":
         return chr(int(code, 8) & 0xFF) if int(code, 8) > 4 else UNKNOWN
     return _ANSI_LETTERS.get(code, code)
+
+
+def fields(word: str) -> list[str]:
+    """Return the words that a marked word expands to: `a{b,c}` gives two, an empty one none.
+
+    Braces that would give more than MAX_WORDS words stay as they are written.
+    """
+    if OPEN not in word and SPLIT not in word:
+        return [word.translate(_PLAIN)] if word else []
+    found = [part for choice in _choices(word) for part in choice.split(SPLIT)]
+    return [part.translate(_PLAIN) for part in found if part]
+
+
+def _choices(word: str) -> list[str]:
+    done: list[str] = []
+    todo = [word]
+    while todo:
+        current = todo.pop()
+        group = _innermost(current)
+        if group is None:
+            done.append(current)
+        else:
+            start, end, choices = group
+            todo.extend(current[:start] + choice + current[end:] for choice in reversed(choices))
+        if len(done) + len(todo) > MAX_WORDS:
+            return [word]
+    return done
+
+
+def _innermost(word: str) -> tuple[int, int, list[str]] | None:
+    """Return (start, end, choices) of a group with choices and none such inside, None without one."""
+    opened: list[int] = []
+    commas: list[bool] = []
+    for position, char in enumerate(word):
+        if char == OPEN:
+            opened.append(position)
+            commas.append(False)
+        elif char == COMMA and opened:
+            commas[-1] = True
+        elif char == CLOSE and opened:
+            start = opened.pop()
+            if commas.pop():
+                return start, position + 1, word[start + 1 : position].split(COMMA)
+    return None

@@ -18,7 +18,7 @@ _SHELL_VALUES = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 class _Prefix:
     """A program whose arguments are another program's command line, after options of its own.
 
-    `values` are options followed by a value, `skipped` counts operands before the command, `assignments` says
+    `values` are options followed by a value, `skipped` counts operands before the command, `assignments` is
     whether `NAME=value` may come first, and `lookups` are options that make it run nothing.
     """
 

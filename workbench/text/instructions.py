@@ -7,14 +7,23 @@ examples, personas, questions, links and labels are context.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import Final
 
 from workbench.text.prose import CODE, LEADING, MAX_CHARS, bare, sentences, table_cells
-from workbench.text.verbs import AMBIGUOUS, NOUN_FOLLOWERS, VERBS
 
+_WORDS: Final[dict[str, list[str]]] = json.loads(
+    (files(__package__) / "data" / "verbs.json").read_text(encoding="utf-8")
+)
+VERBS: Final = frozenset(" ".join(_WORDS["verbs"]).split())
+"""The verbs with which instructions to programmers begin."""
+
+_AMBIGUOUS: Final = frozenset(" ".join(_WORDS["ambiguous"]).split())  # verbs and nouns
+_NOUN_FOLLOWERS: Final = frozenset(" ".join(_WORDS["noun_followers"]).split())  # after a noun, not a verb
 _CLAUSE = re.compile(
     r",\s+(?:then\s+|and\s+|but\s+|so\s+|or\s+)?|\s+[—–-]{1,2}\s+|:\s+|\)\s+|\s+(?:and|then|but)\s+"
 )
@@ -210,7 +219,7 @@ def negative_lead(text: str) -> bool:
 
 
 def introduces_only(text: str) -> bool:
-    """Whether an introduction says nothing without its list ("Follow these rules:", "You must:")."""
+    """Whether an introduction is empty without its list ("Follow these rules:", "You must:")."""
     words = bare(text).rstrip(" :*_")
     return len(words.split()) < 4 or bool(_GENERIC_LEAD.search(words)) or not judge(words).instruction
 
@@ -357,7 +366,7 @@ def _imperative(clause: str) -> bool:
         "over",
     }:
         first = first.split("-", 1)[1]
-    if first in AMBIGUOUS:
+    if first in _AMBIGUOUS:
         return bool(after) and (after[0].isalpha() or after in _OPENERS) and not _noun_phrase(words)
     return first in VERBS and bool(after) and after not in {":", "/", "=", "."}
 
@@ -374,6 +383,6 @@ def _noun_phrase(words: list[str]) -> bool:
         return True
     if second.endswith("ing") and not second.endswith("thing") and "-" not in second:
         return True
-    if second in NOUN_FOLLOWERS:
+    if second in _NOUN_FOLLOWERS:
         return not (second.endswith("s") and len(words) >= 5 and third.isalpha())
     return False

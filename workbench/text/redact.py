@@ -11,14 +11,25 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Final, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from workbench.text.secrets.find import Span, spans
+from workbench.text.secret_formats import COMMANDS, PLACES, TOKENS, Shape
+from workbench.text.secret_values import EXPRESSION, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 Value = TypeVar("Value")
 
 _ROUNDS: Final = 16  # what hides behind a secret is found in the next round
 _WORD: Final = re.compile(r"[a-z_.-]{0,24}")  # announces nothing, and most names are one
+
+MARK: Final = re.compile(rb"\[secret:[a-z-]{1,40}\]")
+_NAME: Final = re.compile(rb"[\w.-]*\Z")
+_LONGEST_NAME: Final = 60
+_MEMORY: Final = 128 << 20  # bytes for the automata's states; they take a few of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +50,7 @@ class Secret:
     line: int
 
 
-def mark(kind: str) -> str:
+def mark_of(kind: str) -> str:
     """Return what replaces a secret of a kind in a text."""
     return f"[secret:{kind}]"
 
@@ -59,11 +70,11 @@ def redact_bytes(data: bytes) -> tuple[bytes, Mapping[str, int]]:
         return data, {}
     counts: Counter[str] = Counter()
     for _ in range(_ROUNDS):
-        found = spans(data)
+        found = find_spans(data)
         if not found:
             break
         counts.update(span.kind for span in found)
-        data = replaced(data, found)
+        data = replace_spans(data, found)
     return data, dict(sorted(counts.items()))
 
 
@@ -75,7 +86,7 @@ def redact_values(value: Value) -> Value:
     """
     # One look at all texts costs a fraction of a look at each; most have nothing to hide.
     together = "\n".join(_texts(value)).encode("utf-8", "surrogatepass")
-    return cast("Value", _redacted(value)) if together and spans(together) else value
+    return cast("Value", _redacted(value)) if together and find_spans(together) else value
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -114,7 +125,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     found = []
     at = characters = 0
     line = 1
-    for span in spans(data):
+    for span in find_spans(data):
         between = data[at : span.start].decode("utf-8", "surrogatepass")
         line += between.count("\n")
         start = characters + len(between)
@@ -125,15 +136,132 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     return tuple(found)
 
 
-def replaced(data: bytes, found: tuple[Span, ...]) -> bytes:
+def replace_spans(data: bytes, found: tuple[SecretSpan, ...]) -> bytes:
     """Return the bytes with marks for secrets; one of several lines keeps its line feeds."""
     parts = []
     at = 0
     for span in found:
         parts += [
             data[at : span.start],
-            mark(span.kind).encode(),
+            mark_of(span.kind).encode(),
             b"\n" * data.count(b"\n", span.start, span.end),
         ]
         at = span.end
     return b"".join([*parts, data[at:]])
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SecretSpan:
+    """A secret at bytes `[start, end)` of a text in UTF-8."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def find_spans(data: bytes) -> tuple[SecretSpan, ...]:
+    """Return the secrets in a text in UTF-8, in order, none touching another; marks are skipped."""
+    found = [*_shaped(data), *_placed(data), *_named(data)]
+    if not found:
+        return ()
+    marks = [match.span() for match in MARK.finditer(data)]
+    return tuple(_apart(found, marks))
+
+
+def of_tokens(data: bytes) -> tuple[SecretSpan, ...]:
+    """Return what is found by the shapes of issued tokens alone."""
+    return tuple(_apart(list(_shaped(data)), []))
+
+
+def of_names(data: bytes) -> tuple[SecretSpan, ...]:
+    """Return what is found by its place or the name beside it alone, whatever issued it."""
+    return tuple(_apart([*_placed(data), *_named(data)], []))
+
+
+def _shaped(data: bytes) -> Iterator[SecretSpan]:
+    expression, shapes = _tokens()
+    for match in expression.finditer(data):
+        shape = shapes[match.lastindex - 1]
+        start, end = match.span()
+        if shape.holds is None or shape.holds(_text(data[start:end])):
+            yield SecretSpan(start, end, shape.kind)
+
+
+def _placed(data: bytes) -> Iterator[SecretSpan]:
+    for expression, shapes in (_places(), _commands()):
+        for match in expression.finditer(data):
+            shape = shapes[match.lastindex - 1]
+            start, end = match.span(match.lastindex)
+            if shape.holds is None or shape.holds(_text(data[start:end])):
+                yield SecretSpan(start, end, shape.kind)
+
+
+def _named(data: bytes) -> Iterator[SecretSpan]:
+    for match in _pairs().finditer(data):
+        group = match.lastindex
+        start, end = match.span(group)
+        begin = match.start()
+        before = _NAME.search(data, max(0, begin - _LONGEST_NAME), begin)
+        name = _text((before[0] if before else b"") + match[1])
+        separator, value = _text(match[2]), _text(data[start:end])
+        after = _text(data[end : end + 1])
+        if kind := kind_of(name, separator, value, quoted=group != 6, after=after):
+            yield SecretSpan(start, end, kind)
+
+
+def _apart(found: list[SecretSpan], marks: Sequence[tuple[int, int]]) -> Iterator[SecretSpan]:
+    """Yield spans in order, joined where they overlap; the first family to find one names its kind."""
+    order = {span: number for number, span in reversed(list(enumerate(found)))}
+    waiting = iter(marks)
+    mark = next(waiting, None)
+    held: SecretSpan | None = None
+    for span in sorted(found):
+        while mark is not None and mark[1] <= span.start:
+            mark = next(waiting, None)
+        if mark is not None and mark[0] < span.end:
+            continue
+        if held is None or span.start >= held.end:
+            if held is not None:
+                yield held
+            held = span
+            continue
+        kind = held.kind if order[held] <= order[span] else span.kind
+        joined = SecretSpan(held.start, max(held.end, span.end), kind)
+        order[joined] = min(order[held], order[span])
+        held = joined
+    if held is not None:
+        yield held
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+@cache
+def _tokens() -> tuple[Any, tuple[Shape, ...]]:
+    return _compiled("|".join(f"({shape.expression})" for shape in TOKENS)), TOKENS
+
+
+@cache
+def _places() -> tuple[Any, tuple[Shape, ...]]:
+    return _compiled("(?i)" + "|".join(shape.expression for shape in PLACES)), PLACES
+
+
+@cache
+def _commands() -> tuple[Any, tuple[Shape, ...]]:
+    return _compiled("(?i)" + "|".join(shape.expression for shape in COMMANDS)), COMMANDS
+
+
+@cache
+def _pairs() -> Any:
+    return _compiled(f"(?i){EXPRESSION}")
+
+
+def _compiled(expression: str) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    return re2.compile(expression.encode(), options=options)

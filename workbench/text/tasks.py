@@ -32,7 +32,7 @@ def clean_task(task: str) -> str:
 
 
 def split_head(text: str) -> tuple[str, str]:
-    """Split a task into its head (the line that says what is to be done) and the rest.
+    """Split a task into its head (the line that states what is to be done) and the rest.
 
     That is the first line, unless it only announces what follows ("Implement the following plan:").
     """

@@ -15,7 +15,7 @@ from workbench.entry.project import Project, open_workspace
 from workbench.entry.services.episodes import episode_desk
 from workbench.entry.services.sessions import discovered_sessions, import_sessions, session_file
 from workbench.records.episodes import Episode
-from workbench.sessions.importers.importing import Wanted
+from workbench.sessions.importers.importer import ImportRequest
 
 OLD = 1_767_300_000
 
@@ -69,14 +69,14 @@ def test_transcripts_are_counted_by_agent(opened: Project, home: Mapping[str, st
     assert (ours.agent, ours.files, ours.bytes, ours.certain) == ("Claude Code", 1, one.stat().st_size, True)
     assert (ours.oldest, ours.newest, ours.known) == (OLD, OLD, 0)
     assert (codex.agent, codex.files, codex.certain) == ("Codex", 1, False)
-    import_sessions(opened, Config().sessions, (), Wanted(), environment=home)
+    import_sessions(opened, Config().sessions, (), ImportRequest(), environment=home)
     assert [found.known for found in discovered_sessions(opened, environment=home)] == [1, 1]
 
 
 def test_a_transcript_is_the_original_or_its_copy(opened: Project, home: Mapping[str, str]) -> None:
     """The copy is used when the original is gone; when both are, the reason is told."""
     path = write(claude(home, opened.root, "s"), opened.root)
-    import_sessions(opened, Config().sessions, (), Wanted(), environment=home)
+    import_sessions(opened, Config().sessions, (), ImportRequest(), environment=home)
     found = session_file(opened, first(opened), environment=home)
     assert (found.path, found.archived) == (str(path), False)
     content = path.read_bytes()

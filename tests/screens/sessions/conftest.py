@@ -17,8 +17,8 @@ from workbench.config import load
 from workbench.entry.project import open_workspace
 from workbench.entry.services.episodes import episode_desk
 from workbench.entry.services.sessions import import_sessions, recorded_sessions
-from workbench.sessions.episodes import EpisodeDesk
-from workbench.sessions.importers.importing import Wanted
+from workbench.sessions.episodes import EpisodeService
+from workbench.sessions.importers.importer import ImportRequest
 
 NOW = 1_767_280_000
 OLD = 1_767_270_000
@@ -46,7 +46,7 @@ def _live_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def desk_of(root: Path) -> EpisodeDesk:
+def desk_of(root: Path) -> EpisodeService:
     """Return the desk as another process would open it."""
     return episode_desk(root, load(project=root).config, "hook")
 
@@ -94,7 +94,7 @@ def _live_through(root: Path) -> None:
     codex_transcript(root)
     config = load(project=root).config
     opened = open_workspace(root, config)
-    import_sessions(opened, config.sessions, (), Wanted())
+    import_sessions(opened, config.sessions, (), ImportRequest())
     desk = desk_of(root)
     desk.start("write the release notes", session_id="notes", source="claude_code")
     desk.event("notes", "read", files=["roastery/app.py"], payload={"tool": "Read"})

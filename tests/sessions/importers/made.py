@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from workbench.sessions.importers.places import Group, Transcript
+from workbench.sessions.importers.places import SessionFiles, TranscriptFile
 
 ROOT = "/p"
 
@@ -92,13 +92,13 @@ def raw(lines: Iterable[Any]) -> bytes:
     )
 
 
-def held(data: bytes, name: str = "s.jsonl", changed: int = NOON * 1_000_000_000) -> Transcript:
+def held(data: bytes, name: str = "s.jsonl", changed: int = NOON * 1_000_000_000) -> TranscriptFile:
     """Return a transcript that is in memory."""
     opened: Callable[[], Any] = lambda: io.BytesIO(data)  # noqa: E731 - a named function says no more
-    return Transcript(Path("/transcripts") / name, len(data), changed, opened)
+    return TranscriptFile(Path("/transcripts") / name, len(data), changed, opened)
 
 
-def group(*lines: Any, agents: Iterable[tuple[str, Iterable[Any]]] = ()) -> Group:
+def group(*lines: Any, agents: Iterable[tuple[str, Iterable[Any]]] = ()) -> SessionFiles:
     """Return a session of records and its sub-agents' files, by name."""
     files = tuple(held(raw(told), f"s/subagents/agent-{name}.jsonl") for name, told in agents)
-    return Group(held(raw(lines)), files)
+    return SessionFiles(held(raw(lines)), files)

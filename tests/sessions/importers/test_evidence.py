@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.sessions.importers.evidence import Committed, commit_of, says_wrong, suite_result
-from workbench.sessions.importers.transcripts import Outcome
+from workbench.sessions.importers.transcripts import CallOutcome
 from workbench.shell.lines import read_shell
 
 MADE = "[main 0123abc] Refresh the token\n 1 file changed"
@@ -31,14 +31,15 @@ MADE = "[main 0123abc] Refresh the token\n 1 file changed"
 )
 def test_commits_count_when_they_were_made(command: str, told: str, expected: Committed | None) -> None:
     """By the program that ran and what it printed."""
-    assert expected == commit_of(read_shell(command).commands, Outcome.RAN, told)
+    assert expected == commit_of(read_shell(command).commands, CallOutcome.RAN, told)
 
 
 def test_commits_that_failed_are_none() -> None:
     """Rejected, failed and never answered calls made no commit."""
     commands = read_shell("git commit -m x").commands
     assert [
-        commit_of(commands, outcome, MADE) for outcome in (Outcome.FAILED, Outcome.REJECTED, Outcome.UNKNOWN)
+        commit_of(commands, outcome, MADE)
+        for outcome in (CallOutcome.FAILED, CallOutcome.REJECTED, CallOutcome.UNKNOWN)
     ] == [None] * 3
 
 
@@ -74,13 +75,13 @@ def test_runs_of_tests_count_by_what_they_printed(
     command: str, told: str, failed: bool, expected: bool | None
 ) -> None:
     """The last summary counts, else the exit where no pipe hides it."""
-    outcome = Outcome.FAILED if failed else Outcome.RAN
+    outcome = CallOutcome.FAILED if failed else CallOutcome.RAN
     assert expected is suite_result(read_shell(command).commands, outcome, told)
 
 
 def test_runs_that_did_not_run_say_nothing() -> None:
     """A rejected call ran no tests."""
-    assert None is suite_result(read_shell("pytest").commands, Outcome.REJECTED, "5 passed")
+    assert None is suite_result(read_shell("pytest").commands, CallOutcome.REJECTED, "5 passed")
 
 
 @pytest.mark.parametrize(

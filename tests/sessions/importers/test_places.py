@@ -10,11 +10,11 @@ import pytest
 
 from tests.sessions.importers.made import codex, codex_did, codex_said, edited, held, raw, user
 from workbench.sessions.importers.places import (
-    Places,
-    Transcript,
-    expanded_roots,
+    ProjectPlaces,
+    TranscriptFile,
+    expand_roots,
     find_files,
-    grouped,
+    group_files,
     is_inside,
     project_transcripts,
     relative,
@@ -22,12 +22,12 @@ from workbench.sessions.importers.places import (
     session_roots,
     transcript,
 )
-from workbench.sessions.importers.reading import family, read_session
+from workbench.sessions.importers.readers import family, read_session
 
 
-def families(*files: Transcript) -> Any:
+def families(*files: TranscriptFile) -> Any:
     """Return the names of main files with those of their agents, and the names of lost ones."""
-    groups, lost = grouped(files, lambda file: family(file)[1], lambda file: family(file)[0])
+    groups, lost = group_files(files, lambda file: family(file)[1], lambda file: family(file)[0])
     found = {group.main.path.name: [agent.path.name for agent in group.agents] for group in groups}
     return found, [file.path.name for file in lost]
 
@@ -59,8 +59,8 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl.gz").write_bytes(whole[:-12])
     (tmp_path / "notes.txt").write_text("x")
     first, second = find_files([tmp_path])
-    (one,), _ = grouped([transcript(first)], lambda _: "", lambda _: "")
-    (two,), _ = grouped([transcript(second)], lambda _: "", lambda _: "")
+    (one,), _ = group_files([transcript(first)], lambda _: "", lambda _: "")
+    (two,), _ = group_files([transcript(second)], lambda _: "", lambda _: "")
     assert [task.text for task in read_session(one).told.tasks] == ["fix the login"]
     assert read_session(two).fault
 
@@ -89,7 +89,7 @@ def test_work_of_a_spawned_thread_is_its_parents() -> None:
         raw([codex("session_meta", 0, id="c", cwd="/p"), *codex_said("fix the login", 1)]), "r1.jsonl"
     )
     lines = [codex("session_meta", 4, id="d", cwd="/p", source=spawned), *codex_said("change a.py", 4), *edit]
-    (group,), _ = grouped(
+    (group,), _ = group_files(
         [parent, held(raw(lines), "r2.jsonl")], lambda file: family(file)[1], lambda file: family(file)[0]
     )
     (task,) = read_session(group).told.tasks
@@ -143,7 +143,7 @@ def test_addresses_are_compared(address: str) -> None:
 
 def test_a_clone_elsewhere_is_the_project() -> None:
     """Where the session says that it is the same repository."""
-    places = Places(("/p",), frozenset({"github.com/o/n"}))
+    places = ProjectPlaces(("/p",), frozenset({"github.com/o/n"}))
     assert session_roots(["/c"], "git@github.com:o/n.git", ["/c/web"], places) == ["/p", "/c"]
     assert session_roots([], "git@github.com:o/n.git", ["/c/web"], places) == ["/p", "/c/web"]
     assert session_roots(["/c"], "git@github.com:o/other.git", ["/c"], places) == ["/p"]
@@ -151,4 +151,4 @@ def test_a_clone_elsewhere_is_the_project() -> None:
 
 def test_patterns_name_directories() -> None:
     """A star stands for any part of one name."""
-    assert list(expanded_roots(["/old/*/x", "/q/"], ["/old/a/x/web", "/old/a/b/x"])) == ["/old/a/x", "/q"]
+    assert list(expand_roots(["/old/*/x", "/q/"], ["/old/a/x/web", "/old/a/b/x"])) == ["/old/a/x", "/q"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.sessions.importers.prompts import Said, said_by_user
+from workbench.sessions.importers.prompts import UserText, user_text
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from workbench.sessions.importers.prompts import Said, said_by_user
 )
 def test_slash_commands_are_no_prompts(text: str) -> None:
     """Neither built-in ones nor those of one's own whose arguments say no task."""
-    assert Said(why_not="slash command") == said_by_user(text)
+    assert UserText(why_not="slash command") == user_text(text)
 
 
 def test_what_a_user_adds_to_a_command_is_a_prompt() -> None:
     """The words are the user's, whatever the command makes of them."""
     text = "<command-name>/plan</command-name><command-args>refresh the token after a 401</command-args>"
-    assert Said("refresh the token after a 401") == said_by_user(text)
+    assert UserText("refresh the token after a 401") == user_text(text)
 
 
 @pytest.mark.parametrize(
@@ -48,38 +48,38 @@ def test_what_a_user_adds_to_a_command_is_a_prompt() -> None:
 )
 def test_what_agents_and_hooks_put_in_is_no_prompt(text: str) -> None:
     """Reminders, caveats, outputs, notifications, instructions."""
-    assert Said(why_not="put in by the agent or a hook") == said_by_user(text)
+    assert UserText(why_not="put in by the agent or a hook") == user_text(text)
 
 
 def test_summaries_and_pictures_are_no_prompts() -> None:
     """A compaction speaks for itself, a picture says no words."""
     summary = "This session is being continued from a previous conversation that ran out of context."
-    assert Said(why_not="summary of a compaction") == said_by_user(summary)
-    assert Said(why_not="picture") == said_by_user("[Image #1]")
+    assert UserText(why_not="summary of a compaction") == user_text(summary)
+    assert UserText(why_not="picture") == user_text("[Image #1]")
 
 
 def test_the_users_words_stay_when_others_are_put_in() -> None:
     """Before, after and between; a tag that the user only mentions stays."""
-    assert Said("fix the login") == said_by_user("<ide_opened_file>a.py</ide_opened_file>fix the login")
-    assert Said("fix\n\nthe login") == said_by_user(
+    assert UserText("fix the login") == user_text("<ide_opened_file>a.py</ide_opened_file>fix the login")
+    assert UserText("fix\n\nthe login") == user_text(
         "fix\n<system-reminder>x</system-reminder>\nthe login<system-reminder>y</system-reminder>"
     )
-    assert Said("why is <skill> not read?") == said_by_user("why is <skill> not read?")
-    assert Said("fix it") == said_by_user(
+    assert UserText("why is <skill> not read?") == user_text("why is <skill> not read?")
+    assert UserText("fix it") == user_text(
         "# Context from my IDE setup:\n\n## Active file: a\n\n## My request for Codex:\nfix it"
     )
-    assert Said("look at  the form") == said_by_user("look at [Image #2] the form")
+    assert UserText("look at  the form") == user_text("look at [Image #2] the form")
 
 
 def test_interruptions_are_told() -> None:
     """With what the user said instead, if anything."""
-    assert Said(why_not="interruption", interrupted=True) == said_by_user(
+    assert UserText(why_not="interruption", interrupted=True) == user_text(
         "[Request interrupted by user for tool use]"
     )
-    assert Said("use the cache", interrupted=True) == said_by_user(
+    assert UserText("use the cache", interrupted=True) == user_text(
         "[Request interrupted by user]use the cache"
     )
-    assert Said(why_not="interruption", interrupted=True) == said_by_user(
+    assert UserText(why_not="interruption", interrupted=True) == user_text(
         "<turn_aborted>\nx\n</turn_aborted>"
     )
 
@@ -87,7 +87,7 @@ def test_interruptions_are_told() -> None:
 @given(st.text(alphabet="<>/ab system-reminderskill\n[]", max_size=200))
 def test_any_text_is_the_users_or_says_why_not(text: str) -> None:
     """One of both, and never a tag's inside that was closed."""
-    said = said_by_user(text)
+    said = user_text(text)
     assert bool(said.text) != bool(said.why_not)
     assert said.text == said.text.strip()
 
@@ -95,4 +95,4 @@ def test_any_text_is_the_users_or_says_why_not(text: str) -> None:
 def test_many_open_tags_take_no_time() -> None:
     """The text is gone through once, not once a tag."""
     text = "x " + "<skill><system-reminder>" * 20_000
-    assert said_by_user(text).text == text
+    assert user_text(text).text == text

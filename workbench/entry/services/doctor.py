@@ -135,7 +135,7 @@ def _vectors() -> Iterator[Finding]:
 
 
 def _ranking(config: Config) -> Iterator[Finding]:
-    from workbench.plan.ranking import DEFAULT_MODEL, load_model
+    from workbench.plan.model_files import DEFAULT_MODEL, load_model
 
     model = load_model(config.models.ranking or DEFAULT_MODEL)
     return _ok("ranking", f"{model.model_id}, {len(model.weights)} features")
@@ -317,7 +317,7 @@ def _rules(project: Project) -> Iterator[Finding]:
 
 
 def _sessions(project: Project) -> Iterator[Finding]:
-    stories, malformed = project.workspace.told_sessions()
+    stories, malformed = project.workspace.session_stories()
     if malformed:
         text = f"{malformed:,} of the sessions journal's lines tell of no episode and are left out"
         step = "`workbench stats` makes tables that name them, in the table `rejected`."

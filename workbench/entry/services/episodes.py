@@ -11,25 +11,24 @@ from typing import Final
 from workbench.config import Config
 from workbench.entry.project import find_state
 from workbench.records.plan import Intent, QueryType
-from workbench.sessions.closing import DESK, HOUR
-from workbench.sessions.episodes import EpisodeDesk, EpisodeStore
-from workbench.sessions.episodes_fold import STREAM
+from workbench.sessions.episodes import EpisodeService, EpisodeStore
+from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK, STREAM
 
 _PATIENCE: Final = 10.0  # seconds that a hook may wait for others that record
 
 
 def episode_desk(
     start: Path, config: Config, by: str, environment: Mapping[str, str] = os.environ
-) -> EpisodeDesk:
+) -> EpisodeService:
     """Return where sessions of the project around a directory are recorded. Raises: StoreError."""
     project = find_state(start, config, environment)
-    return EpisodeDesk(
+    return EpisodeService(
         EpisodeStore(
             root=str(project.root),
             project_id=project.project_id,
             journal=project.journal,
             mentioning=partial(project.mentioning, STREAM),
-            lock=partial(project.lock, DESK, _PATIENCE),
+            lock=partial(project.lock, RECORDING_LOCK, _PATIENCE),
             understand=partial(_understand, project.project_id),
             now=project.clock.now,
             timeout=config.sessions.timeout_hours * HOUR,
@@ -40,9 +39,9 @@ def episode_desk(
 
 
 def _is_excluded(patterns: Sequence[str], path: str) -> bool:
-    from workbench.sessions.importers.withholding import excluding
+    from workbench.sessions.importers.exclusions import path_filter
 
-    return excluding(patterns)(path)
+    return path_filter(patterns)(path)
 
 
 def _understand(name: str, task: str, kind: QueryType | None) -> Intent:

@@ -32,7 +32,7 @@ from workbench.memory.journal import (
 )
 from workbench.memory.learnings.kinds import KINDS as LEARNING_KINDS
 from workbench.records.iterations import ExtractionResult, IterationRecord, RawIterationOutput, Task
-from workbench.sessions.importers.withholding import Excluded, excluding
+from workbench.sessions.importers.exclusions import Excluded, path_filter
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.accumulating import Accumulated
@@ -156,7 +156,7 @@ def digest_of(project: Project, raw: RawIterationOutput) -> Digested:
 @lru_cache(maxsize=64)
 def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
     """Return what tells the paths that the settings of a project exclude. Raises: ConfigError."""
-    return excluding(load(project=project).config.privacy.exclude, roots)
+    return path_filter(load(project=project).config.privacy.exclude, roots)
 
 
 def record(

@@ -15,8 +15,8 @@ from workbench.memory.iterations import Digested
 from workbench.memory.journal import feature_stream
 from workbench.memory.transcripts import Reading, read_iterations
 from workbench.records.iterations import Task
+from workbench.sessions.importers.lines import open_transcript
 from workbench.sessions.importers.transcripts import find_transcripts
-from workbench.sessions.importers.trimming import open_transcript
 
 INGEST: Final = "ingest"
 _TOGETHER = 50  # iterations of a file written at once

@@ -20,7 +20,7 @@ from workbench.rules.curation.rulestore import note_use
 from workbench.rules.matching.context import agent_name
 
 if TYPE_CHECKING:
-    from workbench.sessions.episodes import EpisodeDesk
+    from workbench.sessions.episodes import EpisodeService
 
 
 def preview_for(
@@ -90,7 +90,7 @@ def record_given(
     return ""
 
 
-def record_pack(desk: EpisodeDesk, request: PlanRequest, response: Mapping[str, Any]) -> str:
+def record_pack(desk: EpisodeService, request: PlanRequest, response: Mapping[str, Any]) -> str:
     """Record in the request's session which pack it was given; return the session's id.
 
     A session that is new is started, with an id of its own if the request has none; one that has another task
@@ -122,7 +122,7 @@ def record_pack(desk: EpisodeDesk, request: PlanRequest, response: Mapping[str, 
     return session
 
 
-def _task_of(desk: EpisodeDesk, session: str) -> str | None:
+def _task_of(desk: EpisodeService, session: str) -> str | None:
     try:
         return desk.trace(session).episode.task_text
     except UsageError:  # nobody started it

@@ -32,30 +32,43 @@ from workbench.entry.project import (
     shallow_edge,
 )
 from workbench.errors import ProjectError, UsageError, WorkbenchError
-from workbench.plan.contents import Contents
 from workbench.plan.model_files import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model
 from workbench.plan.planner import Planner
+from workbench.plan.representations import Contents
 from workbench.plan.semantics import head_texts, task_text
 from workbench.project.directories import path_filter
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
 from workbench.records.rules import Rule
-from workbench.replay.engine import Engine, Vectors
-from workbench.replay.explained import Explained, explained, find_task
-from workbench.replay.facts_cache import SegmentedFacts, tidy
-from workbench.replay.pairs import counterpart
-from workbench.replay.rankers import Ranking, System, load_models, parse_systems
+from workbench.replay.engine import Progress, Replayed, ReplayEngine, Vectors, replay_tasks
+from workbench.replay.explanation import Explanation, find_task, weigh_files
+from workbench.replay.packs import RuleHistory, RulePassages, collect_rules
 from workbench.replay.row_log import RowLog, row_keys
-from workbench.replay.rules_then import RulePassages, RulesThen, rules_then
-from workbench.replay.running import Progress, Replayed, replay_tasks
+from workbench.replay.run_report import counterpart
 from workbench.replay.scores import system_scores
-from workbench.replay.seen import SeenPaths
-from workbench.replay.tasks import PastSession, Source, Task, commit_tasks, recorded, session_tasks
-from workbench.replay.timeline import MAX_BYTES, Line, PastReader, Timeline, known_commit
+from workbench.replay.systems import System, SystemRanking, load_models, parse_systems
+from workbench.replay.tasks import (
+    PastSession,
+    ReplayTask,
+    SeenPaths,
+    TaskSource,
+    commit_tasks,
+    recorded_sessions,
+    session_tasks,
+)
+from workbench.replay.timeline import (
+    MAX_BYTES,
+    CommitGraph,
+    PastReader,
+    RepositoryTimeline,
+    SegmentedFacts,
+    known_commit,
+    tidy,
+)
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.ruletype import STREAM as RULES
-from workbench.sessions.remember import STREAM
+from workbench.sessions.episodes_fold import STREAM
 from workbench.text.tasks import parse_task
 from workbench.text.tokens import token_counter
 
@@ -65,7 +78,9 @@ PACKS: Final = (
 _PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files are none
 _SPARE = 300
 _SPARE_TASKS = 2000  # tasks that may have come since a run
-_NO_PAST: Final = PastReader("", (), Line(), lambda revision: (), lambda sha: None, lambda old, new: {})
+_NO_PAST: Final = PastReader(
+    "", (), CommitGraph(), lambda revision: (), lambda sha: None, lambda old, new: {}
+)
 """What is read of a project whose repository is gone."""
 
 _PACKAGES: Final = (
@@ -91,7 +106,7 @@ class Wanted:
     computes every row again.
     """
 
-    source: Source
+    source: TaskSource
     tasks: int
     systems: tuple[System, ...]
     budget: int
@@ -128,7 +143,7 @@ class PastProject:
 class Found:
     """The outcome of a replay: its tasks, their rows, and what was missing on the way."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[ReplayTask, ...]
     replayed: Replayed
     settings: Mapping[str, Any]
     degraded: tuple[str, ...]
@@ -154,7 +169,7 @@ class _Spec:
     version: str
     sessions: tuple[PastSession, ...]
     vectors: Vectors | None
-    rules: RulesThen
+    rules: RuleHistory
     config: Config = field(repr=False)
 
 
@@ -165,7 +180,7 @@ def open_past(start: Path, environment: Mapping[str, str] = os.environ) -> PastP
     """
     project = find_state(start, environment=environment)
     root, repository = project.root, project.repository
-    sessions, malformed = recorded(entry for _, entry in project.journal.read(STREAM))
+    sessions, malformed = recorded_sessions(entry for _, entry in project.journal.read(STREAM))
     if repository is None and not sessions:
         raise ProjectError(
             f"{root} has no past to replay: it is not a git repository, and no session of it was imported",
@@ -230,14 +245,14 @@ def weigh_again(
     *,
     among: int,
     progress: Progress = lambda done, total, told: None,
-) -> Ranking | None:
+) -> SystemRanking | None:
     """Rank the files of a task that was replayed once more, keeping all that features add to each.
 
     The task is looked for among the newest `among` of its source and seen from its own past, as a replay sees
     it. None if the system lacks what it needs. Raises: UsageError if there is no such task; GitError,
     StoreError, ModelError, ProjectError.
     """
-    source = Source.SESSIONS if row.source == "session" else Source.COMMITS
+    source = TaskSource.SESSIONS if row.source == "session" else TaskSource.COMMITS
     wanted = Wanted(source, among, (system,), config.plan.budget, packs=0)
     history = max(config.index.history_commits, 0)
     commits = max(COMMITS, _PER_TASK * among + history)
@@ -270,7 +285,7 @@ def _spec(
     commits: int,
     version: str,
     vectors: Vectors | None,
-    rules: RulesThen,
+    rules: RuleHistory,
 ) -> _Spec:
     return _Spec(
         root=project.root,
@@ -293,13 +308,13 @@ def _spec(
     )
 
 
-def _tasks(project: PastProject, reader: PastReader, wanted: Wanted) -> list[Task]:
+def _tasks(project: PastProject, reader: PastReader, wanted: Wanted) -> list[ReplayTask]:
     """Return the newest tasks of the sources wanted; a commit that answers a prompt is not told twice."""
-    found: list[Task] = []
-    if wanted.source is not Source.COMMITS:
+    found: list[ReplayTask] = []
+    if wanted.source is not TaskSource.COMMITS:
         gone = project.repository is None
         found += session_tasks(project.sessions, reader.commits, wanted.tasks, gone=gone)
-    if wanted.source is not Source.SESSIONS:
+    if wanted.source is not TaskSource.SESSIONS:
         answered = {task.commit for task in found if task.commit}
         commits = [commit for commit in reader.commits if commit.sha not in answered]
         found += commit_tasks(commits, reader.line, wanted.tasks)
@@ -317,7 +332,7 @@ def _vectors(
     project: PastProject,
     config: Config,
     reader: PastReader,
-    tasks: Sequence[Task],
+    tasks: Sequence[ReplayTask],
     history: int,
     progress: Progress,
 ) -> tuple[Vectors | None, str, str]:
@@ -339,7 +354,7 @@ def _vectors(
     return Vectors(rows, np.ascontiguousarray(matrix, dtype=np.float32)), embedder.model, ""
 
 
-def _rules(project: PastProject, config: Config, tasks: Sequence[Task]) -> RulesThen:
+def _rules(project: PastProject, config: Config, tasks: Sequence[ReplayTask]) -> RuleHistory:
     """Return the rules that were in force when each task began. Raises: StoreError."""
     journal, home_journal = project.place.journal, project.place.home_journal
     changes = [entry.at for one in (journal, home_journal) for _, entry in one.read(RULES)]
@@ -354,7 +369,7 @@ def _rules(project: PastProject, config: Config, tasks: Sequence[Task]) -> Rules
             and (config.rules.home or rule.provenance is None or not rule.provenance.home)
         ]
 
-    return rules_then(changes, [task.at for task in tasks], in_force)
+    return collect_rules(changes, [task.at for task in tasks], in_force)
 
 
 def _settings(
@@ -381,11 +396,11 @@ def _settings(
     }
 
 
-_HELD: list[tuple[_Spec, Engine, ExitStack]] = []
+_HELD: list[tuple[_Spec, ReplayEngine, ExitStack]] = []
 """The engine of this process, a worker's or its caller's: tasks come one by one, and opening takes longer."""
 
 
-def _replay_one(spec: _Spec, task: Task) -> TaskRow:
+def _replay_one(spec: _Spec, task: ReplayTask) -> TaskRow:
     if not _HELD or _HELD[0][0] is not spec:
         release()
         stack = ExitStack()
@@ -420,16 +435,16 @@ def release() -> None:
         _HELD.pop()[2].close()
 
 
-def _engine(spec: _Spec, stack: ExitStack) -> Engine:
+def _engine(spec: _Spec, stack: ExitStack) -> ReplayEngine:
     repository = None if spec.gone else repository_at(spec.root)[0]
     cache = SegmentedFacts(spec.cache, spec.version)
     reader = _open_reader(repository, spec.commits, stack)
     if repository is None:
-        past: Timeline | SeenPaths = SeenPaths(
+        past: RepositoryTimeline | SeenPaths = SeenPaths(
             spec.sessions, history=spec.history, trust=trust(spec.config.sessions)
         )
     else:
-        past = Timeline(
+        past = RepositoryTimeline(
             reader,
             sessions=[one.known for one in spec.sessions],
             cache=cache,
@@ -449,7 +464,7 @@ def _engine(spec: _Spec, stack: ExitStack) -> Engine:
         contents=Contents(spec.root, counter, cap=MAX_BYTES),
         matching=match_params(spec.config.rules),
     )
-    return Engine(
+    return ReplayEngine(
         past=past,
         reader=reader,
         systems=spec.systems,
@@ -487,7 +502,7 @@ def explain_task(
     task: str,
     system: str | None,
     progress: Progress = lambda done, total, told: None,
-) -> Explained:
+) -> Explanation:
     """Return what features add to the files of a task, for a system of the run (by default its hybrid).
 
     Raises: UsageError for a task or a system that the run does not have; WorkbenchError.
@@ -505,4 +520,4 @@ def explain_task(
         raise UsageError(
             f"{name} cannot rank now", hint="It needs an embedding model: `workbench model list`."
         )
-    return explained(run, row, name, ranking)
+    return weigh_files(run, row, name, ranking)

@@ -25,22 +25,20 @@ from workbench.errors import GitError, UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.episodes import Completeness, Episode
-from workbench.sessions.closing import HOUR
-from workbench.sessions.episodes_fold import COMMITS
-from workbench.sessions.importers.importing import Importer, ImportStore, Progress, Report, Wanted
+from workbench.sessions.episodes_fold import COMMITS, HOUR, STREAM
+from workbench.sessions.importers.exclusions import Withholder, path_filter
+from workbench.sessions.importers.importer import Importer, ImportReport, ImportRequest, ImportStore, Progress
 from workbench.sessions.importers.ledger import load_seen
+from workbench.sessions.importers.lines import open_transcript
 from workbench.sessions.importers.places import (
-    Places,
-    Transcript,
+    ProjectPlaces,
+    TranscriptFile,
     agent_directory_session,
     find_files,
     project_transcripts,
     same_address,
     transcript,
 )
-from workbench.sessions.importers.trimming import open_transcript
-from workbench.sessions.importers.withholding import Withholder, excluding
-from workbench.sessions.remember import STREAM
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ _OVER = 86_400.0  # seconds after which nobody expects a session to go on
 class Imported:
     """What an import did, and what became of the archive: copies that went for room, files too big for it."""
 
-    report: Report
+    report: ImportReport
     dropped: int = 0
     refused: int = 0
 
@@ -71,7 +69,7 @@ def import_sessions(
     project: Project,
     sessions: SessionsConfig,
     paths: Sequence[Path],
-    wanted: Wanted,
+    wanted: ImportRequest,
     *,
     archived: bool = False,
     finished: bool = False,
@@ -84,12 +82,12 @@ def import_sessions(
     written is taken to be over. Raises: UsageError for a path that does not exist, StoreError.
     """
     places = project_places(project.root, project.repository)
-    excluded = excluding(load(project=project.root).config.privacy.exclude, (str(project.root),))
+    excluded = path_filter(load(project=project.root).config.privacy.exclude, (str(project.root),))
     archive = project.archive(sessions.archive_mb << 20, cleaning=lambda: Withholder(excluded).line)
     missing: list[str] = []
     if archived:
         files = [
-            Transcript(Path(copy.path), copy.size, copy.changed, partial(archive.open, copy))
+            TranscriptFile(Path(copy.path), copy.size, copy.changed, partial(archive.open, copy))
             for copy in archive.copies()
         ]
     else:
@@ -166,11 +164,11 @@ def transcript_past(
 
 def _taken(
     root: Path, given: Path, config: Config, place: str, progress: Progress | None, *, dry_run: bool = False
-) -> Report:
+) -> ImportReport:
     """Import the sessions that were held at a place into a scratch project."""
     scratch = open_workspace(root, config)
     sessions = replace(config.sessions, archive=False)
-    wanted = Wanted(roots=(place,), dry_run=dry_run)
+    wanted = ImportRequest(roots=(place,), dry_run=dry_run)
     done = import_sessions(scratch, sessions, [given], wanted, finished=True, progress=progress)
     return done.report
 
@@ -208,7 +206,7 @@ def discovered_sessions(
     places = project_places(project.root, project.repository)
     seen = load_seen(project.workspace.adapters.latest)
     missing: list[str] = []
-    files: dict[str, list[Transcript]] = {}
+    files: dict[str, list[TranscriptFile]] = {}
     for file in _found((), places, environment, missing):
         if not agent_directory_session(file.path):
             agent = "Codex" if file.path.is_relative_to(codex_home) else "Claude Code"
@@ -289,7 +287,7 @@ def session_entries(project: Project) -> Iterator[Entry]:
     return (entry for _, entry in project.journal.read(STREAM))
 
 
-def project_places(root: Path, repository: Repository | None) -> Places:
+def project_places(root: Path, repository: Repository | None) -> ProjectPlaces:
     """Return the directories that are a project: its root, its other work trees, links resolved or not."""
     roots = [str(root), str(root.resolve())]
     addresses: set[str] = set()
@@ -298,12 +296,14 @@ def project_places(root: Path, repository: Repository | None) -> Places:
             roots += work_trees(root)
         with suppress(GitError):
             addresses = {address for one in remote_addresses(root) if (address := same_address(one))}
-    return Places(tuple(dict.fromkeys(path.replace("\\", "/") for path in roots)), frozenset(addresses))
+    return ProjectPlaces(
+        tuple(dict.fromkeys(path.replace("\\", "/") for path in roots)), frozenset(addresses)
+    )
 
 
 def _found(
-    paths: Sequence[Path], places: Places, environment: Mapping[str, str], missing: list[str]
-) -> Iterator[Transcript]:
+    paths: Sequence[Path], places: ProjectPlaces, environment: Mapping[str, str], missing: list[str]
+) -> Iterator[TranscriptFile]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path} does not exist", hint="Give a transcript or a directory of them.")
@@ -316,7 +316,7 @@ def _found(
             missing.append(f"{path}: {error.strerror}")
 
 
-def _archive(archive: Archive, files: Sequence[Transcript]) -> Mapping[str, str]:
+def _archive(archive: Archive, files: Sequence[TranscriptFile]) -> Mapping[str, str]:
     return archive.keep(
         [
             archive.source(str(file.path), file.size, file.changed, file.open)

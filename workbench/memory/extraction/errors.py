@@ -17,7 +17,7 @@ from workbench.memory.extraction import compiled, elixir, javascript, located, p
 from workbench.memory.extraction.found import Found, plain
 from workbench.memory.extraction.shell import failure, shell_errors
 from workbench.records.iterations import ErrorType, ToolUseEvent
-from workbench.sessions.importers.touched import shell_commands
+from workbench.sessions.importers.touches import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse
 from workbench.shell.wrappers import program_name
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from workbench.records.episodes import ChangeKind
 from workbench.records.iterations import FileAction, FileTouched, ToolUseEvent, unsafe_path
-from workbench.sessions.importers.touched import absolute, touches
+from workbench.sessions.importers.touches import absolute, touches
 from workbench.sessions.importers.transcripts import ToolUse
 
 OUTSIDE = "paths outside of the project"

@@ -33,9 +33,9 @@ def sanitize_learning_text(text: str) -> str:
 
     What would instruct its reader is framed and not dropped (F20); what the workbench itself injected goes.
     """
-    from workbench.text.injection import framing
+    from workbench.text import injection
 
-    return framing.sanitize_learning_text(unframed(text))
+    return injection.sanitize_learning_text(unframed(text))
 
 
 def plain_line(text: str) -> str:
@@ -45,7 +45,7 @@ def plain_line(text: str) -> str:
 
 def instructs(text: str) -> bool:
     """Whether a text would instruct whoever reads it."""
-    from workbench.text.injection.detect import scan
+    from workbench.text.injection import scan
 
     return scan(text).flagged
 

@@ -1,6 +1,6 @@
 """Transcripts of Claude Code: `~/.claude/projects/<project>/<session>.jsonl`, sub-agents beside them.
 
-`events` yields their tool calls, `moments` everything. A sub-agent's calls are told twice, in its own
+`events` yields their tool calls, `moments` everything. A sub-agent's calls are recorded twice, in its own
 file and as progress of the session that started it, and messages repeat after a compaction and in resumed
 sessions: a call of the same id is one, as is a prompt of the same uuid.
 """
@@ -11,23 +11,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from workbench.sessions.importers.moments import (
+from workbench.sessions.importers.prompts import user_text
+from workbench.sessions.importers.transcripts import (
+    Aside,
+    CallOutcome,
+    Event,
     Interrupted,
     Moment,
-    Passed,
     Prompt,
-    Started,
-    Unknown,
-    Usage,
-)
-from workbench.sessions.importers.prompts import said_by_user
-from workbench.sessions.importers.transcripts import (
-    Event,
-    Outcome,
     Record,
+    Started,
     ToolResult,
     ToolUse,
+    Unknown,
     Unreadable,
+    Usage,
     mapping,
     text,
 )
@@ -38,7 +36,7 @@ TYPES = frozenset(
     "user assistant system summary progress file-history-snapshot queue-operation attachment pr-link "
     "custom-title agent-name tag mode permission-mode last-prompt".split()
 )
-# Kinds of records that some version writes and that say nothing about tasks.
+# Kinds of records that some version writes and that are not about tasks.
 _QUIET = TYPES - {"user", "assistant", "progress"} | frozenset(
     "ai-title agent-color agent-setting saved_hook_context content-replacement marble-origami-commit "
     "speculation-accept task-summary attribution-snapshot worktree-state file-history-delta".split()
@@ -55,7 +53,7 @@ _REJECTED = re.compile(
     r"operation was (?:blocked|rejected)|requires approval|haven't granted",
     re.IGNORECASE | re.DOTALL,
 )
-_HEAD = 600  # characters of a result that say what became of a call
+_HEAD = 600  # characters of a result that show what became of a call
 _USAGE = ("input_tokens", "cache_creation_input_tokens", "output_tokens")
 
 
@@ -72,7 +70,7 @@ def events(records: Iterable[Record | Unreadable]) -> Iterator[Event]:
 
 
 def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
-    """Yield what the records say, at least one moment a record."""
+    """Yield the moments of the records, at least one a record."""
     for record in records:
         if isinstance(record, Unreadable):
             yield record
@@ -83,7 +81,7 @@ def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
 def record_moments(
     value: Mapping[str, Any], line: int, outer: Mapping[str, Any], *, subagent: bool
 ) -> Iterator[Moment]:
-    """Yield what a record says; `outer` is the record it was told in, itself if in none."""
+    """Yield the moments of a record; `outer` is the record it was in, itself if in none."""
     match value.get("type"):
         case "progress":
             yield from _progress(value, line, subagent=subagent)
@@ -102,7 +100,7 @@ def record_moments(
                 yield from _usage(value, message, line)
                 yield from _calls(content, value, line, outer, helper=helper)
         case str(kind) if kind in _QUIET:
-            yield Passed(line, kind, text(value.get("timestamp")))
+            yield Aside(line, kind, text(value.get("timestamp")))
         case kind:
             yield Unknown(line, f"a record of type {text(kind) or type(kind).__name__}")
 
@@ -116,7 +114,7 @@ def _progress(value: Mapping[str, Any], line: int, *, subagent: bool) -> Iterato
     if told and not subagent:
         yield from record_moments(told, line, value, subagent=True)
     else:
-        yield Passed(line, "progress", text(value.get("timestamp")))
+        yield Aside(line, "progress", text(value.get("timestamp")))
 
 
 def _user(value: Mapping[str, Any], content: list[Any], line: int, *, helper: bool) -> Iterator[Moment]:
@@ -129,31 +127,31 @@ def _user(value: Mapping[str, Any], content: list[Any], line: int, *, helper: bo
             case {"type": "text", "text": str(told)}:
                 texts.append(told)
             case {"type": str(kind)} if kind in _QUIET_BLOCKS:
-                yield Passed(line, f"{kind} of the user", at)
+                yield Aside(line, f"{kind} of the user", at)
             case _ if isinstance(block, str):
                 texts.append(block)
             case _:
                 yield Unknown(line, "a part of a user's message of unknown form")
     if not texts:
         if not content:
-            yield Passed(line, "empty message", at)
+            yield Aside(line, "empty message", at)
         return
     whole = "\n".join(texts)
     if helper:
-        yield Passed(line, "task of a sub-agent", at)
+        yield Aside(line, "task of a sub-agent", at)
     elif value.get("isCompactSummary") is True or value.get("isVisibleInTranscriptOnly") is True:
-        yield Passed(line, "summary of a compaction", at)
+        yield Aside(line, "summary of a compaction", at)
     else:
-        said = said_by_user(whole)
+        said = user_text(whole)
         if said.interrupted:
             yield Interrupted(line, at)
         if value.get("isMeta") is True:
-            yield Passed(line, "put in by the agent or a hook", at)
+            yield Aside(line, "put in by the agent or a hook", at)
         elif said.text:
             session = text(value.get("sessionId")) or text(value.get("session_id"))
             yield Prompt(said.text, text(value.get("uuid")), at, session, text(value.get("cwd")), line)
         elif not said.interrupted:
-            yield Passed(line, said.why_not, at)
+            yield Aside(line, said.why_not, at)
 
 
 def _result(identifier: str, block: Mapping[str, Any], value: Mapping[str, Any], line: int) -> ToolResult:
@@ -183,7 +181,7 @@ def _calls(
 ) -> Iterator[Moment]:
     at = text(value.get("timestamp")) or text(outer.get("timestamp"))
     if not content:
-        yield Passed(line, "empty message", at)
+        yield Aside(line, "empty message", at)
     for block in content:
         match mapping(block):
             case {"type": "tool_use", "name": str(name), **rest} if name:
@@ -202,17 +200,21 @@ def _calls(
             case {"type": "tool_result", "tool_use_id": str(identifier), **rest}:
                 yield _result(identifier, rest, value, line)
             case {"type": str(kind)} if kind in _QUIET_BLOCKS:
-                yield Passed(line, f"{kind} of the agent", at)
+                yield Aside(line, f"{kind} of the agent", at)
             case _ if isinstance(block, str):
-                yield Passed(line, "text of the agent", at)
+                yield Aside(line, "text of the agent", at)
             case _:
                 yield Unknown(line, "a part of an agent's message of unknown form")
 
 
-def _outcome(result: Mapping[str, Any]) -> Outcome:
+def _outcome(result: Mapping[str, Any]) -> CallOutcome:
     if result.get("is_error") is not True:
-        return Outcome.RAN
-    return Outcome.REJECTED if _REJECTED.search(_text_of(result.get("content"))[:_HEAD]) else Outcome.FAILED
+        return CallOutcome.RAN
+    return (
+        CallOutcome.REJECTED
+        if _REJECTED.search(_text_of(result.get("content"))[:_HEAD])
+        else CallOutcome.FAILED
+    )
 
 
 def _text_of(content: object) -> str:

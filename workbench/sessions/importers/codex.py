@@ -2,7 +2,7 @@
 
 `events` yields their tool calls, `moments` everything: of the log that the model sees (`response_item`)
 the calls and the prompts, of the log that the screen replays the prompts a second time, which
-`Prompt.channel` tells apart. Older rollouts have the items without an envelope.
+`Prompt.channel` distinguishes. Older rollouts have the items without an envelope.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.sessions.importers.moments import (
+from workbench.sessions.importers.prompts import user_text
+from workbench.sessions.importers.transcripts import (
+    Aside,
+    CallOutcome,
+    Event,
     Interrupted,
     Moment,
-    Passed,
     Prompt,
-    Setting,
-    Unknown,
-    Usage,
-)
-from workbench.sessions.importers.prompts import said_by_user
-from workbench.sessions.importers.transcripts import (
-    Event,
-    Outcome,
     Record,
+    Setting,
     ToolResult,
     ToolUse,
+    Unknown,
     Unreadable,
+    Usage,
     mapping,
     text,
 )
@@ -65,7 +63,7 @@ def events(records: Iterable[Record | Unreadable]) -> Iterator[Event]:
 
 
 def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
-    """Yield what the records say, at least one moment a record."""
+    """Yield the moments of the records, at least one a record."""
     setting = Setting("", "", 0)
     for record in records:
         if isinstance(record, Unreadable):
@@ -89,7 +87,7 @@ def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
             case "event_msg":
                 yield from _shown(payload, setting, line, at)
             case "compacted":
-                yield Passed(line, "summary of a compaction", at)
+                yield Aside(line, "summary of a compaction", at)
             case None if "id" in value and "timestamp" in value and "payload" not in value:
                 setting = _session(value, setting, line)  # the first line of older rollouts
                 yield setting
@@ -139,21 +137,21 @@ def _shown(payload: Mapping[str, Any], setting: Setting, line: int, at: str) -> 
             if type(spent) is int and type(cached) is int and 0 <= cached <= spent < 1 << 40:
                 yield Usage("", spent - cached, line, total=True)
             else:
-                yield Passed(line, "count of tokens", at)
+                yield Aside(line, "count of tokens", at)
         case str(kind):
-            yield Passed(line, f"screen: {kind}", at)
+            yield Aside(line, f"screen: {kind}", at)
         case _:
             yield Unknown(line, "a line of the screen's log without a type")
 
 
 def _said(told: str, setting: Setting, line: int, at: str, channel: str) -> Iterator[Moment]:
-    said = said_by_user(told)
+    said = user_text(told)
     if said.interrupted and channel == "model":
         yield Interrupted(line, at)
     if said.text and not setting.parent:
         yield Prompt(said.text, "", at, setting.session, setting.cwd, line, channel)
     elif not said.interrupted or channel != "model":
-        yield Passed(line, "task of a sub-agent" if said.text else said.why_not or "interruption", at)
+        yield Aside(line, "task of a sub-agent" if said.text else said.why_not or "interruption", at)
 
 
 def _item(item: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
@@ -173,15 +171,15 @@ def _item(item: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iter
         case "message" if item.get("role") == "user":
             yield from _message(item.get("content"), setting, line, at)
         case "message":
-            yield Passed(line, f"message of the {text(item.get('role')) or 'agent'}", at)
+            yield Aside(line, f"message of the {text(item.get('role')) or 'agent'}", at)
         case str(kind) if kind:
-            yield Passed(line, kind, at)
+            yield Aside(line, kind, at)
         case _:
             yield Unknown(line, "an item without a type")
 
 
 def _message(content: object, setting: Setting, line: int, at: str) -> Iterator[Moment]:
-    """Yield what the parts of a message in the user's name say: others' words stand in parts of their own."""
+    """Yield the moments of a message in the user's name: others' words are in parts of their own."""
     if isinstance(content, str):
         content = [{"text": content}]
     if not isinstance(content, list):
@@ -190,18 +188,18 @@ def _message(content: object, setting: Setting, line: int, at: str) -> Iterator[
     own, others = [], []
     for part in content:
         told = mapping(part).get("text")
-        said = said_by_user(told) if isinstance(told, str) else None
+        said = user_text(told) if isinstance(told, str) else None
         if said is not None and said.text:
             own.append(told)
         else:
             others.append(said.why_not or "interruption" if said is not None else "picture of the user")
             if said is not None and said.interrupted:
                 yield Interrupted(line, at)
-    yield from (Passed(line, why, at) for why in others)
+    yield from (Aside(line, why, at) for why in others)
     if own:
         yield from _said("\n".join(map(str, own)), setting, line, at, "model")
     elif not others:
-        yield Passed(line, "empty message", at)
+        yield Aside(line, "empty message", at)
 
 
 def _input(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -238,18 +236,18 @@ def _told(output: object) -> str:
     return told
 
 
-def _outcome(output: object) -> Outcome:
+def _outcome(output: object) -> CallOutcome:
     """Return what became of a call by its output: a text, a JSON text, or content blocks."""
     if isinstance(output, dict):
         try:
             output = json.dumps(output)
         except RecursionError:
-            return Outcome.UNKNOWN
+            return CallOutcome.UNKNOWN
     if isinstance(output, list):
         output = " ".join(text(mapping(block).get("text")) for block in output[:4])
     told = text(output)
     head = told[:_HEAD]
     code = _EXIT.search(head) or _EXIT.search(told[-_HEAD:] if told.lstrip().startswith("{") else "")
     if code is None and _REJECTED.search(head):
-        return Outcome.REJECTED
-    return Outcome.FAILED if code is not None and int(code[1]) != 0 else Outcome.RAN
+        return CallOutcome.REJECTED
+    return CallOutcome.FAILED if code is not None and int(code[1]) != 0 else CallOutcome.RAN

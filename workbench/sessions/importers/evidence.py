@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.sessions.importers.transcripts import Outcome
+from workbench.sessions.importers.transcripts import CallOutcome
 from workbench.shell.words import Simple
 from workbench.shell.wrappers import program_name
 
@@ -58,14 +58,14 @@ _WRONG = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A commit was made; `sha` is empty where the output does not tell it."""
+    """A commit was made; `sha` is empty where the output does not show it."""
 
     sha: str = ""
 
 
-def commit_of(commands: Sequence[Simple], outcome: Outcome, told: str) -> Committed | None:
+def commit_of(commands: Sequence[Simple], outcome: CallOutcome, told: str) -> Committed | None:
     """Return the last commit that a shell call made, None if it made none."""
-    if outcome is not Outcome.RAN or not any(map(_commits, commands)):
+    if outcome is not CallOutcome.RAN or not any(map(_commits, commands)):
         return None
     shas = _SHA.findall(told)
     if shas:
@@ -83,10 +83,10 @@ def _commits(command: Simple) -> bool:
     return rest[:1] == ["commit"] and "--dry-run" not in rest
 
 
-def suite_result(commands: Sequence[Simple], outcome: Outcome, told: str) -> bool | None:
-    """Return whether the tests that a shell call ran passed, None if it ran none or nobody can tell."""
+def suite_result(commands: Sequence[Simple], outcome: CallOutcome, told: str) -> bool | None:
+    """Return whether the tests that a shell call ran passed, None if it ran none or shows no result."""
     runs = [place for place, command in enumerate(commands) if runs_tests(command)]
-    if not runs or outcome in (Outcome.REJECTED, Outcome.UNKNOWN):
+    if not runs or outcome in (CallOutcome.REJECTED, CallOutcome.UNKNOWN):
         return None
     shown = told if len(told) <= 2 * _SHOWN else f"{told[:_SHOWN]}\n{told[-_SHOWN:]}"
     for line in reversed(
@@ -96,7 +96,7 @@ def suite_result(commands: Sequence[Simple], outcome: Outcome, told: str) -> boo
             return False
         if _PASSED.search(line):
             return True
-    if outcome is Outcome.FAILED:
+    if outcome is CallOutcome.FAILED:
         return False
     return True if runs[-1] == len(commands) - 1 and len(commands) == 1 else None
 
@@ -117,5 +117,5 @@ def runs_tests(command: Simple) -> bool:
 
 
 def says_wrong(prompt: str) -> bool:
-    """Whether a prompt says that what was done before it is wrong."""
+    """Whether a prompt calls what was done before it wrong."""
     return _WRONG.match(prompt.strip()[:200]) is not None

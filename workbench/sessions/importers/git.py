@@ -14,7 +14,7 @@ from workbench.text.redact import redact
 from workbench.text.tasks import clean_task
 
 MAX_TEXT = 4_000
-MAX_CHANGES = 400  # a commit beyond this is a mass change: its first files stand for it
+MAX_CHANGES = 400  # a commit beyond this is a mass change: its first files represent it
 SOURCE = "import:git"
 KIND = "episode.imported"
 
@@ -36,7 +36,7 @@ def session_commit(session: str) -> str:
 
 
 def commit_episode(commit: Commit, project_id: str, understand: Understand) -> dict[str, Any] | None:
-    """Return the journal body of a commit, or None if it says or changes nothing."""
+    """Return the journal body of a commit, or None without message or changes."""
     said = f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject
     text = redact(clean_task(said)).text[:MAX_TEXT]
     if not text or not commit.files:

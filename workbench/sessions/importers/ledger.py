@@ -16,9 +16,9 @@ import msgspec
 
 from workbench.ports import Damaged, Entry
 from workbench.records.conversion import decode_msgpack
+from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED
 from workbench.sessions.importers.git import session_commit
-from workbench.sessions.importers.places import Group
-from workbench.sessions.remember import FORGOTTEN, IMPORTED
+from workbench.sessions.importers.places import SessionFiles
 
 GENERATION = "transcripts"
 _FILE = "seen.msgpack"
@@ -27,10 +27,10 @@ _FORMAT = 1
 Order = tuple[int, int, int, str]
 
 
-class Seen(msgspec.Struct, frozen=True):
+class SeenSession(msgspec.Struct, frozen=True):
     """A session's files as they were read: `signature` of their sizes and times, and what they gave.
 
-    `open` says that its last task was left for later, `archived` that its files were copied.
+    `open`: its last task was left for later; `archived`: its files were copied.
     """
 
     signature: str
@@ -42,18 +42,18 @@ class Seen(msgspec.Struct, frozen=True):
 
 class _Saved(msgspec.Struct):
     format: int
-    seen: dict[str, Seen]
+    seen: dict[str, SeenSession]
 
 
 @dataclass(slots=True)
-class Known:
+class KnownEpisodes:
     """The episodes of the journal that are sessions': id → (order, digest of the body); forgotten ones."""
 
     episodes: dict[str, tuple[Order, str]] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
 
 
-def load_seen(latest: Callable[[str], Path | Damaged | None]) -> dict[str, Seen]:
+def load_seen(latest: Callable[[str], Path | Damaged | None]) -> dict[str, SeenSession]:
     """Return the sessions that were read, by path; empty if that is not known any more."""
     directory = latest(GENERATION)
     if directory is None or isinstance(directory, Damaged):
@@ -65,20 +65,20 @@ def load_seen(latest: Callable[[str], Path | Damaged | None]) -> dict[str, Seen]
     return saved.seen if saved.format == _FORMAT else {}
 
 
-def write_seen(directory: Path, seen: dict[str, Seen]) -> None:
+def write_seen(directory: Path, seen: dict[str, SeenSession]) -> None:
     """Write what `load_seen` reads into the directory of a generation."""
     (directory / _FILE).write_bytes(msgspec.msgpack.encode(_Saved(_FORMAT, dict(sorted(seen.items())))))
 
 
-def signature(group: Group, roots: Iterable[str]) -> str:
+def signature(group: SessionFiles, roots: Iterable[str]) -> str:
     """Return a text that differs when a session's files, or what counts as the project, differ."""
     files = sorted((str(file.path), file.size, file.changed) for file in (group.main, *group.agents))
     return _digest((files, sorted(roots)))
 
 
-def known_episodes(entries: Iterable[Entry]) -> Known:
+def known_episodes(entries: Iterable[Entry]) -> KnownEpisodes:
     """Return which episodes of sessions the journal has now."""
-    known = Known()
+    known = KnownEpisodes()
     for entry in entries:
         if entry.kind == IMPORTED:
             session = entry.body.get("session_id")
@@ -93,7 +93,7 @@ def known_episodes(entries: Iterable[Entry]) -> Known:
 
 
 def order_of(body: Any) -> Order:
-    """Return what decides between two tellings of a prompt, in copies and resumed sessions: more wins."""
+    """Return what decides between two records of a prompt, in copies and resumed sessions: more wins."""
     ended, started = body.get("ended_at"), body.get("started_at")
     at = ended if type(ended) is int else started if type(started) is int else 0
     touched = sum(len(files) for key in ("changes", "reads") if isinstance(files := body.get(key), list))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from workbench.sessions.importers.touched import absolute
-from workbench.sessions.importers.trimming import open_transcript
+from workbench.sessions.importers.lines import open_transcript
+from workbench.sessions.importers.touches import absolute
 
 _SLUG = re.compile(r"[^A-Za-z0-9]")
 _SLUG_LENGTH = 200  # characters; longer names are cut and get a hash
@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^:/]+)(?::\d+)?[:/]+(.+?)(?
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class TranscriptFile:
     """A file to read: its name, its size and time of change (ns), and how it is opened."""
 
     path: Path
@@ -33,31 +33,31 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SessionFiles:
     """The files of one session: its own, and those of its sub-agents."""
 
-    main: Transcript
-    agents: tuple[Transcript, ...] = ()
+    main: TranscriptFile
+    agents: tuple[TranscriptFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ProjectPlaces:
     """What is the project: the absolute directories of its work trees, and its repository's addresses."""
 
     roots: tuple[str, ...]
     repositories: frozenset[str] = frozenset()
 
 
-def transcript(path: Path) -> Transcript:
+def transcript(path: Path) -> TranscriptFile:
     """Return a file on disk. Raises: OSError if it is not there."""
     status = path.stat()
-    return Transcript(path, status.st_size, status.st_mtime_ns, lambda: open_transcript(path))
+    return TranscriptFile(path, status.st_size, status.st_mtime_ns, lambda: open_transcript(path))
 
 
 def project_transcripts(roots: Sequence[str], home: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the files in which a project's sessions may be: those of Claude Code by its directories' names.
 
-    All of Codex' are returned: what they belong to stands inside. Raises: OSError.
+    All of Codex' are returned: what they belong to is inside. Raises: OSError.
     """
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
@@ -90,15 +90,17 @@ def find_files(places: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def grouped(
-    files: Iterable[Transcript], parent_of: Callable[[Transcript], str], id_of: Callable[[Transcript], str]
-) -> tuple[tuple[Group, ...], tuple[Transcript, ...]]:
+def group_files(
+    files: Iterable[TranscriptFile],
+    parent_of: Callable[[TranscriptFile], str],
+    id_of: Callable[[TranscriptFile], str],
+) -> tuple[tuple[SessionFiles, ...], tuple[TranscriptFile, ...]]:
     """Return the sessions in order, and the sub-agents' files whose session is not among them.
 
     `id_of` gives the session of a file and `parent_of` the one whose sub-agent wrote it, empty if none.
     """
-    mains: dict[str, Transcript] = {}
-    helpers: list[tuple[Transcript, str]] = []
+    mains: dict[str, TranscriptFile] = {}
+    helpers: list[tuple[TranscriptFile, str]] = []
     for file in files:
         parent = parent_of(file)
         if parent:
@@ -112,14 +114,14 @@ def grouped(
             session = id_of(file)
             if session in missing:
                 by_name.setdefault(session, key)
-    agents: dict[str, list[Transcript]] = {}
+    agents: dict[str, list[TranscriptFile]] = {}
     lost = []
     for file, parent in helpers:
         if parent in by_name:
             agents.setdefault(by_name[parent], []).append(file)
         else:
             lost.append(file)
-    groups = tuple(Group(file, tuple(agents.get(key, ()))) for key, file in mains.items())
+    groups = tuple(SessionFiles(file, tuple(agents.get(key, ()))) for key, file in mains.items())
     return groups, tuple(lost)
 
 
@@ -168,7 +170,7 @@ def same_address(address: str) -> str:
 
 
 def session_roots(
-    roots: Iterable[str], repository: str, directories: Iterable[str], places: Places
+    roots: Iterable[str], repository: str, directories: Iterable[str], places: ProjectPlaces
 ) -> list[str]:
     """Return the directories that are the project in a session: known ones, and where a clone of it was."""
     found = list(places.roots)
@@ -180,7 +182,7 @@ def session_roots(
     return list(dict.fromkeys(found))
 
 
-def expanded_roots(patterns: Iterable[str], directories: Iterable[str]) -> Iterator[str]:
+def expand_roots(patterns: Iterable[str], directories: Iterable[str]) -> Iterator[str]:
     """Yield the roots that patterns name: a directory, or one with `*` for parts of a name in it."""
     for pattern in patterns:
         pattern = absolute(pattern, "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-MIN_WORDS = 4  # of a command's arguments that say a task
+MIN_WORDS = 4  # of a command's arguments that make a task
 
 _TAGS = (
     "system-reminder|local-command-caveat|local-command-stdout|local-command-stderr|bash-input|bash-stdout|"
@@ -50,25 +50,25 @@ _BUILT_IN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A text in the user's name: what the user wrote (empty if nothing), or why it is no prompt."""
+class UserText:
+    """A text in the user's name: what the user wrote (empty if nothing), or why it is not a prompt."""
 
     text: str = ""
     why_not: str = ""
     interrupted: bool = False
 
 
-def said_by_user(text: str) -> Said:
+def user_text(text: str) -> UserText:
     """Return what of a text is the user's own."""
     if _INTERRUPTED.match(text):
         rest = _INTERRUPTED.sub("", text, count=1).partition("</turn_aborted>")
         own = (rest[2] if rest[1] else "" if "<turn_aborted>" in text else rest[0]).strip()
-        return Said(own, "" if own else "interruption", interrupted=True)
+        return UserText(own, "" if own else "interruption", interrupted=True)
     head = text.lstrip()[:200]
     if head.startswith(_SUMMARIES):
-        return Said(why_not="summary of a compaction")
+        return UserText(why_not="summary of a compaction")
     if head.startswith(_SPOKEN_FOR):
-        return Said(why_not="put in by the agent or a hook")
+        return UserText(why_not="put in by the agent or a hook")
     if "<command-name>" in text:
         return _of_command(text)
     own = _without_injections(_EDITOR.sub("", text))
@@ -76,12 +76,12 @@ def said_by_user(text: str) -> Said:
         own = _POINTER.sub("", own)
     own = _PICTURE.sub("", own).strip()
     if own:
-        return Said(own)
-    return Said(why_not="picture" if _PICTURE.search(text) else "put in by the agent or a hook")
+        return UserText(own)
+    return UserText(why_not="picture" if _PICTURE.search(text) else "put in by the agent or a hook")
 
 
 def _without_injections(text: str) -> str:
-    """Return the text without what stands in known tags; one that never ends counts only at the beginning."""
+    """Return the text without what is in known tags; one that never ends counts only at the beginning."""
     kept, at = [], 0
     unclosed: set[str] = set()
     folded = text.casefold() if text.isascii() else text
@@ -102,10 +102,10 @@ def _without_injections(text: str) -> str:
     return "".join((*kept, text[at:]))
 
 
-def _of_command(text: str) -> Said:
+def _of_command(text: str) -> UserText:
     parts = {name: inner.strip() for name, inner in _COMMAND.findall(text)}
     name = parts.get("name", "").lstrip("/")
     arguments = _without_injections(parts.get("args", "")).strip()
     if name in _BUILT_IN or len(re.findall(r"\w{2,}", arguments)) < MIN_WORDS or arguments.startswith("-"):
-        return Said(why_not="slash command")
-    return Said(arguments)
+        return UserText(why_not="slash command")
+    return UserText(arguments)

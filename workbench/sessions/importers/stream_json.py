@@ -1,7 +1,7 @@
 """The output of `claude -p --output-format stream-json`: the messages of Claude Code in another envelope.
 
 It records neither times nor, unless asked to replay them, prompts. Where a run's prompt is missing the
-agent's opening words stand for it, marked as a guess.
+agent's opening words replace it, marked as a guess.
 """
 
 from __future__ import annotations
@@ -11,15 +11,26 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.sessions.importers import claude_code
-from workbench.sessions.importers.moments import Interrupted, Moment, Passed, Prompt, Setting, Unknown
-from workbench.sessions.importers.transcripts import Record, ToolUse, Unreadable, mapping, text
+from workbench.sessions.importers.transcripts import (
+    Aside,
+    Interrupted,
+    Moment,
+    Prompt,
+    Record,
+    Setting,
+    ToolUse,
+    Unknown,
+    Unreadable,
+    mapping,
+    text,
+)
 
 SOURCE = "claude_stream"
 TYPES = frozenset(
     "system assistant user result stream_event tool_progress auth_status rate_limit_event keep_alive "
     "control_request control_response control_cancel_request tool_use_summary prompt_suggestion".split()
 )
-_OPENING = 2_000  # characters of the agent's words that can stand for a prompt
+_OPENING = 2_000  # characters of the agent's words that can replace a prompt
 
 
 def belongs(record: Mapping[str, Any]) -> bool:
@@ -32,7 +43,7 @@ def belongs(record: Mapping[str, Any]) -> bool:
 
 
 def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
-    """Yield what the records say, at least one moment a record."""
+    """Yield the moments of the records, at least one a record."""
     setting = Setting("", "", 0)
     prompted = False
     for record in records:
@@ -60,9 +71,9 @@ def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
                 if value.get("is_error") is True:
                     yield Interrupted(line, text(value.get("timestamp")))
                 else:
-                    yield Passed(line, "result")
+                    yield Aside(line, "result")
             case str(kind) if kind in TYPES:
-                yield Passed(line, kind)
+                yield Aside(line, kind)
             case kind:
                 yield Unknown(line, f"a record of type {text(kind) or type(kind).__name__}")
 
@@ -76,7 +87,7 @@ def _message(value: Mapping[str, Any], line: int, setting: Setting) -> Iterator[
 
 
 def _opening(value: Mapping[str, Any]) -> str:
-    """Return the agent's words at the beginning of a run, empty where it says nothing or the user did."""
+    """Return the agent's words at the beginning of a run, empty where it has none or the user began."""
     content = mapping(value.get("message")).get("content")
     if value.get("type") != "assistant" or value.get("parent_tool_use_id") or not isinstance(content, list):
         return ""

@@ -19,7 +19,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.text.injection.detect import InjectionScan
+    from workbench.text.injection import InjectionScan
 
 _TOLD = 20
 _SHOWN = 100  # characters of a finding
@@ -59,7 +59,7 @@ def injection(texts: str, form: str) -> int:
     is answered with {"error": …} and told on stderr; the others are answered all the same, and the exit code
     is 1.
     """
-    from workbench.text.injection.detect import scan as scanned
+    from workbench.text.injection import scan as scanned
 
     here = current()
     write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text

@@ -162,7 +162,7 @@ def _plots(here: Invocation, run: ReplayRun) -> str:
     columns = terminal_columns()
     if columns is None:
         return ""
-    from workbench.replay.plots import plot_run
+    from workbench.replay.run_report import plot_run
 
     try:
         return plot_run(run, columns, color=here.out.color)

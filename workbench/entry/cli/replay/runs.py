@@ -10,7 +10,7 @@ from workbench.entry.cli.replay.report import deliver, reference_gap, run_option
 from workbench.entry.services.runs import Kept, kept_runs, load_run, runs_root
 from workbench.errors import UsageError
 from workbench.records.replay import MEASURES, ReplayRun
-from workbench.replay.report import table
+from workbench.replay.run_report import table
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -97,8 +97,8 @@ def compare(before: str, after: str, system: str | None, measure: str, gate: boo
     Differences are paired by task and tested over whole sessions; one that the test does not bear out is
     called no difference shown.
     """
-    from workbench.replay.compare import compare as compare_runs
-    from workbench.replay.compare_text import comparison_text
+    from workbench.replay.run_comparison import compare_runs as compare_runs
+    from workbench.replay.run_comparison import comparison_text
 
     here = current()
     state = runs_root(here.project)
@@ -133,7 +133,7 @@ def explain(run: str, task: str, system: str | None) -> int:
     in the replay, by the program as it is now: if that ranks otherwise than the run has it, it is said.
     """
     from workbench.entry.services.replay import explain_task
-    from workbench.replay.explained import as_text
+    from workbench.replay.explanation import explanation_text
 
     here = current()
     found = load_run(runs_root(here.project), run)
@@ -142,7 +142,7 @@ def explain(run: str, task: str, system: str | None) -> int:
     if here.flags.json:
         here.out.json(told)
     else:
-        here.out.data(as_text(told))
+        here.out.data(explanation_text(told))
     if not told.same:
         here.out.warn("the program ranks otherwise now than in that run: it, its models or the past changed")
     return exits.OK
@@ -150,7 +150,7 @@ def explain(run: str, task: str, system: str | None) -> int:
 
 def _system(first: ReplayRun, second: ReplayRun, wanted: str | None) -> str:
     """Return the system to list tasks of. Raises: UsageError if the runs do not have it both."""
-    from workbench.replay.pairs import counterpart
+    from workbench.replay.run_report import counterpart
 
     known = {score.system for score in first.systems}
     common = [score.system for score in second.systems if score.system in known]

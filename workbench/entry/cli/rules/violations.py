@@ -55,7 +55,7 @@ def _counted(
     here: Invocation, rules: Sequence[Rule], places: Iterable[Path], since: str
 ) -> tuple[Count, int, list[str]]:
     """Read the transcripts; return (count, how many there were, files that are none)."""
-    from workbench.sessions.importers.detect import read_events
+    from workbench.sessions.importers.readers import read_events
     from workbench.sessions.importers.transcripts import find_transcripts
     from workbench.sessions.violations import Count, count_breaches
 
@@ -157,11 +157,11 @@ def _by_rule(rules: Sequence[Rule], found: Iterable[Violation]) -> list[tuple[Ru
 
 def _fates(found: Sequence[Violation]) -> str:
     """Return how many of the calls did not run, or failed: ` (1 rejected, 2 failed)`."""
-    from workbench.sessions.importers.transcripts import Outcome
+    from workbench.sessions.importers.transcripts import CallOutcome
 
     counts = [
         f"{number} {outcome}"
-        for outcome in (Outcome.REJECTED, Outcome.FAILED, Outcome.UNKNOWN)
+        for outcome in (CallOutcome.REJECTED, CallOutcome.FAILED, CallOutcome.UNKNOWN)
         if (number := sum(one.outcome is outcome for one in found))
     ]
     return f" ({', '.join(counts)})" if counts else ""

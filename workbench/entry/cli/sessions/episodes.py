@@ -18,7 +18,7 @@ from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from workbench.records.episodes import Episode
-    from workbench.sessions.episodes import EpisodeDesk
+    from workbench.sessions.episodes import EpisodeService
 
 _PLACE = "workbench.entry.cli"
 _MAX_INPUT = 1 << 20  # bytes
@@ -57,7 +57,7 @@ episode = LazyGroup(
 )
 
 
-def desk(here: Invocation) -> EpisodeDesk:
+def desk(here: Invocation) -> EpisodeService:
     """Return where the project's sessions are recorded. Raises: WorkbenchError."""
     from workbench.entry.services.episodes import episode_desk
 

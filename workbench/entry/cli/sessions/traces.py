@@ -12,8 +12,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.sessions.episodes import desk
 from workbench.entry.cli.sessions.stories import stories_json, stories_line
 from workbench.records.episodes import Episode, Event, EventType
-from workbench.sessions.closing import HOUR, state_of
-from workbench.sessions.episodes_fold import COMMIT, FULL, TRACED, story
+from workbench.sessions.episodes_fold import COMMIT, FULL, HOUR, TRACED, state_of, story
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 

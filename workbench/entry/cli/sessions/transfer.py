@@ -21,8 +21,8 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.services.sessions import Imported
-    from workbench.sessions.importers.importing import Report
-    from workbench.sessions.importers.moments import Tally
+    from workbench.sessions.importers.importer import ImportReport
+    from workbench.sessions.importers.transcripts import ReadTally
 
 _SHOWN = 12
 _UNSOUND = 0.99  # files of which less was understood are named
@@ -60,13 +60,13 @@ def import_sessions(
     and how it ended. Only what is new is read; secrets and other projects' paths stay out.
     """
     from workbench.entry.services.sessions import import_sessions as run_import
-    from workbench.sessions.importers.importing import Wanted
+    from workbench.sessions.importers.importer import ImportRequest
 
     if archived and paths:
         raise UsageError("--archived and PATH contradict each other", hint="Give one of them.")
     here = current()
     config = here.settings().config
-    wanted = Wanted(_seconds(since), tuple(map(_absolute, roots)), dry_run, again)
+    wanted = ImportRequest(_seconds(since), tuple(map(_absolute, roots)), dry_run, again)
     opened = open_workspace(here.project, config)
     started = time.perf_counter()
     with here.out.progress("Reading sessions") as line:
@@ -103,7 +103,7 @@ def export_sessions(target: Path | None) -> None:
     Paths are the project's and secrets are out. Commits are left out: every clone makes them anew.
     """
     from workbench.entry.services.sessions import session_entries
-    from workbench.sessions.importers.exported import exported_lines
+    from workbench.sessions.importers.export import exported_lines
 
     here = current()
     opened = open_workspace(here.project, here.settings().config)
@@ -172,7 +172,7 @@ def _facts(done: Imported, seconds: float, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _understood(tally: Tally) -> dict[str, Any]:
+def _understood(tally: ReadTally) -> dict[str, Any]:
     return {
         "lines": tally.lines,
         "lines_understood": tally.lines_understood,
@@ -222,7 +222,7 @@ def _tell(here: Invocation, done: Imported, seconds: float, *, dry_run: bool) ->
         )
 
 
-def _tell_skipped(here: Invocation, report: Report) -> None:
+def _tell_skipped(here: Invocation, report: ImportReport) -> None:
     out = here.out
     for reason, count in _sorted(report.skipped).items():
         out.say(f"skipped: {count:,} × {reason}")

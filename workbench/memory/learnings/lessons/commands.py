@@ -20,7 +20,7 @@ from workbench.memory.extraction.shell import failure
 from workbench.memory.learnings.lessons.lesson import Lesson
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
 from workbench.records.learnings import LearningKind
-from workbench.sessions.importers.touched import shell_commands
+from workbench.sessions.importers.touches import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse
 from workbench.shell.words import Simple
 from workbench.shell.wrappers import program_name

@@ -1,7 +1,7 @@
 """From the journal's episodes to the past tasks a plan weighs: a fold that can be continued where it stopped.
 
-A `Ledger` names every episode that counts and holds the newest of them whole. It is the same whether the
-journal was read at once or in pieces, by one process or by several.
+An `EpisodeLedger` names every episode that counts and holds the newest of them whole. It is the same whether
+the journal was read at once or in pieces, by one process or by several.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from workbench.sessions.episodes_fold import (
     IMPORTED,
     MALFORMED,
     STARTED,
-    STREAM,
     completeness,
     follow,
     imported_episode,
@@ -33,11 +32,8 @@ from workbench.sessions.episodes_fold import (
     printable,
     story,
 )
-from workbench.sessions.feedback import Trust, verdict_of
-from workbench.sessions.history import History, PastTask, build_history
+from workbench.sessions.history import History, PastTask, Trust, build_history, verdict_of
 from workbench.text.terms import count_terms
-
-__all__ = ["FORGOTTEN", "IMPORTED", "STREAM", "Ledger", "fold", "pack_ledger", "recall", "unpack_ledger"]
 
 MAX_TEXT = 20_000  # characters of a task's text that are weighed
 MAX_HEAD = 500
@@ -59,13 +55,13 @@ class Remembered:
 
 
 @dataclass(slots=True)
-class Ledger:
+class EpisodeLedger:
     """The episodes of a journal up to `offset`.
 
     `alive` maps the id of every episode that has ended and is not forgotten to (time, offset after its first
-    line, how much of a story it tells); `tasks` holds the newest `limit` of them, and may hold older ones.
-    `live` holds sessions that have begun, with the offset after that line; whole, until they end. `events`
-    counts the entries that made a difference to the past, `malformed` those that are no episodes.
+    line, how complete its story is); `tasks` holds the newest `limit` of them, and may hold older ones.
+    `live` holds sessions that have started, with the offset after that line; whole, until they end. `events`
+    counts the entries that made a difference to the past, `malformed` those that are not episodes.
     """
 
     limit: int
@@ -78,7 +74,7 @@ class Ledger:
 
     @property
     def stories(self) -> Completeness:
-        """How many sessions tell a whole story."""
+        """How many sessions have a complete story."""
         open_ones = sum(episode.ended_at is None for episode, _ in self.live.values())
         return completeness((found for _, _, found in self.alive.values()), open_ones)
 
@@ -115,11 +111,11 @@ def _remembered(episode: Episode) -> Remembered:
     return Remembered(task_of(episode), printable(episode.task_text[:MAX_HEAD].split("\n", 1)[0]))
 
 
-def fold(ledger: Ledger, read: Callable[[int], Entries]) -> None:
+def fold(ledger: EpisodeLedger, read: Callable[[int], Entries]) -> None:
     """Bring a ledger up to the end of the journal; `read(start)` yields (offset after the line, entry).
 
     Reads only what is new, unless an episode that was let go is among the newest again because newer ones
-    were forgotten, or something was said of one that had ended before.
+    were forgotten, or something was added to one that had ended before.
     """
     before = ledger.events
     again: set[str] = set()
@@ -137,7 +133,7 @@ def fold(ledger: Ledger, read: Callable[[int], Entries]) -> None:
     ledger.live = {session: one for session, one in ledger.live.items() if one[0].ended_at is None}
 
 
-def _apply(ledger: Ledger, after: int, entry: Entry, again: set[str]) -> bool:
+def _apply(ledger: EpisodeLedger, after: int, entry: Entry, again: set[str]) -> bool:
     """Take one entry; return whether it changed the past. `again` gathers episodes to be read once more."""
     if entry.kind == FORGOTTEN:
         return _forget(ledger, entry)
@@ -150,11 +146,11 @@ def _apply(ledger: Ledger, after: int, entry: Entry, again: set[str]) -> bool:
             episode = follow(known[0] if known else None, entry)
             assert episode is not None
             if session in ledger.alive and known is None:
-                again.add(session)  # what was said of it before still counts
+                again.add(session)  # earlier entries about it still count
             _enter(ledger, episode, after)
             ledger.live.pop(session, None)
             return True
-        # What is said of an episode that is not at hand is checked all the same.
+        # An entry about an episode that is not at hand is checked all the same.
         episode = follow(None if entry.kind == STARTED else known[0] if known else _NOBODY, entry)
     except MALFORMED:
         ledger.malformed += 1
@@ -177,12 +173,12 @@ def _apply(ledger: Ledger, after: int, entry: Entry, again: set[str]) -> bool:
     return True
 
 
-def _enter(ledger: Ledger, episode: Episode, after: int) -> None:
+def _enter(ledger: EpisodeLedger, episode: Episode, after: int) -> None:
     ledger.alive[episode.session_id] = (episode.started_at, after, story(episode))
     ledger.tasks[episode.session_id] = _remembered(episode)
 
 
-def _forget(ledger: Ledger, entry: Entry) -> bool:
+def _forget(ledger: EpisodeLedger, entry: Entry) -> bool:
     sessions = entry.body.get("session_ids", ())
     if not isinstance(sessions, list):
         ledger.malformed += 1
@@ -196,21 +192,21 @@ def _forget(ledger: Ledger, entry: Entry) -> bool:
     return bool(gone)
 
 
-def newest(ledger: Ledger) -> list[str]:
+def newest(ledger: EpisodeLedger) -> list[str]:
     """Return the ids of the newest `limit` episodes, newest first; the later line wins a tie of times."""
     at = ledger.alive
     return sorted(at, key=lambda session: (-at[session][0], -at[session][1]))[: ledger.limit]
 
 
-def _let_go(ledger: Ledger) -> None:
+def _let_go(ledger: EpisodeLedger) -> None:
     if len(ledger.tasks) > ledger.limit:
         ledger.tasks = {
             session: ledger.tasks[session] for session in newest(ledger) if session in ledger.tasks
         }
 
 
-def _reread(ledger: Ledger, missing: set[str], read: Callable[[int], Entries]) -> None:
-    """Fold some episodes anew from everything that was said of them."""
+def _reread(ledger: EpisodeLedger, missing: set[str], read: Callable[[int], Entries]) -> None:
+    """Fold some episodes again from all entries about them."""
     found: dict[str, Episode | None] = {}
     for after, entry in read(0):
         if after > ledger.offset:
@@ -233,13 +229,13 @@ def _named(entry: Entry, sessions: set[str]) -> list[str]:
     return [session] if session in sessions else []
 
 
-def recall(ledger: Ledger, trust: Trust | None = None) -> tuple[History, tuple[str, ...]]:
+def recall(ledger: EpisodeLedger, trust: Trust | None = None) -> tuple[History, tuple[str, ...]]:
     """Return the history of the newest episodes and their first lines, newest first."""
     found = [ledger.tasks[session] for session in newest(ledger)]
     return build_history((each.task for each in found), trust), tuple(each.head for each in found)
 
 
-def pack_ledger(ledger: Ledger) -> bytes:
+def pack_ledger(ledger: EpisodeLedger) -> bytes:
     """Return a ledger as bytes for `unpack_ledger`."""
     tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
     live = {session: (after, _written(episode)) for session, (episode, after) in ledger.live.items()}
@@ -248,7 +244,7 @@ def pack_ledger(ledger: Ledger) -> bytes:
     return msgspec.msgpack.encode(saved)
 
 
-def unpack_ledger(data: bytes) -> Ledger:
+def unpack_ledger(data: bytes) -> EpisodeLedger:
     """Undo `pack_ledger`. Raises ValueError or msgspec.MsgspecError if the bytes are damaged."""
     saved = decode_msgpack(data, _Saved)
     if saved.format != _FORMAT:
@@ -257,7 +253,7 @@ def unpack_ledger(data: bytes) -> Ledger:
     if not tasks.keys() <= saved.alive.keys():
         raise ValueError("the ledger holds tasks of no episode")
     live = {session: (_read(text), after) for session, (after, text) in saved.live.items()}
-    return Ledger(saved.limit, saved.offset, saved.alive, tasks, live, saved.events, saved.malformed)
+    return EpisodeLedger(saved.limit, saved.offset, saved.alive, tasks, live, saved.events, saved.malformed)
 
 
 def _written(episode: Episode) -> str:

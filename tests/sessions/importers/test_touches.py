@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.episodes import ChangeKind
-from workbench.sessions.importers.touched import Touch, absolute, shell_commands, staged_paths, touches
+from workbench.sessions.importers.touches import Touch, absolute, shell_commands, staged_paths, touches
 from workbench.sessions.importers.transcripts import ToolUse
 
 CHANGED, ADDED, REMOVED = ChangeKind.MODIFIED, ChangeKind.ADDED, ChangeKind.REMOVED

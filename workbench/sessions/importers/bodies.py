@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.records.episodes import ChangeKind, Outcome
 from workbench.records.plan import Intent
-from workbench.sessions.importers.folding import Task, Told
+from workbench.sessions.importers.fold import PromptTask, SessionStory
 from workbench.sessions.importers.places import is_inside, relative
 from workbench.text.redact import redact
 from workbench.text.tasks import clean_task, split_head
@@ -31,7 +31,7 @@ _BARE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class EpisodeBodies:
     """The bodies of a session's tasks in order, and how many tasks and paths were left out as others'.
 
     `masked` counts the secrets of each kind that were taken out of its prompts.
@@ -44,8 +44,8 @@ class Recorded:
     masked: Counter[str] = field(default_factory=Counter)
 
 
-def recorded(
-    told: Told,
+def episode_bodies(
+    told: SessionStory,
     roots: Sequence[str],
     *,
     project_id: str,
@@ -53,10 +53,10 @@ def recorded(
     understand: Callable[[str], Intent],
     fallback_at: int,
     complete: bool,
-) -> Recorded:
+) -> EpisodeBodies:
     """Return what of a session is kept. Without `complete` its last task is left for later.
 
-    `roots` are the project's directories where it ran. A time that the session does not tell is
+    `roots` are the project's directories where it ran. A time that the session does not record is
     `fallback_at`.
     """
     tasks = told.tasks if complete else told.tasks[:-1]
@@ -80,11 +80,11 @@ def recorded(
             elsewhere += 1
         else:
             bodies.append(_body(task, shown, changes, reads, project_id, source, understand, fallback_at))
-    return Recorded(tuple(bodies), elsewhere, outside, empty, masked)
+    return EpisodeBodies(tuple(bodies), elsewhere, outside, empty, masked)
 
 
 def _body(
-    task: Task,
+    task: PromptTask,
     text: str,
     changes: list[list[Any]],
     reads: list[str],
@@ -94,7 +94,7 @@ def _body(
     fallback_at: int,
 ) -> dict[str, Any]:
     intent = understand(text)
-    outcome, evidence = judged(task, edited=bool(changes))
+    outcome, evidence = judge_task(task, edited=bool(changes))
     started = task.started if task.started >= 0 else fallback_at
     return {
         "session_id": task.id,
@@ -121,7 +121,7 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text).encode("utf-8", "replace").decode()
 
 
-def _files(task: Task, roots: Sequence[str]) -> tuple[list[list[Any]], list[str], int]:
+def _files(task: PromptTask, roots: Sequence[str]) -> tuple[list[list[Any]], list[str], int]:
     """Return (changes, reads) with paths of the project, and how many paths are not."""
     changes: list[list[Any]] = []
     others = 0
@@ -145,12 +145,12 @@ def _files(task: Task, roots: Sequence[str]) -> tuple[list[list[Any]], list[str]
 
 def _own(path: str, roots: Sequence[str]) -> str | None:
     if roots and not path.startswith("/") and path[1:2] != ":":
-        path = f"{roots[0]}/{path}"  # the session does not tell where it worked
+        path = f"{roots[0]}/{path}"  # the session does not record where it worked
     found = relative(path, roots)
     return found if found is not None and redact(found).text == found else None
 
 
-def judged(task: Task, *, edited: bool) -> tuple[Outcome, str]:
+def judge_task(task: PromptTask, *, edited: bool) -> tuple[Outcome, str]:
     """Return how a task ended, and what speaks for it."""
     evidence = []
     if task.commit is not None:
@@ -167,7 +167,7 @@ def judged(task: Task, *, edited: bool) -> tuple[Outcome, str]:
     return _outcome(task, edited=edited), "; ".join(evidence)
 
 
-def _outcome(task: Task, *, edited: bool) -> Outcome:
+def _outcome(task: PromptTask, *, edited: bool) -> Outcome:
     committed = task.commit is not None
     if task.corrected:
         return Outcome.PARTIAL if committed else Outcome.FAILED

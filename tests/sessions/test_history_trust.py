@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.episodes import Episode, Outcome
-from workbench.sessions.feedback import Trust, corroboration, pair_trust, reliability, verdict_of
+from workbench.sessions.history import Trust, corroboration, pair_trust, reliability, verdict_of
 
 DAY = 86_400
 EPISODE = Episode("s", "p", "task", "f", "bugfix", 1, 2, Outcome.SUCCESS, (), source="cli")

@@ -40,7 +40,7 @@ def belongs(record: Mapping[str, Any]) -> bool:
 def exported_lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     """Yield the head and the imported episodes that are not forgotten, in the order of their first entries.
 
-    Episodes of commits are left out: every clone makes them anew.
+    Episodes of commits are left out: every clone rebuilds them.
     """
     from workbench.sessions.importers.git import session_commit
 
@@ -58,7 +58,7 @@ def exported_lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
 
 
 def episode(record: Mapping[str, Any], project_id: str) -> dict[str, Any] | str:
-    """Return the journal body of an exported episode, or why it is none."""
+    """Return the journal body of an exported episode, or why it is invalid."""
     from workbench.records.plan import QueryType
     from workbench.sessions.importers.git import session_commit
 

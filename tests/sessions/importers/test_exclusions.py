@@ -15,11 +15,11 @@ from workbench.config import PrivacyConfig
 from workbench.memory.iterations import WITHHELD as DROPPED
 from workbench.memory.iterations import digested
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
-from workbench.sessions.importers.withholding import Withholder, excluding, withheld
+from workbench.sessions.importers.exclusions import Withholder, path_filter, withhold
 
 ROOT = "/srv/shop"
 FILE = f"{ROOT}/.env"
-EXCLUDED = excluding(PrivacyConfig().exclude, (ROOT,))
+EXCLUDED = path_filter(PrivacyConfig().exclude, (ROOT,))
 SAID = "the plain word nobody may keep"
 
 
@@ -45,7 +45,7 @@ def iteration(tool: str, given: dict[str, Any], told: str = SAID) -> RawIteratio
 )
 def test_a_call_about_an_excluded_path_keeps_its_path_alone(tool: str, given: dict[str, Any]) -> None:
     """Neither what it was answered nor what it wrote is left."""
-    safe, count = withheld(iteration(tool, given), EXCLUDED)
+    safe, count = withhold(iteration(tool, given), EXCLUDED)
     assert (SAID in repr(safe), count) == (False, 1)
 
 
@@ -62,16 +62,16 @@ def test_a_call_about_an_excluded_path_keeps_its_path_alone(tool: str, given: di
 def test_other_calls_are_left_alone(tool: str, given: dict[str, Any]) -> None:
     """Templates, names that only look alike, and files a program is merely started with."""
     raw = iteration(tool, given)
-    assert withheld(raw, EXCLUDED) == (raw, 0)
+    assert withhold(raw, EXCLUDED) == (raw, 0)
 
 
 def test_of_a_search_only_the_lines_about_excluded_paths_go() -> None:
     """The other hits stay, as do the other files of a diff."""
     hits = f".env:{SAID}\nsrc/a.py:3: token\n./secrets/x:1:{SAID}"
-    safe, _ = withheld(iteration("Grep", {"pattern": "token"}, hits), EXCLUDED)
+    safe, _ = withhold(iteration("Grep", {"pattern": "token"}, hits), EXCLUDED)
     assert safe.tool_uses[0].result == "src/a.py:3: token"
     diff = f"diff --git a/.env b/.env\n+{SAID}\ndiff --git a/a.py b/a.py\n+x = 1"
-    safe, _ = withheld(iteration("Bash", {"command": "git diff"}, diff), EXCLUDED)
+    safe, _ = withhold(iteration("Bash", {"command": "git diff"}, diff), EXCLUDED)
     assert safe.tool_uses[0].result == "diff --git a/a.py b/a.py\n+x = 1"
 
 

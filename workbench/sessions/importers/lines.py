@@ -1,19 +1,24 @@
-"""Lines of a transcript with gigantic texts cut while they are read: images in base64, whole files.
+"""A transcript read line by line from any offset: whatever its size, little of it is in memory.
 
-A text in a line is held up to a bound, whatever the line's length; what is left out is counted. The line
-stays JSON, so that everything else in it is read.
+Readers of one file share it, each at its own place; texts of gigantic lines are cut while they are read.
 """
 
 from __future__ import annotations
 
 import gzip
+import os
 import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from threading import Lock
+from typing import IO, Final
 
 from workbench.sessions.importers import transcripts
 from workbench.sessions.importers.transcripts import Record, Unreadable, decode_record
+
+BLOCK: Final = 1 << 20
 
 MAX_TEXT = 1 << 17  # bytes of a text that are held
 WHOLE = 1 << 19  # bytes of a line that is read as it is
@@ -23,6 +28,92 @@ _BUFFER = 1 << 18  # bytes read at once: a line is often longer than the default
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _ESCAPE = 6  # bytes of the longest escape
 _TORN = re.compile(rb"\\u[0-9a-fA-F]{0,3}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptLine:
+    """A line of a transcript as it was read: its place, its content, and bytes that were left out."""
+
+    offset: int
+    end: int
+    number: int
+    record: Record | Unreadable | None
+    cut: int = 0
+
+
+class TranscriptSource:
+    """A transcript that several readers share, each at its own place. One that is compressed is unpacked."""
+
+    def __init__(
+        self, opened: IO[bytes] | gzip.GzipFile, tell: Callable[[int], None] = lambda read: None
+    ) -> None:
+        """Take an open file over. Raises: OSError, EOFError, zlib.error if it cannot be unpacked."""
+        handle = _unpacked(opened, tell) if isinstance(opened, gzip.GzipFile) else opened
+        self._handle = handle
+        self._lock = Lock()
+        self._at = 0
+        self.size = handle.seek(0, os.SEEK_END)
+        handle.seek(0)
+
+    def line(self, at: int, limit: int) -> bytes:
+        """Return at most `limit` bytes of the line at an offset. Raises: OSError."""
+        with self._lock:
+            if self._at != at:
+                self._handle.seek(at)
+            raw = self._handle.readline(limit)
+            self._at = at + len(raw)
+            return raw
+
+    def close(self) -> None:
+        """Close the file; readers that are still at work get a ValueError."""
+        with self._lock:
+            self._handle.close()
+
+
+def _unpacked(packed: gzip.GzipFile, tell: Callable[[int], None]) -> IO[bytes]:
+    """Return the content as a file that has no name, so that nobody else can open it."""
+    plain: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
+    read = 0
+    try:
+        with packed:
+            while block := packed.read(BLOCK):
+                plain.write(block)
+                read += len(block)
+                tell(read)
+    except BaseException:  # also of a job that is cancelled, which is not an Exception
+        plain.close()
+        raise
+    return plain
+
+
+def lines_from(source: TranscriptSource, offset: int, number: int) -> Iterator[TranscriptLine]:
+    """Yield the lines from an offset, where line `number` begins. Long texts in them are cut.
+
+    At most a megabyte and what is kept of a line is in memory. Raises: OSError.
+    """
+    at = offset
+    while raw := source.line(at, WHOLE):
+        begin, cut = at, 0
+        at += len(raw)
+        record: Record | Unreadable | None
+        if len(raw) == WHOLE and not raw.endswith(b"\n"):
+            trimmer = Trimmer()
+            trimmer.take(raw)
+            while raw and not raw.endswith(b"\n"):
+                raw = source.line(at, BLOCK)
+                at += len(raw)
+                if raw and not trimmer.full:
+                    trimmer.take(raw)
+            cut = trimmer.dropped
+            if trimmer.full:
+                yield TranscriptLine(begin, at, number, Unreadable(number, "the line is too long"), cut)
+                number += 1
+                continue
+            raw = bytes(trimmer.kept)
+        held = raw.removeprefix(b"\xef\xbb\xbf") if begin == 0 else raw
+        record = decode_record(number, held) if held.strip(b" \t\r\n\0") else None
+        yield TranscriptLine(begin, at, number, record, cut)
+        number += 1
 
 
 def open_transcript(path: Path) -> IO[bytes]:
@@ -125,7 +216,7 @@ class Trimmer:
 
 
 def _backslashes(text: bytearray, end: int) -> int:
-    """Return how many backslashes stand right before a place."""
+    """Return how many backslashes are right before a place."""
     at = end
     while at and text[at - 1] == ord("\\"):
         at -= 1

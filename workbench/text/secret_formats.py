@@ -13,14 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.text.secrets.values import is_given, is_key_block, is_mixed, is_numbered, is_random
+from workbench.text.secret_values import is_given, is_key_block, is_mixed, is_numbered, is_random
 
 Check = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How secrets of a kind look. Where the expression says too little, `holds` judges what it found."""
+    """How secrets of a kind look. Where the expression is too loose, `holds` judges what it found."""
 
     kind: str
     expression: str

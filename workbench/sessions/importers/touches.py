@@ -66,7 +66,7 @@ _IN_PLACE = {
 class Touch:
     """A file that a call read (`kind` None) or changed; `path` is absolute where the directory is known.
 
-    `added` and `removed` count lines, 0 where they cannot be told; `old_path` is the name before a rename.
+    `added` and `removed` count lines, 0 where they are not known; `old_path` is the name before a rename.
     """
 
     path: str

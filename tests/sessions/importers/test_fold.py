@@ -22,16 +22,16 @@ from tests.sessions.importers.made import (
     user,
 )
 from workbench.records.episodes import ChangeKind
-from workbench.sessions.importers.folding import Task, seconds
-from workbench.sessions.importers.reading import Reading, read_session
+from workbench.sessions.importers.fold import PromptTask, seconds
+from workbench.sessions.importers.readers import SessionReading, read_session
 
 
-def read(*lines: Any, agents: Any = ()) -> Reading:
+def read(*lines: Any, agents: Any = ()) -> SessionReading:
     """Return what was read of a session."""
     return read_session(group(*lines, agents=agents))
 
 
-def tasks(*lines: Any, agents: Any = ()) -> list[Task]:
+def tasks(*lines: Any, agents: Any = ()) -> list[PromptTask]:
     """Return a session's tasks."""
     return read(*lines, agents=agents).told.tasks
 

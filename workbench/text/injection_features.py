@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from math import log1p
 from typing import Final
-
-from workbench.text.injection.segments import Segment
 
 _LEAD = r"(?:(?:please|kindly|also|then|now|next|finally|additionally|furthermore|moreover|just|and|but|so|first|ok|hey|hi|urgent|important|note|ps|p\.s\.|btw|by the way)[,:;!]?\s+){0,3}"
 _TASKS: Final = (
@@ -99,8 +99,17 @@ NAMES: Final = (
     "instructions around",
 )  # fmt: skip
 
+_FENCE: Final = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
+_END: Final = re.compile(r"(?<=[.!?。！？])[\"')\]*_`]{0,3}(?:\s+|(?<=[。！？]))(?=\S)|\n+")
+_ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|[A-Za-z][.)])\s+")
+_CODE_LINE: Final = re.compile(
+    r"\s*(?:[{}()\[\];,]+\s*$|//|#include|import\s|from\s+\S+\s+import|def\s|class\s|return\b|for\s*\(|if\s*\(|\w+\s*=[^=]|"
+    r"@\w+|>>>|\$\s|<\/?\w+|\w+\(.*\)\s*[;{]?\s*$|.*[;{}]\s*$|(?:const|let|var|public|private|static|fn|func)\s)"
+)
+_LONGEST: Final = 600  # characters of a sentence that are looked at
 
-def table(found: Sequence[Segment]) -> list[tuple[float, ...]]:
+
+def table(found: Sequence[Sentence]) -> list[tuple[float, ...]]:
     """Return the features of each segment, in the order of NAMES.
 
     Code, and what neither instructs nor asks nor speaks of an answer, has none but the bias.
@@ -131,7 +140,7 @@ class _Around:
 
     def __init__(
         self,
-        found: Sequence[Segment],
+        found: Sequence[Sentence],
         index: int,
         totals: tuple[int, int, int, int, int],
         instructs: bool,
@@ -154,7 +163,9 @@ class _Around:
         self.last = float(all(one.is_code for one in found[index + 1 :]) if index > len(found) - 4 else False)
 
 
-def _row(one: Segment, words: frozenset[str], everywhere: Counter[str], around: _Around) -> tuple[float, ...]:
+def _row(
+    one: Sentence, words: frozenset[str], everywhere: Counter[str], around: _Around
+) -> tuple[float, ...]:
     text = one.text
     task = float(_TASK.match(text) is not None)
     edit = float(_EDIT.match(text) is not None)
@@ -193,3 +204,60 @@ def speaks_to_assistant(text: str) -> bool:
     return _YOUR_ANSWER.search(text) is not None or (
         _SNIPPET.search(text) is not None and _YOUR_CODE.search(text) is not None
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence or a line of code at `[start, end)`; `item` marks list items and headings.
+
+    `code` is the code right below a sentence, for a line of code the line itself; `is_code` is which.
+    """
+
+    start: int
+    end: int
+    text: str
+    code: str = ""
+    item: bool = False
+    is_code: bool = False
+
+
+def split_sentences(text: str) -> tuple[Sentence, ...]:
+    """Return the sentences and lines of code of a text in order."""
+    found: list[Sentence] = []
+    for start, end, fenced in _blocks(text):
+        if fenced:
+            _attach(found, start, end, text[start:end])
+        else:
+            found += _sentences(text, start, end)
+    return tuple(found)
+
+
+def _blocks(text: str) -> list[tuple[int, int, bool]]:
+    """Return (start, end, whether fenced) of the parts between fences."""
+    marks = [match.start() for match in _FENCE.finditer(text)]
+    edges = [0, *marks, len(text)]
+    return [(a, b, index % 2 == 1) for index, (a, b) in enumerate(pairwise(edges)) if a < b]
+
+
+def _attach(found: list[Sentence], start: int, end: int, code: str) -> None:
+    """Give code to the sentence above it, and keep it as a segment of its own."""
+    if found and not found[-1].is_code:
+        last = found[-1]
+        found[-1] = Sentence(last.start, last.end, last.text, last.code + code[:4000], last.item)
+    found.append(Sentence(start, end, code[:_LONGEST], code[:4000], is_code=True))
+
+
+def _sentences(text: str, start: int, end: int) -> list[Sentence]:
+    found = []
+    at = start
+    edges = [*((match.start(), match.end()) for match in _END.finditer(text, start, end)), (end, end)]
+    for stop, after in edges:
+        raw = text[at:stop]
+        item = _ITEM.match(raw)
+        body = raw[item.end() :] if item else raw
+        plain = body.strip().lstrip("`>|*_~ ")
+        if plain and not plain.startswith(("```", "~~~")):
+            code = _CODE_LINE.match(raw[:_LONGEST]) is not None
+            found.append(Sentence(at, stop, plain[:_LONGEST], plain if code else "", item is not None, code))
+        at = after
+    return found

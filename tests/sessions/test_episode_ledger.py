@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 
 from store.memory import MemoryJournal
 from workbench.ports import Entry
-from workbench.sessions.remember import (
-    FORGOTTEN,
-    IMPORTED,
-    STREAM,
-    Ledger,
+from workbench.sessions.episode_ledger import (
+    EpisodeLedger,
     fold,
     newest,
     pack_ledger,
@@ -23,6 +20,7 @@ from workbench.sessions.remember import (
     recall,
     unpack_ledger,
 )
+from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM
 
 
 def body(session: str, at: int = 1, **other: Any) -> dict[str, Any]:
@@ -47,9 +45,9 @@ def reader(journal: MemoryJournal) -> Any:
     return read
 
 
-def ledger_of(journal: MemoryJournal, limit: int = 10) -> Ledger:
+def ledger_of(journal: MemoryJournal, limit: int = 10) -> EpisodeLedger:
     """Fold a journal at once."""
-    ledger = Ledger(limit)
+    ledger = EpisodeLedger(limit)
     fold(ledger, reader(journal))
     return ledger
 
@@ -84,7 +82,7 @@ def test_a_fold_in_pieces_equals_a_fold_at_once(
 ) -> None:
     """Stopping, storing and going on anywhere changes nothing, though only the newest tasks are held."""
     journal = MemoryJournal()
-    ledger = Ledger(limit)
+    ledger = EpisodeLedger(limit)
     for number, event in enumerate(events):
         write(journal, event)
         if number in pauses:

@@ -1,4 +1,4 @@
-"""What tools told of paths that are excluded: taken out of transcripts before anything of it is kept.
+"""Tool output about excluded paths: taken out of transcripts before anything of it is kept.
 
 A call that names such a path, as a file it reads or writes or in a shell line, keeps its path and loses what
 it wrote and what it was answered. Of searches and diffs only the lines about such paths go. Settings name the
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
-from workbench.sessions.importers.touched import touches
+from workbench.sessions.importers.touches import touches
 from workbench.sessions.importers.transcripts import ToolUse, mapping, text
 
 WITHHELD: Final = "[withheld: an excluded path]"
@@ -35,8 +35,8 @@ _PATCHED: Final = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): ")
 _MOST: Final = 400  # words of a shell line that are looked at
 
 
-def excluding(patterns: Sequence[str], roots: Iterable[str] = ()) -> Excluded:
-    """Return what tells whether a path, absolute or from one of the roots, matches gitignore patterns."""
+def path_filter(patterns: Sequence[str], roots: Iterable[str] = ()) -> Excluded:
+    """Return a function: whether a path, absolute or from one of the roots, matches gitignore patterns."""
     import pathspec
 
     spec = pathspec.GitIgnoreSpec.from_lines(patterns, backend="simple")
@@ -56,8 +56,8 @@ def excluding(patterns: Sequence[str], roots: Iterable[str] = ()) -> Excluded:
     return excluded
 
 
-def withheld(raw: RawIterationOutput, excluded: Excluded) -> tuple[RawIterationOutput, int]:
-    """Return an iteration without what its tools told of excluded paths, and of how many calls."""
+def withhold(raw: RawIterationOutput, excluded: Excluded) -> tuple[RawIterationOutput, int]:
+    """Return an iteration without tool output about excluded paths, and how many calls had some."""
     kept, count = [], 0
     for use in raw.tool_uses:
         safe = _use_without(use, raw.cwd, excluded)
@@ -72,7 +72,7 @@ def is_about(tool: str, given: Mapping[str, Any], cwd: str, excluded: Excluded) 
 
 
 class Withholder:
-    """Takes what tools told of excluded paths out of a transcript's lines, as they are copied."""
+    """Takes tool output about excluded paths out of a transcript's lines, as they are copied."""
 
     def __init__(self, excluded: Excluded) -> None:
         self.excluded = excluded

@@ -17,10 +17,12 @@ from msgspec.structs import replace
 
 from workbench.ports import Damaged, Journal
 from workbench.records.plan import Intent
+from workbench.sessions.episodes_fold import IMPORTED, STREAM
+from workbench.sessions.importers.bodies import episode_bodies
 from workbench.sessions.importers.ledger import (
     GENERATION,
-    Known,
-    Seen,
+    KnownEpisodes,
+    SeenSession,
     digest_of,
     known_episodes,
     load_seen,
@@ -28,19 +30,17 @@ from workbench.sessions.importers.ledger import (
     signature,
     write_seen,
 )
-from workbench.sessions.importers.moments import Tally
 from workbench.sessions.importers.places import (
-    Group,
-    Places,
-    Transcript,
-    expanded_roots,
-    grouped,
+    ProjectPlaces,
+    SessionFiles,
+    TranscriptFile,
+    expand_roots,
+    group_files,
     is_inside,
     session_roots,
 )
-from workbench.sessions.importers.reading import Reading, family, read_session
-from workbench.sessions.importers.recording import recorded
-from workbench.sessions.remember import IMPORTED, STREAM
+from workbench.sessions.importers.readers import SessionReading, family, read_session
+from workbench.sessions.importers.transcripts import ReadTally
 
 BY = "import:sessions"
 QUIET = 600.0  # seconds without a change after which a session's last task counts as over
@@ -55,18 +55,18 @@ class ImportStore:
     """Where episodes go. `archive` keeps copies of files, None where none are made."""
 
     project_id: str
-    places: Places
+    places: ProjectPlaces
     journal: Journal
     latest: Callable[[str], Path | Damaged | None]
     publish: Callable[[str, Callable[[Path], None]], Path]
     lock: Callable[[str], AbstractContextManager[None]]
     understand: Callable[[str], Intent]
     now: Callable[[], float]
-    archive: Callable[[Sequence[Transcript]], Mapping[str, str]] | None = None
+    archive: Callable[[Sequence[TranscriptFile]], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ImportRequest:
     """What to import: prompts from `since` (seconds) on. `roots` are patterns of directories of the project.
 
     With `dry_run` nothing is written, with `again` also what was forgotten and files that did not change.
@@ -79,19 +79,19 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class FileReport:
+class SessionReport:
     """One session's file: who wrote it, its tasks, and how much of it was understood."""
 
     path: str
     source: str
     tasks: int
-    tally: Tally
+    tally: ReadTally
     note: str = ""
 
 
 @dataclass(slots=True)
-class Report:
-    """What an import did. `sessions` gave tasks of the project; `skipped` says why others did not.
+class ImportReport:
+    """What an import did. `sessions` gave tasks of the project; `skipped` counts why others did not.
 
     `masked` counts the secrets that were taken out of prompts.
     """
@@ -110,24 +110,24 @@ class Report:
     skipped: Counter[str] = field(default_factory=Counter)
     elsewhere: Counter[str] = field(default_factory=Counter)
     masked: Counter[str] = field(default_factory=Counter)
-    tally: Tally = field(default_factory=Tally)
-    details: list[FileReport] = field(default_factory=list)
+    tally: ReadTally = field(default_factory=ReadTally)
+    details: list[SessionReport] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 class Importer:
     """One import. Everything it writes is written by `run`, session by session."""
 
-    def __init__(self, store: ImportStore, wanted: Wanted) -> None:
+    def __init__(self, store: ImportStore, wanted: ImportRequest) -> None:
         self.store = store
         self.wanted = wanted
-        self.report = Report()
-        self._seen: dict[str, Seen] = {}
-        self._known = Known()
-        self._waiting: list[tuple[Group, Seen]] = []
+        self.report = ImportReport()
+        self._seen: dict[str, SeenSession] = {}
+        self._known = KnownEpisodes()
+        self._waiting: list[tuple[SessionFiles, SeenSession]] = []
         self._setting = (*store.places.roots, *wanted.roots)
 
-    def run(self, files: Iterable[Transcript], progress: Progress | None = None) -> Report:
+    def run(self, files: Iterable[TranscriptFile], progress: Progress | None = None) -> ImportReport:
         """Import what is new of the files. Ctrl-C keeps what was imported until then.
 
         Raises: StoreError.
@@ -152,21 +152,21 @@ class Importer:
                     self.store.publish(GENERATION, lambda directory: write_seen(directory, seen))
         return self.report
 
-    def _groups(self, files: Sequence[Transcript]) -> tuple[Group, ...]:
+    def _groups(self, files: Sequence[TranscriptFile]) -> tuple[SessionFiles, ...]:
         self.report.files = len(files)
         families: dict[Path, tuple[str, str]] = {}
 
-        def of(file: Transcript) -> tuple[str, str]:
+        def of(file: TranscriptFile) -> tuple[str, str]:
             if file.path not in families:
                 families[file.path] = family(file)
             return families[file.path]
 
-        groups, lost = grouped(files, lambda file: of(file)[1], lambda file: of(file)[0])
+        groups, lost = group_files(files, lambda file: of(file)[1], lambda file: of(file)[0])
         if lost:
             self.report.skipped["sub-agents' files without their session"] += len(lost)
         return groups
 
-    def _is_new(self, group: Group) -> bool:
+    def _is_new(self, group: SessionFiles) -> bool:
         if self.wanted.since and group.main.changed < self.wanted.since * 1_000_000_000:
             self.report.skipped["files older than --since"] += 1
             return False
@@ -180,33 +180,33 @@ class Importer:
         self.report.skipped["files that did not change"] += 1
         return False
 
-    def _is_over(self, group: Group) -> bool:
+    def _is_over(self, group: SessionFiles) -> bool:
         last = max(file.changed for file in (group.main, *group.agents))
         return abs(self.store.now() - last / 1_000_000_000) >= QUIET
 
-    def _take(self, group: Group) -> None:
+    def _take(self, group: SessionFiles) -> None:
         report = self.report
         over = self._is_over(group)
         reading = read_session(group, self.store.project_id)
         report.read += 1
         report.bytes += _size(group)
         if not reading.source:
-            report.skipped["files that are no transcripts"] += 1
-            self._remember(group, Seen(signature(group, self._setting)))
+            report.skipped["files that are not transcripts"] += 1
+            self._remember(group, SeenSession(signature(group, self._setting)))
             return
         if reading.fault:
             report.notes.append(f"{group.main.path}: {reading.fault}")
             report.skipped["files that could not be read to their end"] += 1
         report.tally.add(reading.tally)
         bodies = self._bodies(group, reading, complete=over)
-        detail = FileReport(str(group.main.path), reading.source, len(bodies), reading.tally)
+        detail = SessionReport(str(group.main.path), reading.source, len(bodies), reading.tally)
         report.details.append(detail)
         report.sessions += bool(bodies)
         self._record(bodies)
         if reading.fault or (self.wanted.since and bodies):
             return  # to be read again
         session = reading.told.session
-        seen = Seen(signature(group, self._setting), session, len(bodies), not over)
+        seen = SeenSession(signature(group, self._setting), session, len(bodies), not over)
         if bodies and self.store.archive is not None:
             self._waiting.append((group, seen))
             if len(self._waiting) >= _TOGETHER:
@@ -225,10 +225,12 @@ class Importer:
             self._remember(group, replace(seen, archived=True))
         self._waiting.clear()
 
-    def _remember(self, group: Group, seen: Seen) -> None:
+    def _remember(self, group: SessionFiles, seen: SeenSession) -> None:
         self._seen[str(group.main.path)] = seen
 
-    def _bodies(self, group: Group, reading: Reading, *, complete: bool) -> list[dict[str, Any]]:
+    def _bodies(
+        self, group: SessionFiles, reading: SessionReading, *, complete: bool
+    ) -> list[dict[str, Any]]:
         report, told, store = self.report, reading.told, self.store
         if reading.bodies:
             found = reading.bodies
@@ -237,8 +239,8 @@ class Importer:
             return []
         else:
             roots = session_roots(told.roots, told.repository, told.directories, store.places)
-            roots += expanded_roots(self.wanted.roots, told.directories)
-            kept = recorded(
+            roots += expand_roots(self.wanted.roots, told.directories)
+            kept = episode_bodies(
                 told,
                 list(dict.fromkeys(roots)),
                 project_id=store.project_id,
@@ -252,7 +254,7 @@ class Importer:
             self._count(kept.elsewhere, "prompts of other projects")
             self._count(kept.paths_outside, "paths outside of the project")
             self._count(kept.empty, "prompts without words")
-            self._count(told.repeated, "records told again")
+            self._count(told.repeated, "repeated records")
             self._count(told.orphans, "calls before the first prompt")
             self._count(told.failed, "calls that failed or did not run")
             self._count(0 if complete or not told.tasks else 1, "tasks that may still go on")
@@ -270,7 +272,7 @@ class Importer:
             self.report.skipped[what] += number
 
     def _record(self, bodies: Sequence[dict[str, Any]]) -> None:
-        """Append the bodies that are new or say more than what the journal has, in one write."""
+        """Append the bodies that are new or more complete than what the journal has, in one write."""
         report, known = self.report, self._known
         fresh = []
         for body in bodies:
@@ -288,7 +290,7 @@ class Importer:
                 and before[0] > order
                 and not (self.wanted.again and before[0][-1] == order[-1])
             ):
-                self._count(1, "prompts that another file tells further")
+                self._count(1, "prompts that another file records further")
                 continue
             report.new += before is None
             report.updated += before is not None
@@ -302,5 +304,5 @@ class Importer:
             self.store.journal.append(STREAM, IMPORTED, fresh, by=BY)
 
 
-def _size(group: Group) -> int:
+def _size(group: SessionFiles) -> int:
     return sum(file.size for file in (group.main, *group.agents))

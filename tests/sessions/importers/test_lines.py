@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.sessions.importers import transcripts, trimming
+from workbench.sessions.importers import lines, transcripts
+from workbench.sessions.importers.lines import read_trimmed
 from workbench.sessions.importers.transcripts import Record, Unreadable
-from workbench.sessions.importers.trimming import read_trimmed
 
 
 def values(data: bytes, cut: list[int] | None = None) -> list[Any]:
@@ -27,9 +27,9 @@ def test_long_texts_are_cut_and_the_rest_is_read() -> None:
     line = {"image": "A" * 5_000_000, "text": 'say "x" \\', "more": [1, {"b": "é"}]}
     cut: list[int] = []
     first, second = values(json.dumps(line).encode() + b'\n{"a": 1}', cut)
-    assert first == {**line, "image": "A" * trimming.MAX_TEXT}
+    assert first == {**line, "image": "A" * lines.MAX_TEXT}
     assert second == {"a": 1}
-    assert cut == [5_000_000 - trimming.MAX_TEXT]
+    assert cut == [5_000_000 - lines.MAX_TEXT]
 
 
 def test_memory_stays_bounded() -> None:
@@ -80,9 +80,9 @@ def test_cut_lines_stay_json(value: Any, room: int, piece: int) -> None:
     """Wherever pieces end, in an escape or a letter of several bytes, texts are cut and nothing else."""
     line = json.dumps(value, ensure_ascii=False).encode() + b"\n"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trimming, "WHOLE", piece)
-        patch.setattr(trimming, "_CHUNK", piece)
-        patch.setattr(trimming, "MAX_TEXT", room)
+        patch.setattr(lines, "WHOLE", piece)
+        patch.setattr(lines, "_CHUNK", piece)
+        patch.setattr(lines, "MAX_TEXT", room)
         (found,) = values(line)
     assert found is not None
     assert len(next(iter(found.values()))) == len(value["texts"])

@@ -29,11 +29,11 @@ from tests.sessions.importers.made import (
     user,
 )
 from workbench.plan.intent import parse_intent
-from workbench.sessions.importers.exported import exported_lines
-from workbench.sessions.importers.importing import QUIET, Importer, ImportStore, Report, Wanted
+from workbench.sessions.importers.export import exported_lines
+from workbench.sessions.importers.importer import QUIET, Importer, ImportReport, ImportRequest, ImportStore
 from workbench.sessions.importers.ledger import digest_of
-from workbench.sessions.importers.places import Places, Transcript
-from workbench.sessions.importers.reading import read_session
+from workbench.sessions.importers.places import ProjectPlaces, TranscriptFile
+from workbench.sessions.importers.readers import read_session
 
 SESSION = [
     user("fix the login of the shop", "u1", 0),
@@ -64,7 +64,7 @@ class Place:
         self.archived: list[str] = []
         self.publications = 0
 
-    def run(self, *files: Transcript, **wanted: Any) -> Report:
+    def run(self, *files: TranscriptFile, **wanted: Any) -> ImportReport:
         """Import files."""
 
         def publish(kind: str, write: Any) -> Path:
@@ -76,7 +76,7 @@ class Place:
 
         store = ImportStore(
             project_id="p",
-            places=Places(self.roots),
+            places=ProjectPlaces(self.roots),
             journal=self.journal,
             latest=lambda kind: self.directory / f"{kind}-{self.publications}" if self.publications else None,
             publish=publish,
@@ -85,9 +85,9 @@ class Place:
             now=lambda: self.now,
             archive=self._archive if wanted.pop("archive", False) else None,
         )
-        return Importer(store, Wanted(**wanted)).run(files)
+        return Importer(store, ImportRequest(**wanted)).run(files)
 
-    def _archive(self, files: Sequence[Transcript]) -> Mapping[str, str]:
+    def _archive(self, files: Sequence[TranscriptFile]) -> Mapping[str, str]:
         self.archived += [str(file.path) for file in files]
         return {str(file.path): "x" for file in files}
 
@@ -295,7 +295,7 @@ def test_an_interrupted_import_keeps_what_it_did(place: Place) -> None:
             raise KeyboardInterrupt
         return files[1].open()
 
-    stopped = Transcript(files[1].path, files[1].size, files[1].changed, stop)
+    stopped = TranscriptFile(files[1].path, files[1].size, files[1].changed, stop)
     with pytest.raises(KeyboardInterrupt):
         place.run(files[0], stopped)
     assert len(place.bodies) == 3
@@ -334,7 +334,7 @@ def test_mutated_transcripts_lose_no_prompt(
         assert place.bodies.keys() >= PROMPTS
         assert report.tally.lines == sum(bool(line.strip(b" \t\r\n\0")) for line in lines)
     else:
-        assert report.skipped["files that are no transcripts"] == 1
+        assert report.skipped["files that are not transcripts"] == 1
 
 
 @given(st.sampled_from([SESSION, ROLLOUT]), st.data())

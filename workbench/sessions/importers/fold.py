@@ -1,7 +1,7 @@
 """From the moments of a session to its tasks: each prompt with what was read and changed until the next.
 
 A fold takes the moments of a session's file in order, then those of its sub-agents, whose work belongs to the
-prompt that started them. Told twice is counted once: prompts by their id, calls by theirs.
+prompt that started them. What is recorded twice counts once: prompts by their id, calls by theirs.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from itertools import pairwise
 
 from workbench.records.episodes import ChangeKind
 from workbench.sessions.importers.evidence import commit_of, says_wrong, suite_result
-from workbench.sessions.importers.moments import (
+from workbench.sessions.importers.touches import Touch, shell_commands, staged_paths, touches
+from workbench.sessions.importers.transcripts import (
+    Aside,
+    CallOutcome,
     Interrupted,
     Moment,
-    Passed,
     Prompt,
     Setting,
     Started,
+    ToolResult,
+    ToolUse,
     Usage,
 )
-from workbench.sessions.importers.touched import Touch, shell_commands, staged_paths, touches
-from workbench.sessions.importers.transcripts import Outcome, ToolResult, ToolUse
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,79}")
 _LATEST = 1 << 53
@@ -34,11 +36,11 @@ _TOLD = 4_000  # characters of an early result that are held
 
 
 @dataclass(slots=True)
-class Task:
+class PromptTask:
     """A prompt and what followed. `reads` and `edits` are absolute paths, times in seconds, -1 unknown.
 
     `tests` is whether the last test run passed, None without one; `commit` the sha of the last commit,
-    empty if not told, None without one; `later` marks a commit that a later prompt asked for. `text` is
+    empty if not shown, None without one; `later` marks a commit that a later prompt asked for. `text` is
     as written.
     """
 
@@ -63,11 +65,11 @@ class Task:
 
 
 @dataclass(slots=True)
-class Told:
+class SessionStory:
     """What a fold made of a session: its tasks in order, and what belongs to none.
 
-    `repeated` counts what was told again, `orphans` calls before the first prompt; `roots` are the work
-    tree's as the session tells them, `parent` is the session that a sub-agent's file belongs to.
+    `repeated` counts repeated records, `orphans` calls before the first prompt; `roots` are the work
+    tree's as the session records them, `parent` is the session that a sub-agent's file belongs to.
     """
 
     session: str = ""
@@ -76,7 +78,7 @@ class Told:
     repository: str = ""
     roots: dict[str, None] = field(default_factory=dict)
     directories: dict[str, None] = field(default_factory=dict)
-    tasks: list[Task] = field(default_factory=list)
+    tasks: list[PromptTask] = field(default_factory=list)
     repeated: int = 0
     orphans: int = 0
     failed: int = 0
@@ -86,18 +88,18 @@ class Fold:
     """Takes moments and keeps the tasks they make. `source` begins the ids of the tasks."""
 
     def __init__(self, source: str) -> None:
-        self.told = Told()
+        self.told = SessionStory()
         self._source = source
         self._now = -1
-        self._task: Task | None = None
-        self._waiting: dict[str, tuple[ToolUse, Task]] = {}
+        self._task: PromptTask | None = None
+        self._waiting: dict[str, tuple[ToolUse, PromptTask]] = {}
         self._early: dict[str, ToolResult] = {}
-        self._calls: dict[str, Task | None] = {}
+        self._calls: dict[str, PromptTask | None] = {}
         self._agents: dict[str, str] = {}  # sub-agent → the call that started it
         self._prompts: set[object] = set()
         self._said: dict[str, Counter[str]] = {}
         self._made: Counter[str] = Counter()
-        self._usage: dict[str, tuple[Task, int]] = {}
+        self._usage: dict[str, tuple[PromptTask, int]] = {}
         self._total = 0
         self._staged: dict[str, None] = {}
 
@@ -108,10 +110,10 @@ class Fold:
 
     def take_agent(self, agent: str, moments: Iterable[Moment]) -> None:
         """Take the moments of a sub-agent's file: they belong to the prompt that started it."""
-        task: Task | None = None
+        task: PromptTask | None = None
         found = False
         for moment in moments:
-            if not found and isinstance(moment, (ToolUse, Passed)) and moment.at:
+            if not found and isinstance(moment, (ToolUse, Aside)) and moment.at:
                 task, found = self._started_by(agent, seconds(moment.at)), True
             if isinstance(moment, ToolUse):
                 owner = task if found else self._started_by(agent, -1)
@@ -123,12 +125,12 @@ class Fold:
             elif isinstance(moment, Started):
                 self._agents.setdefault(moment.agent_id, moment.call_id)
 
-    def finish(self) -> Told:
-        """Return the tasks with what their neighbours say about them."""
+    def finish(self) -> SessionStory:
+        """Return the tasks with what follows from their neighbours."""
         tasks = self.told.tasks
         for task, following in pairwise(tasks):
             task.corrected = following.session == task.session and says_wrong(following.text)
-        waiting: list[Task] = []
+        waiting: list[PromptTask] = []
         for task in tasks:
             if task.commit is None:
                 waiting += [task] if task.edits else []
@@ -159,7 +161,7 @@ class Fold:
                     self._task.interrupted = True
             case Started():
                 self._agents.setdefault(moment.agent_id, moment.call_id)
-            case Passed():
+            case Aside():
                 self._hear(moment.at)
             case _:
                 pass
@@ -197,7 +199,7 @@ class Fold:
         if moment.cwd:
             told.directories[moment.cwd] = None
         index = len(told.tasks)
-        self._task = Task(
+        self._task = PromptTask(
             id=self._identify(moment, words, index),
             text=moment.text,
             session=session,
@@ -210,7 +212,7 @@ class Fold:
         told.tasks.append(self._task)
 
     def _is_new(self, channel: str, words: str) -> bool:
-        """Whether a prompt was not yet told by another log of the same file."""
+        """Whether a prompt was not yet in another log of the same file."""
         if not channel:
             return True
         heard = self._said.setdefault(channel, Counter())
@@ -230,7 +232,7 @@ class Fold:
         digest = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()
         return f"{self._source}:{digest[:32]}"
 
-    def _use(self, use: ToolUse, task: Task | None) -> None:
+    def _use(self, use: ToolUse, task: PromptTask | None) -> None:
         if use.id and use.id in self._calls:
             self.told.repeated += 1
             return
@@ -262,12 +264,12 @@ class Fold:
                 result.id, result.outcome, result.line, told, result.created, result.at
             )
 
-    def _apply(self, use: ToolUse, task: Task, result: ToolResult) -> None:
+    def _apply(self, use: ToolUse, task: PromptTask, result: ToolResult) -> None:
         at = seconds(result.at)
         task.ended = max(task.ended, at)
         commands, start = shell_commands(use)
         if commands:
-            if result.outcome is Outcome.RAN:
+            if result.outcome is CallOutcome.RAN:
                 self._staged.update((path, None) for path in staged_paths(commands, start))
             commit = commit_of(commands, result.outcome, result.told)
             if commit is not None:
@@ -276,7 +278,7 @@ class Fold:
             passed = suite_result(commands, result.outcome, result.told)
             if passed is not None and max(at, 0) >= task.tested:
                 task.tests, task.tested = passed, max(at, 0)
-        if result.outcome is not Outcome.RAN:
+        if result.outcome is not CallOutcome.RAN:
             self.told.failed += 1
             return
         for touch in touches(use):
@@ -285,9 +287,9 @@ class Fold:
                 continue
             if result.created:
                 touch = Touch(touch.path, ChangeKind.ADDED, touch.added, touch.removed)
-            task.edits[touch.path] = merged(task.edits.get(touch.path), touch)
+            task.edits[touch.path] = merge_touches(task.edits.get(touch.path), touch)
 
-    def _commit(self, task: Task) -> None:
+    def _commit(self, task: PromptTask) -> None:
         """Count files staged by name and changed by nobody seen, such as the user, as the task's."""
         changed = {path for each in self.told.tasks for path in each.edits}
         for path in self._staged:
@@ -295,7 +297,7 @@ class Fold:
                 task.edits[path] = Touch(path, ChangeKind.MODIFIED)
         self._staged.clear()
 
-    def _used(self, usage: Usage, task: Task | None) -> None:
+    def _used(self, usage: Usage, task: PromptTask | None) -> None:
         task = task or self._task
         if task is None:
             return
@@ -308,7 +310,7 @@ class Fold:
             self._usage[usage.id] = (owner, max(usage.tokens, before))
         owner.tokens += max(usage.tokens - before, 0)
 
-    def _started_by(self, agent: str, at: int) -> Task | None:
+    def _started_by(self, agent: str, at: int) -> PromptTask | None:
         """Return the prompt that started a sub-agent: by the call that did, else by the time."""
         call = self._agents.get(agent)
         for _ in range(8):  # a sub-agent may have been started by another one
@@ -322,7 +324,7 @@ class Fold:
         return before[-1] if before else tasks[0] if tasks else None
 
 
-def merged(before: Touch | None, touch: Touch) -> Touch:
+def merge_touches(before: Touch | None, touch: Touch) -> Touch:
     """Return two changes of one file as one."""
     if before is None:
         return touch
@@ -336,7 +338,7 @@ def merged(before: Touch | None, touch: Touch) -> Touch:
 
 
 def seconds(at: str) -> int:
-    """Return a time as seconds since the epoch, -1 if it is none."""
+    """Return a time as seconds since the epoch, -1 if it is invalid."""
     if not at:
         return -1
     try:

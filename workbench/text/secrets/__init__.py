@@ -1,1 +1,0 @@
-"""Secrets in text: the formats that announce themselves, values beside a revealing name, and their places."""
