@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -152,7 +152,7 @@ class WorkbenchApp(Sitting):
         """Return the theme's variables with every text colour made readable."""
         return readable_variables(super().get_css_variables(), dark=self.current_theme.dark)
 
-    def get_key_display(self, binding: Any) -> str:
+    def get_key_display(self, binding: Binding) -> str:
         """Return a key as the footer writes it."""
         return shown_key(binding.key)
 

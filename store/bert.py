@@ -95,7 +95,7 @@ class _Graph:
         self.nodes.append(helper.make_node(kind, list(inputs), [result], name=name, **attributes))
         return result
 
-    def constant(self, name: str, value: Any) -> str:
+    def constant(self, name: str, value: object) -> str:
         if name not in self.constants:
             self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
         return name

@@ -202,7 +202,7 @@ class RedisCache:
     def _index(self) -> list[str]:
         return [f"{self._prefix}:order", f"{self._prefix}:weights"]
 
-    def _ask(self, command: Callable[[], Any], writes: _Breaker | None = None) -> Any:
+    def _ask(self, command: Callable[[], Any], writes: _Breaker | None = None) -> object:
         """Return Redis's answer, None if there is none; what went wrong is left in a breaker."""
         from redis import AuthenticationError, RedisError, ResponseError
         from redis.exceptions import AuthorizationError, NoPermissionError

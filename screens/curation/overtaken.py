@@ -38,7 +38,7 @@ class FieldMerge:
     merged: Any = None
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         """The value that is kept; theirs while nothing was chosen."""
         return {"mine": self.mine, "merged": self.merged}.get(self.choice, self.theirs)
 

@@ -165,6 +165,6 @@ def task_cells(one: TaskChange, *, less_is_better: bool) -> tuple[Content, ...]:
     )
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     text = str(value)
     return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"

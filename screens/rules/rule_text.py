@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content, Span
 
@@ -150,7 +150,7 @@ def reworded(pieces: Iterable[tuple[str, str]]) -> Content:
     return Content(text, spans)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if value in (None, "", [], {}):
         return "none"
     if isinstance(value, list):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,7 +20,7 @@ from screens.curation.record_screen import RecordScreen
 from screens.filtering import Facet, write
 from screens.jobs import Failure, Job
 from screens.rules.facets import FacetCount, FacetDialog, count_facets, plain_facets
-from screens.rules.matches import MatchesView, answers
+from screens.rules.matches import MatchesView, MessageMatches, answers
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rows import COLUMNS, RuleRows, columns, position_of
 from screens.rules.rule_changes import RuleChanges
@@ -41,6 +41,9 @@ from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from workbench.records.rules import Rule
 from workbench.text.counts import counted
+
+if TYPE_CHECKING:
+    from workbench.rules.matching.searching import RuleSearch
 
 EMPTY: Final = (
     "No rules yet.\n\n"
@@ -254,7 +257,7 @@ class RulesScreen(RecordScreen[Rule, RuleQuery]):
         work = partial(self._finder.search, self.engine, loaded.book, text)
         search_again = text == self.sought.text
 
-        def then(search: Any) -> None:
+        def then(search: RuleSearch) -> None:
             self.sought = LastSearch(text, by_position(loaded.book.rules, search.found))
             notes = f" · {search.notes[0]}" if search.notes else ""
             bar.say(f"{len(search.found):,} by {search.mode}{notes}")
@@ -323,7 +326,7 @@ class RulesScreen(RecordScreen[Rule, RuleQuery]):
         elif panes.pane == "file":
             self._ask_pane("File", partial(read_place, self.engine, rule), partial(panes.show_file, rule))
 
-    def _ask_pane(self, name: str, work: Any, then: Any) -> None:
+    def _ask_pane(self, name: str, work: Callable[[Job], Any], then: Callable[[Any], None]) -> None:
         self.ask(name, work, then, group="pane", quiet=True)
 
     def _turn_to(self, pane: str) -> None:
@@ -364,7 +367,7 @@ class RulesScreen(RecordScreen[Rule, RuleQuery]):
         event.stop()
         message = event.text
 
-        def then(found: Any) -> None:
+        def then(found: MessageMatches) -> None:
             self.panes.show_answers(found)
             told = f"{found.matched:,} of {counted(len(self.rules), 'rule')} found"
             self.say(" · ".join((told, *found.notes)))

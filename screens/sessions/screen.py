@@ -16,6 +16,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
+from textual.events import Resize
 from textual.widgets import Static
 
 from screens.commands.model import bindings
@@ -308,7 +309,7 @@ class SessionsScreen(SessionActions):
         message.stop()
         self.list_again()
 
-    def on_resize(self, event: Any) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Break the task's lines anew."""
         super().on_resize(event)
         self.call_after_refresh(self._fit_story)

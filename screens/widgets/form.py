@@ -69,7 +69,7 @@ def in_place(field: FormField) -> bool:
     return len(str(raw_of(field))) <= MOST_IN_PLACE
 
 
-def parsed(field: FormField, raw: Raw) -> Any:
+def parsed(field: FormField, raw: Raw) -> object:
     """Return the value that a widget's content means; the field's own while nothing was changed.
 
     Raises: ValueError saying what is wrong.

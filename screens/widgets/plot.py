@@ -257,7 +257,12 @@ def _draw(figure: Any, kind: Kind, glyph: str, run: Sequence[Point]) -> None:
 
 
 def _axes(
-    figure: Any, series: Sequence[Series], points: Sequence[Point], width: int, height: int, times: bool
+    figure: Any,
+    series: Sequence[Series],
+    points: Sequence[Point],
+    width: int,
+    height: int,
+    times: bool,
 ) -> None:
     bars = any(one.kind == "bar" for one in series)
     low, high = _range([x for x, _ in points])

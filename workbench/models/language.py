@@ -81,7 +81,7 @@ def quoted(data: Mapping[str, Any]) -> str:
     return _MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):

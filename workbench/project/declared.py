@@ -45,7 +45,7 @@ def malformed(path: str, line: int, problem: str) -> ParseError:
     )
 
 
-def table_of(path: str, value: Any, key: str) -> Mapping[str, Any]:
+def table_of(path: str, value: object, key: str) -> Mapping[str, Any]:
     """Return a value that must be a table, {} if absent."""
     if value is None:
         return {}
@@ -54,7 +54,7 @@ def table_of(path: str, value: Any, key: str) -> Mapping[str, Any]:
     return value
 
 
-def strings_of(path: str, value: Any, key: str) -> list[str]:
+def strings_of(path: str, value: object, key: str) -> list[str]:
     """Return the strings of a value that must be a list, [] if absent."""
     if value is None:
         return []
@@ -63,7 +63,7 @@ def strings_of(path: str, value: Any, key: str) -> list[str]:
     return [item for item in value if isinstance(item, str)]
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Return a value if it is text, else ''."""
     return value if isinstance(value, str) else ""
 
@@ -94,7 +94,7 @@ def toml_table(path: str, text: str) -> Mapping[str, Any]:
         raise malformed(path, where, str(error)) from None
 
 
-def named_dependencies(path: str, value: Any, key: str, kind: str) -> list[Dependency]:
+def named_dependencies(path: str, value: object, key: str, kind: str) -> list[Dependency]:
     """Dependencies written as a table of name to constraint, or to a table with a version in it."""
     found = []
     for name, constraint in table_of(path, value, key).items():

@@ -99,7 +99,7 @@ def new_rule(fields: Mapping[str, Any], project_id: str | None) -> Rule:
     return Rule(**{"id": "", "name": "", "level": level, "project_id": project_id, **fields})
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{name} is a text, not {_said(value)}", hint=f'Such as: "{name}": "…"')
     text = value.replace("\r\n", "\n").strip()
@@ -110,14 +110,14 @@ def _text(name: str, value: Any) -> str:
     return text
 
 
-def _needed(name: str, value: Any) -> str:
+def _needed(name: str, value: object) -> str:
     text = _text(name, value)
     if not text:
         raise UsageError(f"{name} is empty", hint='Say it: workbench rules add "Use tabs."')
     return text
 
 
-def _texts(name: str, value: Any) -> tuple[str, ...]:
+def _texts(name: str, value: object) -> tuple[str, ...]:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
         raise UsageError(f"{name} is a list of texts, not {_said(value)}", hint=f'Such as: "{name}": ["…"]')
@@ -127,7 +127,7 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
     return found
 
 
-def _scope(name: str, value: Any) -> tuple[str, ...]:
+def _scope(name: str, value: object) -> tuple[str, ...]:
     found = _texts(name, value)
     for entry in found:
         if entry.startswith(PATH_SCOPE):
@@ -141,7 +141,7 @@ def _scope(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _number(most: int) -> Callable[[str, Any], int]:
-    def parse(name: str, value: Any) -> int:
+    def parse(name: str, value: object) -> int:
         try:
             found = int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
         except ValueError:
@@ -155,7 +155,7 @@ def _number(most: int) -> Callable[[str, Any], int]:
     return parse
 
 
-def _conditions(name: str, value: Any) -> dict[str, Any]:
+def _conditions(name: str, value: object) -> dict[str, Any]:
     """Return {fact: value or values} of a mapping, or of texts NAME=VALUE; a name may have several."""
     if isinstance(value, Mapping):
         pairs = [(str(fact), item) for fact, held in value.items() for item in _held(fact, held)]
@@ -167,7 +167,7 @@ def _conditions(name: str, value: Any) -> dict[str, Any]:
     return {fact: items[0] if len(items) == 1 else items for fact, items in found.items()}
 
 
-def _held(fact: object, value: Any) -> list[Any]:
+def _held(fact: object, value: object) -> list[Any]:
     items = value if isinstance(value, list) else [value]
     if not items or not all(isinstance(item, (str, int, bool)) for item in items):
         raise UsageError(
@@ -183,17 +183,17 @@ def _pair(text: str) -> tuple[str, str]:
     return fact.strip(), item.strip()
 
 
-def _examples(name: str, value: Any) -> tuple[str, ...]:
+def _examples(name: str, value: object) -> tuple[str, ...]:
     return add_examples(Rule(id="", name="", rule=""), _texts(name, value)) if value else ()
 
 
-def _flag(name: str, value: Any) -> bool:
+def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{name} is true or false, not {_said(value)}", hint="Without quotes.")
     return value
 
 
-def _check(name: str, value: Any) -> Any:
+def _check(name: str, value: object) -> object:
     from workbench.rules.enforcement.checking import parse_check  # few rules have one
 
     if value is not None and not isinstance(value, (str, Mapping)):
@@ -201,7 +201,7 @@ def _check(name: str, value: Any) -> Any:
     return None if value is None else parse_check(value)
 
 
-def _tags(value: Any, extra: Sequence[str], notes: list[str]) -> tuple[str, ...]:
+def _tags(value: object, extra: Sequence[str], notes: list[str]) -> tuple[str, ...]:
     report = validate_tags(_texts("tags", value), extra)
     for problem in report.problems:
         meant = f"Did you mean {problem.suggestion}?" if problem.suggestion else ""
@@ -218,7 +218,7 @@ def _choice(kind: Any) -> Callable[[str, Any], Any]:
     return lambda name, value: choose(kind, _text(name, value))
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     return visible_line(repr(value))[:60]
 
 

@@ -297,7 +297,7 @@ def _lines(count: Any) -> int:
     return min(max(int(count), 0), _MOST_LINES)
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     return _lines(value) if isinstance(value, int) else 0
 
 
@@ -305,13 +305,13 @@ def _bounded(value: Any) -> int:
     return min(max(int(value), 0), _LATEST)
 
 
-def _time(value: Any) -> int:
+def _time(value: object) -> int:
     if not isinstance(value, int):
         raise TypeError("a time is a whole number of seconds")
     return _bounded(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("expected a text")
     return printable(value)

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO, Any, TextIO
+from typing import IO, TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 PROGRESS_VARIABLE = "WORKBENCH_PROGRESS"
@@ -136,7 +136,7 @@ def wants_color(env: Mapping[str, str] = os.environ, *, no_color: bool = False) 
     return not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb" and sys.stdout.isatty()
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")

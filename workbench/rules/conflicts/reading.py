@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from workbench.comparison.similarity import normal_text, plain
 from workbench.comparison.statements import Statement, claims, statements
@@ -54,7 +53,7 @@ def wider(first: Reach, second: Reach) -> bool:
     return project and tools and conditions and scope
 
 
-def _values(wanted: Any) -> tuple[str, ...]:
+def _values(wanted: object) -> tuple[str, ...]:
     many = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else (wanted,)
     return tuple(sorted(str(value) for value in many))
 

@@ -114,11 +114,11 @@ def _what(before: Rule | None, after: Rule | None, differing: Sequence[FieldChan
     return "changed" if decided else "moved"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _told(name: str, body: dict[str, Any]) -> Any:
+def _told(name: str, body: dict[str, Any]) -> object:
     """Return what of a field counts: a rule that moved within its file is where it was."""
     value = body[name]
     if name == "provenance" and isinstance(value, dict):

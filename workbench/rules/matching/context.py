@@ -167,11 +167,11 @@ def _active(level: Level, context: RuleContext) -> str:
     return {Level.GLOBAL: "", Level.SCENARIO: context.scenario, Level.STEP: context.step}[level]
 
 
-def _met(name: str, wanted: Any, context: RuleContext) -> bool:
+def _met(name: str, wanted: object, context: RuleContext) -> bool:
     return not set(_choices(wanted)).isdisjoint(context.facts.get(name, ()))
 
 
-def _choices(wanted: Any) -> list[str]:
+def _choices(wanted: object) -> list[str]:
     values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     return [_flag(value) if isinstance(value, bool) else str(value) for value in values]
 
@@ -201,7 +201,7 @@ def _out_of_scope(level: Level, scope: Sequence[str], context: RuleContext) -> s
     return f"is for {_either(scope)}, which is not in the context: --context {names[0]}"
 
 
-def _unmet(name: str, wanted: Any, context: RuleContext) -> str:
+def _unmet(name: str, wanted: object, context: RuleContext) -> str:
     choices = _choices(wanted)
     holds = f"holds where {name} is {_either(choices)}"
     known = context.facts.get(name)

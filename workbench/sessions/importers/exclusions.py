@@ -95,7 +95,7 @@ class Withholder:
             return line
         return json.dumps(made, ensure_ascii=True).encode("ascii") + (b"\n" if line.endswith(b"\n") else b"")
 
-    def _clean(self, value: Any) -> Any:
+    def _clean(self, value: object) -> object:
         if isinstance(value, list):
             return [self._clean(one) for one in value]
         if not isinstance(value, dict):
@@ -219,7 +219,7 @@ def _arguments(value: object) -> Mapping[str, Any]:
     return mapping(value)
 
 
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+def _each_text(value: object, change: Callable[[str], str]) -> object:
     match value:
         case str():
             return change(value)

@@ -7,7 +7,7 @@ importing twice is importing once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def known_episodes(entries: Iterable[Entry]) -> KnownEpisodes:
     return known
 
 
-def order_of(body: Any) -> Order:
+def order_of(body: Mapping[str, Any]) -> Order:
     """Return what decides between two records of a prompt, in copies and resumed sessions: more wins."""
     ended, started = body.get("ended_at"), body.get("started_at")
     at = ended if type(ended) is int else started if type(started) is int else 0
@@ -101,7 +101,7 @@ def order_of(body: Any) -> Order:
     return at, touched, evidence.count(";") + bool(evidence), str(body.get("parent_session") or "")
 
 
-def digest_of(body: Any) -> str:
+def digest_of(body: Mapping[str, Any]) -> str:
     """Return a digest of a body's content, whatever the order of its keys; empty fields don't count."""
     return _digest(sorted((key, value) for key, value in body.items() if value not in (None, "", [])))
 

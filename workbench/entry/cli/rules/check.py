@@ -130,7 +130,7 @@ def _file(path: Path) -> bytes:
         ) from error
 
 
-def _decoded(text: str) -> Any:
+def _decoded(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

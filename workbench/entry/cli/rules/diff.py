@@ -95,7 +95,7 @@ def _short(text: str, *, first: bool, last: bool) -> str:
     return ("" if first else text[:_KEPT]) + " … " + ("" if last else text[-_KEPT:])
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value in (None, "", [], {}):
         return "none"
     if isinstance(value, list):
