@@ -23,8 +23,8 @@ from typing import IO
 from bench.tasks import CHECKPOINTS
 from workbench.comparison.candidates import DuplicateIndex
 from workbench.comparison.verdicts import TextVerdict
-from workbench.memory.learnings.lessons.corrections import MOST_PROMPT, corrections_of
-from workbench.memory.learnings.said import Said, tally, template_of
+from workbench.memory.learnings.corrections.extract import MOST_PROMPT, corrections_of
+from workbench.memory.learnings.corrections.record import Correction, tally, template_of
 from workbench.memory.transcripts import Reading, read_iterations
 from workbench.records.iterations import RawIterationOutput
 
@@ -43,7 +43,7 @@ class Found:
     prompts: int = 0
     sessions: set[str] = field(default_factory=set)
     strengths: Counter[str] = field(default_factory=Counter)
-    said: dict[str, list[Said]] = field(default_factory=dict)
+    said: dict[str, list[Correction]] = field(default_factory=dict)
     missed: list[str] = field(default_factory=list)
 
 
@@ -94,7 +94,7 @@ def take(found: Found, place: Path) -> None:
                 index.add(one.text)
                 keys.append(f"{place.name}: {one.text}")
             key = keys[match.index] if match is not None else keys[-1]
-            said = Said(
+            said = Correction(
                 raw.started_at, key, one.text, one.quote, raw.session, raw.place + 1, one.strength.value,
                 template=template_of(raw.prompt, one.quote),
             )  # fmt: skip

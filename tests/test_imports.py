@@ -98,11 +98,11 @@ FOR_CURATORS = (
     "workbench.comparison",
     "workbench.memory.extraction",
     "workbench.memory.journal",
-    "workbench.memory.learnings.correcting",
+    "workbench.memory.learnings.corrections.match",
     "workbench.memory.learnings.ledger",
     "workbench.memory.learnings.lessons",
-    "workbench.memory.learnings.promoting",
-    "workbench.memory.learnings.reviewing",
+    "workbench.memory.learnings.promotion",
+    "workbench.memory.learnings.review",
     "workbench.rules.curation.curator",
 )
 
@@ -122,7 +122,7 @@ def test_a_plan_on_an_indexed_project_imports_what_it_uses(
     imported(f"{first}; run(['plan', 'refresh the token'])")
     names = modules(code)
     second = {name.partition(".")[0] for name in names}
-    assert {"workbench.memory.learnings.selecting", "workbench.rules.conflicts.findings"} <= names
+    assert {"workbench.memory.learnings.prompt", "workbench.rules.conflicts.findings"} <= names
     assert {name for name in names if name.startswith(FOR_CURATORS)} == set()
     assert second & UNUSED_BY_PLANS == set()
     assert "onnxruntime" not in second

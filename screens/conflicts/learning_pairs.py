@@ -23,7 +23,7 @@ from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE
 
 if TYPE_CHECKING:
-    from workbench.memory.learnings.reviewing import ConflictFound
+    from workbench.memory.learnings.review import ConflictFound
 
 
 TASK_SCOPE: Final = "task:"
@@ -111,7 +111,7 @@ def pair_of(found: ConflictFound) -> RecordPair:
 
 def side_of(one: FeatureLearning) -> PairSide:
     """Return a learning as a side of a pair."""
-    from workbench.memory.learnings.reviewing import provenance
+    from workbench.memory.learnings.review import provenance
 
     return PairSide(
         one.id,

@@ -17,27 +17,32 @@ from screens.jobs import Job
 from screens.safe_text import shown, shown_lines
 from screens.widgets.confirm import DIALOG_CSS
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.memory.learnings.heard import Heard, Status, heard, texts_in_force
+from workbench.memory.learnings.corrections.report import (
+    CorrectionReport,
+    CorrectionStatus,
+    report_corrections,
+    texts_in_force,
+)
 
 _STYLES: Final = {
-    Status.SUGGESTED: "bold $text-success",
-    Status.CONTRADICTS: "bold $text-error",
-    Status.IGNORED: "$text-warning",
+    CorrectionStatus.SUGGESTED: "bold $text-success",
+    CorrectionStatus.CONTRADICTS: "bold $text-error",
+    CorrectionStatus.IGNORED: "$text-warning",
 }
-_OPEN: Final = frozenset(Status) - {Status.RULE, Status.DECIDED}
+_OPEN: Final = frozenset(CorrectionStatus) - {CorrectionStatus.RULE, CorrectionStatus.DECIDED}
 """Where a person may still make a rule."""
 
 
-def read_corrections(engine: Engine, job: Job) -> tuple[Heard, ...]:
+def read_corrections(engine: Engine, job: Job) -> tuple[CorrectionReport, ...]:
     """Return what was said, what waits as a suggested rule first. Raises: WorkbenchError."""
     from workbench.memory.learnings.learningstore import store_of
 
     with engine.workspace(job.progress) as opened:
         store = store_of(opened.workspace.rule_store())
-        return heard(store.ledger(), texts_in_force(store))
+        return report_corrections(store.ledger(), texts_in_force(store))
 
 
-class CorrectionsView(ModalScreen[Heard | None]):
+class CorrectionsView(ModalScreen[CorrectionReport | None]):
     """What was said above its quotes; gives the correction that a rule is to be made of, or None."""
 
     DEFAULT_CSS = f"""CorrectionsView {{
@@ -52,14 +57,14 @@ class CorrectionsView(ModalScreen[Heard | None]):
         Binding("escape,q", "leave", "Close", id="corrections.close", tooltip="Back to the learnings"),
     ]
 
-    def __init__(self, found: tuple[Heard, ...]) -> None:
+    def __init__(self, found: tuple[CorrectionReport, ...]) -> None:
         super().__init__()
         self.found = found
 
     def compose(self) -> ComposeResult:
         """Lay out the list above the quotes of the one under the cursor."""
         dialog = Vertical(classes="dialog")
-        waiting = sum(one.status is Status.SUGGESTED for one in self.found)
+        waiting = sum(one.status is CorrectionStatus.SUGGESTED for one in self.found)
         dialog.border_title = shown(
             f"Corrections in prompts: {len(self.found):,}, {waiting:,} suggested as rules"
         )
@@ -85,7 +90,7 @@ class CorrectionsView(ModalScreen[Heard | None]):
         self._show()
 
     @property
-    def here(self) -> Heard | None:
+    def here(self) -> CorrectionReport | None:
         """The correction under the cursor."""
         place = self.query_one(VirtualTable).cursor
         return self.found[place] if place < len(self.found) else None
@@ -119,7 +124,7 @@ class CorrectionsView(ModalScreen[Heard | None]):
         self.query_one(".quotes Static", Static).update(shown_lines("\n".join(lines)))
 
 
-def _cells(one: Heard) -> tuple[Content | str, ...]:
+def _cells(one: CorrectionReport) -> tuple[Content | str, ...]:
     return (
         shown(one.status.value, _STYLES.get(one.status, "$text-muted")),
         shown(" ".join(one.text.split())),

@@ -28,8 +28,8 @@ from screens.learnings.learning_form import (
 )
 from screens.learnings.learning_service import DONE, Decided, LearningService, Verb
 from screens.widgets.form import FormField
-from workbench.memory.learnings.heard import Heard
-from workbench.memory.learnings.reviewing import ReviewItem
+from workbench.memory.learnings.corrections.report import CorrectionReport
+from workbench.memory.learnings.review import ReviewItem
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
 from workbench.text.counts import counted
@@ -37,7 +37,7 @@ from workbench.text.counts import counted
 if TYPE_CHECKING:
     from screens.jobs import Job
     from screens.learnings.screen import LearningsScreen
-    from workbench.memory.learnings.promoting import Promotion
+    from workbench.memory.learnings.promotion import Promotion
 
 
 class LearningChanges(RecordChanges[FeatureLearning]):
@@ -174,7 +174,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
         self._open_rule(f"Make a rule of {one.id[:SHORT]}", promote_fields(one), save)
 
-    def rule_of(self, one: Heard) -> None:
+    def rule_of(self, one: CorrectionReport) -> None:
         """Make a rule of a correction that was given too seldom to be learned, in the same form."""
         service, quote = self.service, " ".join(one.said[-1].quote.split())
 

@@ -15,7 +15,7 @@ from screens.learnings.learning_service import KnownLearnings
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.memory.learnings.confidence import stale_days
-from workbench.memory.learnings.reviewing import STALE_DAYS, ReviewItem, Why
+from workbench.memory.learnings.review import STALE_DAYS, ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 
 STATES: Final[Mapping[str, tuple[str, str]]] = {

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from workbench.curation.records import RecordChange
     from workbench.entry.project import Project
     from workbench.memory.learnings.ledger import LearningLedger, Note
-    from workbench.memory.learnings.promoting import Promotion
-    from workbench.memory.learnings.prompting import MemoryPrompt
-    from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem
+    from workbench.memory.learnings.promotion import Promotion
+    from workbench.memory.learnings.prompt import MemoryPrompt
+    from workbench.memory.learnings.review import ConflictFound, ReviewItem
 
 
 FEW: Final = 200
@@ -88,7 +88,7 @@ class LearningLibrary:
 
     def compare(self, engine: Engine, before: KnownLearnings, job: Job) -> KnownLearnings:
         """Compare all live learnings with each other. Raises: WorkbenchError."""
-        from workbench.memory.learnings.reviewing import conflicts_of
+        from workbench.memory.learnings.review import conflicts_of
 
         if before.live > FEW:
             job.progress("Comparing learnings")
@@ -103,7 +103,7 @@ class LearningLibrary:
 
     def _known(self, engine: Engine, found: Iterable[ConflictFound], whole: bool, job: Job) -> KnownLearnings:
         from workbench.memory.learnings.kinds import has_memory
-        from workbench.memory.learnings.reviewing import queue_of
+        from workbench.memory.learnings.review import queue_of
 
         # In here the collector of garbage stays away: with many learnings it would hold up everything.
         with engine.workspace(job.progress) as opened:
@@ -177,7 +177,7 @@ def collisions_of(text: str, ledger: LearningLedger, job: Job) -> Iterator[Confl
     Pairs of learnings that are gone meanwhile are left out. Raises: ProcessError for a malformed answer.
     """
     from workbench.comparison.verdicts import TextVerdict
-    from workbench.memory.learnings.reviewing import ConflictFound
+    from workbench.memory.learnings.review import ConflictFound
 
     try:
         for number, one in enumerate(documents(text, "conflicts")):
@@ -317,7 +317,7 @@ class LearningService:
 
     def preview(self, feature: str, task: str, budget: int, job: Job) -> MemoryPrompt:
         """Return the learnings of a prompt; nothing is noted as given."""
-        from workbench.memory.learnings.prompting import memory_prompt
+        from workbench.memory.learnings.prompt import memory_prompt
 
         with self.engine.learnings(job.progress) as curated:
             store = curated.store
@@ -326,7 +326,7 @@ class LearningService:
 
     def note_given(self, made: MemoryPrompt, job: Job) -> bool:
         """Note that a preview was taken into a prompt, so that it is never learned again."""
-        from workbench.memory.learnings.injected import note_injected
+        from workbench.memory.learnings.echoes import note_injected
 
         texts = {one.id: one.text for one in made.given}
         with self.engine.learnings(job.progress) as curated:

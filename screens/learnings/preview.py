@@ -24,7 +24,7 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from screens.learnings.screen import LearningsScreen
-    from workbench.memory.learnings.prompting import MemoryPrompt
+    from workbench.memory.learnings.prompt import MemoryPrompt
 
 BUDGET: Final = 800
 _TYPING: Final = 0.2  # seconds without typing after which it is made anew

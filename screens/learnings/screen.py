@@ -52,8 +52,8 @@ from screens.learnings.preview import PromptPreview
 from screens.widgets.choose import Choice, Choose
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
-from workbench.memory.learnings.heard import Heard
-from workbench.memory.learnings.reviewing import ReviewItem
+from workbench.memory.learnings.corrections.report import CorrectionReport
+from workbench.memory.learnings.review import ReviewItem
 from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
 
@@ -407,14 +407,14 @@ class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
     def action_corrections(self) -> None:
         """Look at what was said of how things are done, and make a rule of it."""
 
-        def chosen(one: Heard | None) -> None:
+        def chosen(one: CorrectionReport | None) -> None:
             learning = None if one is None else self.known.learnings.get(one.learning_id)
             if learning is not None and learning.live:
                 self.changes.promote(learning)
             elif one is not None:
                 self.changes.rule_of(one)
 
-        def then(found: tuple[Heard, ...]) -> None:
+        def then(found: tuple[CorrectionReport, ...]) -> None:
             self.bench.log_action(["memory", "corrections"], f"{len(found):,} corrections")
             self.app.push_screen(CorrectionsView(found), chosen)
 

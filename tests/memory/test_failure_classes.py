@@ -28,9 +28,9 @@ from workbench.memory.extraction.extract import (
     MAX_FILES,
     extract,
 )
-from workbench.memory.iterations import digested, is_stagnant, iteration_fingerprint
+from workbench.memory.iterations import digest_output, is_stagnant, iteration_fingerprint
 from workbench.memory.journal import KIND, body_of, entry_of, feature_stream, read_journal
-from workbench.memory.learnings.accumulating import Accumulated
+from workbench.memory.learnings.accumulation import Accumulated
 from workbench.memory.schema import (
     MemoryPayload,
     collection_name,
@@ -95,7 +95,8 @@ def raw_of(session: str = "s", message: str = "msg_1", text: str = "Done.") -> R
 def remember(place: Project, feature: str, *texts: str) -> None:
     """Record iterations whose results say the texts."""
     found = [
-        digested(raw_of(f"{feature}{text}", f"msg_{feature}_{text}", text), ["/srv/app"]) for text in texts
+        digest_output(raw_of(f"{feature}{text}", f"msg_{feature}_{text}", text), ["/srv/app"])
+        for text in texts
     ]
     record(place, found, Task(feature), by="test")
 
@@ -289,10 +290,10 @@ def test_f28_extraction_corrupts_stagnation() -> None:
             use.input.clear()
         return ExtractionResult(IterationOutcome.SUCCESS, "anything")
 
-    assert before == digested(raw_of(), ["/srv/app"], broken).fingerprint
+    assert before == digest_output(raw_of(), ["/srv/app"], broken).fingerprint
     assert [before] == seen
-    assert before == digested(raw, ["/srv/app"]).fingerprint
-    assert before == digested(raw, ["/elsewhere"]).fingerprint == iteration_fingerprint(raw)
+    assert before == digest_output(raw, ["/srv/app"]).fingerprint
+    assert before == digest_output(raw, ["/elsewhere"]).fingerprint == iteration_fingerprint(raw)
     assert before == iteration_fingerprint(raw_of("another session", "msg_7"))
     assert before != iteration_fingerprint(raw_of(text="Something else."))
     assert is_stagnant(["x", before, before, before])
@@ -302,7 +303,7 @@ def test_f28_extraction_corrupts_stagnation() -> None:
 
 def test_f28_order_holds_where_iterations_are_recorded(place: Project) -> None:
     """The journal keeps the fingerprint of the raw output, and the third run alike is told."""
-    found = [digested(raw_of(f"s{at}", f"msg_{at}"), ["/srv/app"]) for at in range(3)]
+    found = [digest_output(raw_of(f"s{at}", f"msg_{at}"), ["/srv/app"]) for at in range(3)]
     kept = record(place, found, Task("auth"), by="test")
     assert [iteration_fingerprint(raw_of())] * 3 == [one.entry.fingerprint for one in kept]
     assert [one.stagnant for one in kept] == [False, False, True]
@@ -376,7 +377,7 @@ def test_no_secret_is_stored(place: Project) -> None:
     words = (f"I'll use {SECRET} because it is the token {SECRET} of the build.",)
     raw = RawIterationOutput(texts=words, tool_uses=calls, cwd="/p", prompt=f"Use {SECRET}",
                              result=ResultEvent("success", text=long))  # fmt: skip
-    found = digested(raw, ["/p"])
+    found = digest_output(raw, ["/p"])
     record(place, [found], Task("auth", task_id=SECRET, discipline=SECRET), by="test")
     search(place, SETTINGS, "token", embedding(place, FakeEmbedder("one")))
     kept = [path for root in (place.state, place.home) for path in root.rglob("*") if path.is_file()]
@@ -392,7 +393,7 @@ def test_learning_that_fails_leaves_the_iteration_recorded(place: Project) -> No
     def learn(record_: IterationRecord, found: Any) -> Accumulated:
         raise StoreBusy("somebody else learns")
 
-    (kept,) = record(place, [digested(raw_of(), ["/srv/app"])], Task("auth"), by="test", learn=learn)
+    (kept,) = record(place, [digest_output(raw_of(), ["/srv/app"])], Task("auth"), by="test", learn=learn)
     assert kept.unlearned == "somebody else learns"
     assert len(read_feature(place, "auth").entries) == 1
 

@@ -12,13 +12,12 @@ from store.memory import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import Iteration, call, rule_store
 from tests.memory.learnings.conftest import iteration as iteration  # a fixture
 from workbench.errors import UsageError
-from workbench.memory.learnings.accumulating import accumulate
-from workbench.memory.learnings.auditing import PRUNE_DAYS, JunkKind
-from workbench.memory.learnings.framing import CLOSING, FRAME, OPENING
-from workbench.memory.learnings.injected import note_injected
+from workbench.memory.learnings.accumulation import accumulate
+from workbench.memory.learnings.audit import PRUNE_DAYS, JunkKind
+from workbench.memory.learnings.echoes import CLOSING, FRAME, OPENING, note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import problems
-from workbench.memory.learnings.prompting import memory_prompt
+from workbench.memory.learnings.prompt import memory_prompt
 from workbench.memory.learnings.service import LearningService
 from workbench.memory.learnings.similar import check_deduplication
 from workbench.memory.learnings.texts import (

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memory.made import SESSION, answered, init, lines_of, result, run_of, said, used
-from workbench.memory.extraction.extract import extract
-from workbench.memory.extraction.outcome import outcome_of
-from workbench.memory.lines import LineFeeder
-from workbench.memory.transcripts import Reading, read_iterations
+from workbench.memory.extraction.extract import extract, outcome_of
+from workbench.memory.transcripts import LineFeeder, Reading, read_iterations
 from workbench.records.iterations import FileAction, IterationOutcome, ModelTier, RawIterationOutput
 from workbench.sessions.importers.transcripts import Record
 

@@ -10,8 +10,7 @@ from workbench.config import load
 from workbench.entry.project import Project, open_project
 from workbench.entry.services.metrics import Measured
 from workbench.entry.services.plan import plan_for, preview_for
-from workbench.memory.learnings.framing import FRAME, is_echo
-from workbench.memory.learnings.injected import read_injections
+from workbench.memory.learnings.echoes import FRAME, is_echo, read_injections
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.service import LearningService
 from workbench.plan.pipeline import Plan

@@ -27,7 +27,7 @@ Extract = Callable[[RawIterationOutput, Sequence[str]], ExtractionResult]
 
 
 @dataclass(frozen=True, slots=True)
-class Digested:
+class DigestedOutput:
     """An iteration's raw output and what came of it; `extent` is how much the output told."""
 
     raw: RawIterationOutput
@@ -73,12 +73,12 @@ def is_stagnant(fingerprints: Iterable[str], after: int = STAGNANT_AFTER) -> boo
     return len(last) == after and len(set(last)) == 1 and bool(last[0])
 
 
-def digested(
+def digest_output(
     raw: RawIterationOutput,
     roots: Sequence[str],
     extracting: Extract = extract,
     excluded: Excluded | None = None,
-) -> Digested:
+) -> DigestedOutput:
     """Take the fingerprint of an iteration's output, then extract what it tells.
 
     What tools told of `excluded` paths is taken out before anything is extracted or learned.
@@ -88,7 +88,7 @@ def digested(
     extraction = extracting(safe, roots)
     if count:
         extraction = replace(extraction, dropped={**extraction.dropped, WITHHELD: count})
-    return Digested(safe, fingerprint, extraction, extent_of(raw))
+    return DigestedOutput(safe, fingerprint, extraction, extent_of(raw))
 
 
 def extent_of(raw: RawIterationOutput) -> int:
@@ -102,7 +102,7 @@ def iteration_key(raw: RawIterationOutput, fingerprint: str) -> str:
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def journal_entry(found: Digested, task: Task, number: int, now: str) -> JournalEntry:
+def journal_entry(found: DigestedOutput, task: Task, number: int, now: str) -> JournalEntry:
     """Return the entry of an iteration. `now` (ISO 8601) stands where the output has no times of its own."""
     raw, told = found.raw, found.extraction
     redactor = Redactor()

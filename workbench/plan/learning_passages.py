@@ -21,7 +21,7 @@ from workbench.records.plan import PlanRequest
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.keeping import Kept
-    from workbench.memory.learnings.selecting import Candidate
+    from workbench.memory.learnings.prompt import Candidate
     from workbench.ports import Float32
 
 SHARE = 0.12
@@ -59,7 +59,7 @@ def learned_passages(
     kept = workspace.learnings()
     if kept is None or not kept.known.live:
         return NOTHING
-    from workbench.memory.learnings.selecting import candidates  # where there is something to select
+    from workbench.memory.learnings.prompt import candidates  # where there is something to select
 
     tasks = _tasks(request, ranking.intent.entities.issue_refs)
     relevance, whys = _relevance(workspace, planner, request, ranking, kept)
@@ -130,14 +130,14 @@ def _admitted(
     *,
     pinned: Sequence[str] = (),
 ) -> tuple[list[Passage], list[tuple[str, str]]]:
-    from workbench.memory.learnings.prompting import source_of, told
+    from workbench.memory.learnings.prompt import escape_frame, source_of
 
     passages: list[Passage] = []
     dropped: list[tuple[str, str]] = []
     left, unreviewed = tokens, 0
     for place, claim in enumerate(claims):
         one = claim.learning
-        text, origin = told(one), source_of(one, None)
+        text, origin = escape_frame(one), source_of(one, None)
         cost = planner.counter.count(f"- ({origin}) {text}\n")
         wanted = one.id in pinned
         if not wanted and not one.reviewed and unreviewed >= UNREVIEWED:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from workbench.memory.learnings.framing import FRAME
+from workbench.memory.learnings.echoes import FRAME
 from workbench.records.plan import Representation
 from workbench.text.sanitize import visible, visible_line
 

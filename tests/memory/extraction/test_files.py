@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.memory.extraction.files import files_touched, relative
+from workbench.memory.extraction.extract import files_touched, relative
 from workbench.records.iterations import FileAction, ToolUseEvent, unsafe_path
 
 PARTS = st.sampled_from(

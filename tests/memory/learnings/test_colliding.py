@@ -14,7 +14,7 @@ from workbench.comparison.candidates import find_duplicates
 from workbench.memory.learnings import colliding
 from workbench.memory.learnings.colliding import Collisions
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.reviewing import review_queue
+from workbench.memory.learnings.review import review_queue
 from workbench.memory.learnings.service import LearningService
 
 TEXTS = [

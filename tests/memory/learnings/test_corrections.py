@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.memory.learnings.accumulating import Accumulated, accumulate
-from workbench.memory.learnings.heard import Status, heard
-from workbench.memory.learnings.injected import note_injected
+from workbench.memory.learnings.accumulation import Accumulated, accumulate
+from workbench.memory.learnings.corrections.extract import MOST_RULE, Strength, correction_of, corrections_of
+from workbench.memory.learnings.corrections.record import Correction, tally
+from workbench.memory.learnings.corrections.report import CorrectionStatus, report_corrections
+from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningstore import LearningStore
-from workbench.memory.learnings.lessons.corrections import MOST_RULE, Strength, correction_of, corrections_of
-from workbench.memory.learnings.prompting import memory_prompt
-from workbench.memory.learnings.reviewing import ReviewItem, Why
-from workbench.memory.learnings.said import Said, tally
+from workbench.memory.learnings.prompt import memory_prompt
+from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.memory.learnings.service import LearningService
 
 Make = Callable[..., tuple[Any, ...]]
@@ -116,7 +116,7 @@ def test_what_was_said_once_in_passing_is_noted_and_not_learned(
     done = say("please don't add comments to the code")
     assert (done.added, done.left_out[0][1]) == ((), "said once: it may be for now")
     assert queue(store) == ()
-    assert [one.status for one in heard(store.ledger())] == [Status.ONCE]
+    assert [one.status for one in report_corrections(store.ledger())] == [CorrectionStatus.ONCE]
 
 
 def test_what_was_said_in_two_sessions_is_suggested_with_its_evidence(
@@ -162,7 +162,7 @@ def test_a_prompt_is_said_once_however_often_it_is_read(
     """Ingesting again, or a resumed session with a copy of the prompt, makes it no repetition."""
     for session in ("a", "a", "resumed"):
         say("please don't add comments to the code", session=session, place=3)
-    assert (queue(store), heard(store.ledger())[0].tally.times) == ((), 1)
+    assert (queue(store), report_corrections(store.ledger())[0].tally.times) == ((), 1)
 
 
 def test_the_template_of_a_loop_is_said_once(store: LearningStore, say: Callable[..., Accumulated]) -> None:
@@ -195,7 +195,7 @@ def test_promoting_makes_the_rule_and_ends_the_suggestion(
     done = LearningService(store, "cli").promote(made.id)
     assert (done.rule.rule, queue(store)) == ("Always run the linter before you commit.", ())
     say("always run the linter before you commit", rules=(done.rule.rule,))
-    assert [one.status for one in heard(store.ledger())] == [Status.RULE]
+    assert [one.status for one in report_corrections(store.ledger())] == [CorrectionStatus.RULE]
 
 
 def test_what_a_rule_says_is_evidence_that_it_is_ignored(
@@ -204,8 +204,8 @@ def test_what_a_rule_says_is_evidence_that_it_is_ignored(
     """It is no suggestion, and the list says so with the rule."""
     rule = "Always run the linter before you commit."
     assert say("always run the linter before you commit!", rules=(rule,)).added == ()
-    (one,) = heard(store.ledger())
-    assert (Status.IGNORED, rule) == (one.status, one.other)
+    (one,) = report_corrections(store.ledger())
+    assert (CorrectionStatus.IGNORED, rule) == (one.status, one.other)
 
 
 def test_what_contradicts_a_rule_is_a_conflict(store: LearningStore, say: Callable[..., Accumulated]) -> None:
@@ -230,7 +230,7 @@ def test_of_two_words_of_the_user_the_newer_is_likelier(
     )
     made = memory_prompt(store.ledger(), store.now(), len, feature="auth", task=None, budget=4000)
     assert [new.id] == [one.id for one in made.given]
-    assert {Status.CONTRADICTS} == {one.status for one in heard(store.ledger())}
+    assert {CorrectionStatus.CONTRADICTS} == {one.status for one in report_corrections(store.ledger())}
 
 
 def test_what_the_workbench_told_is_no_correction(
@@ -239,7 +239,7 @@ def test_what_the_workbench_told_is_no_correction(
     """Text that was injected comes back in prompts; it is not heard."""
     text = "Always run the linter before you commit."
     note_injected(store, {"learning-x": text}, surface="t")
-    assert (say(text).added, heard(store.ledger())) == ((), ())
+    assert (say(text).added, report_corrections(store.ledger())) == ((), ())
 
 
 def test_secrets_in_a_correction_are_masked(store: LearningStore, say: Callable[..., Accumulated]) -> None:
@@ -257,10 +257,11 @@ def test_a_line_of_the_journal_that_is_no_telling_is_counted(store: LearningStor
 
 def test_copies_and_templates_count_once() -> None:
     """The same moment and words in two sessions is a copy; the same template a template."""
-    one = Said("2024-01-01", "k", "T.", "t", "s1", 1, "passing")
-    copy = Said("2024-01-01", "k", "T.", "t", "s2", 4, "passing")
+    one = Correction("2024-01-01", "k", "T.", "t", "s1", 1, "passing")
+    copy = Correction("2024-01-01", "k", "T.", "t", "s2", 4, "passing")
     loop = [
-        Said(f"2024-02-{day:02}", "k", "T.", "t", f"l{day}", 1, "passing", template="x") for day in (1, 2)
+        Correction(f"2024-02-{day:02}", "k", "T.", "t", f"l{day}", 1, "passing", template="x")
+        for day in (1, 2)
     ]
     assert (tally([one, copy]).times, tally([one, copy]).sessions) == (1, 1)
     assert (tally([one, *loop]).times, tally([one, *loop]).why) == (2, "said in 2 sessions")

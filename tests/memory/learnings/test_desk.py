@@ -13,11 +13,11 @@ from tests.memory.learnings.conftest import rule_store
 from workbench.curation.conflicts import ConflictSettled, Decision, RecordChanged
 from workbench.curation.ledger import read_ledger
 from workbench.errors import UsageError
-from workbench.memory.learnings.injected import note_injected
+from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import LEARNINGS
 from workbench.memory.learnings.ledger import LearningLedger
-from workbench.memory.learnings.reviewing import Why, conflicts_of, queue_of
+from workbench.memory.learnings.review import Why, conflicts_of, queue_of
 from workbench.memory.learnings.service import LearningService
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningSource, LearningState

@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memory.learnings.conftest import call
-from workbench.memory.learnings.lessons.commands import command_lessons
-from workbench.memory.learnings.lessons.corrections import correction_of
-from workbench.memory.learnings.lessons.explanations import cause_of
-from workbench.memory.learnings.lessons.recurring import error_signature
-from workbench.memory.learnings.lessons.told import decision_lessons
+from workbench.memory.learnings.commands import command_lessons
+from workbench.memory.learnings.corrections.extract import correction_of
+from workbench.memory.learnings.lessons import decision_lessons, error_signature, extract_cause
 from workbench.records.iterations import DecisionEntry, RawIterationOutput, ToolUseEvent
 
 
@@ -90,7 +88,7 @@ def test_what_is_narrower_a_retry_or_for_once_teaches_nothing(uses: tuple[ToolUs
 )
 def test_a_cause_is_a_mechanism_with_a_name(sentence: str, cause: str) -> None:
     """Guesses, questions, plans and bare messages are no causes."""
-    assert cause_of(sentence) == cause
+    assert extract_cause(sentence) == cause
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in
 from workbench.curation.store import record
-from workbench.memory.learnings.correcting import draft_of
-from workbench.memory.learnings.heard import Status, heard, texts_in_force
+from workbench.memory.learnings.corrections.match import draft_correction
+from workbench.memory.learnings.corrections.record import Correction
+from workbench.memory.learnings.corrections.report import CorrectionStatus, report_corrections, texts_in_force
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
-from workbench.memory.learnings.said import Said
 from workbench.records.learnings import LearningKind
 
 PASSING = "Do not squash the commits of a branch."
@@ -21,21 +21,21 @@ STANDING = "Always name a migration after what it adds."
 HOSTILE = "Never print \x1b[31m[/] of `x[0]`."
 
 
-def said(text: str, session: str, **more: Any) -> Said:
+def said(text: str, session: str, **more: Any) -> Correction:
     """Return a telling as an ingest notes it."""
     values = {"at": "2026-11-10T08:00:00Z", "key": text, "quote": f"please: {text}", "strength": "passing"}
-    return Said(text=text, session_id=session, prompt=2, feature="auth", **{**values, **more})
+    return Correction(text=text, session_id=session, prompt=2, feature="auth", **{**values, **more})
 
 
-def tell(store: LearningStore, *tellings: Said) -> None:
+def tell(store: LearningStore, *tellings: Correction) -> None:
     """Note tellings."""
     with store.lock(LOCK):
-        record(store, [draft_of(one) for one in tellings], by="auto:ingest")
+        record(store, [draft_correction(one) for one in tellings], by="auto:ingest")
 
 
-def statuses(store: LearningStore) -> dict[str, Status]:
+def statuses(store: LearningStore) -> dict[str, CorrectionStatus]:
     """Return what became of each correction."""
-    return {one.text: one.status for one in heard(store.ledger(), texts_in_force(store))}
+    return {one.text: one.status for one in report_corrections(store.ledger(), texts_in_force(store))}
 
 
 async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made) -> None:
@@ -52,12 +52,16 @@ async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made)
     async with opened() as desk:
         await desk.press("C")
         view = desk.dialog(CorrectionsView)
-        assert [one.status for one in view.found] == [Status.SUGGESTED, Status.ONCE, Status.ONCE]
+        assert [one.status for one in view.found] == [
+            CorrectionStatus.SUGGESTED,
+            CorrectionStatus.ONCE,
+            CorrectionStatus.ONCE,
+        ]
         shown = " ".join(screen_text(desk.app).split())
         assert "3, 1 suggested as rules" in shown
         assert f"session bbbb2222, prompt 2: “please: {STANDING}”" in shown
         await desk.press("P", "f2")
-        assert statuses(store)[STANDING] is Status.RULE
+        assert statuses(store)[STANDING] is CorrectionStatus.RULE
         assert any(one.startswith(f"workbench memory promote {learning.id[:17]}") for one in desk.commands)
         await desk.press("C")
         table = desk.dialog(CorrectionsView).query_one(VirtualTable)
@@ -65,7 +69,7 @@ async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made)
         await desk.press("enter")
         desk.dialog(RecordForm)
         await desk.press("f2")
-        assert statuses(store)[PASSING] is Status.RULE
+        assert statuses(store)[PASSING] is CorrectionStatus.RULE
         assert desk.commands[-1] == (
             f"workbench rules add '{PASSING}' --reason 'said in a prompt: please: {PASSING}'"
         )

@@ -54,7 +54,7 @@ from workbench.curation.records import RecordChange
 from workbench.entry.cli.output import to_json
 from workbench.errors import ProcessError
 from workbench.memory.learnings.ledger import Note
-from workbench.memory.learnings.reviewing import ReviewItem, Why
+from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 from workbench.records.rules import Authority
 

@@ -24,7 +24,7 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in
-from workbench.memory.learnings.injected import read_injections
+from workbench.memory.learnings.echoes import read_injections
 from workbench.records.learnings import LearningState
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from store.archive import Archive, ArchiveSource
 from workbench.config import PrivacyConfig
 from workbench.memory.iterations import WITHHELD as DROPPED
-from workbench.memory.iterations import digested
+from workbench.memory.iterations import digest_output
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
 from workbench.sessions.importers.exclusions import Withholder, path_filter, withhold
 
@@ -80,9 +80,12 @@ def test_what_is_extracted_has_nothing_of_it_and_counts_it() -> None:
     raw = iteration(
         "Bash", {"command": "cat .env"}, f"Traceback (most recent call last):\nKeyError: '{SAID}'"
     )
-    found = digested(raw, (ROOT,), excluded=EXCLUDED)
+    found = digest_output(raw, (ROOT,), excluded=EXCLUDED)
     assert SAID not in repr(found)
-    assert (found.extraction.dropped[DROPPED], digested(raw, (ROOT,)).fingerprint) == (1, found.fingerprint)
+    assert (found.extraction.dropped[DROPPED], digest_output(raw, (ROOT,)).fingerprint) == (
+        1,
+        found.fingerprint,
+    )
 
 
 def claude(kind: str, block: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.config import load
 from workbench.entry.project import Project
 from workbench.errors import WorkbenchError
-from workbench.memory.iterations import Digested, digested, is_stagnant, journal_entry
+from workbench.memory.iterations import DigestedOutput, digest_output, is_stagnant, journal_entry
 from workbench.memory.journal import (
     GENERAL,
     KIND,
@@ -35,14 +35,14 @@ from workbench.records.iterations import ExtractionResult, IterationRecord, RawI
 from workbench.sessions.importers.exclusions import Excluded, path_filter
 
 if TYPE_CHECKING:
-    from workbench.memory.learnings.accumulating import Accumulated
+    from workbench.memory.learnings.accumulation import Accumulated
     from workbench.memory.learnings.learningstore import LearningStore
 
 _LOCK: Final = "memory"
 _PATIENCE: Final = 30.0  # seconds
 _TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD", ""})
 
-Learn = Callable[[IterationRecord, Digested], "Accumulated"]
+Learn = Callable[[IterationRecord, DigestedOutput], "Accumulated"]
 
 _NOTHING: Final = "no error, and nothing said of how things are done"
 _SEEN_ONCE: Final = "errors that no other iteration had; one teaches when it comes again and a change ends it"
@@ -141,7 +141,7 @@ def feature_of(given: str, *branches: str) -> str:
     return GENERAL
 
 
-def digest_of(project: Project, raw: RawIterationOutput) -> Digested:
+def digest_of(project: Project, raw: RawIterationOutput) -> DigestedOutput:
     """Take an iteration's fingerprint, then extract what it tells, with paths from the project's root.
 
     The directory that the run was in counts as the project, too, unless it is one that holds everything.
@@ -150,7 +150,7 @@ def digest_of(project: Project, raw: RawIterationOutput) -> Digested:
     if raw.cwd.count("/") > 2 or raw.cwd.count("\\") > 2:
         roots.append(raw.cwd)
     roots = list(dict.fromkeys(roots))
-    return digested(raw, roots, excluded=_excluded(project.root, tuple(roots)))
+    return digest_output(raw, roots, excluded=_excluded(project.root, tuple(roots)))
 
 
 @lru_cache(maxsize=64)
@@ -161,7 +161,7 @@ def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
 
 def record(
     project: Project,
-    found: Sequence[Digested],
+    found: Sequence[DigestedOutput],
     task: Task,
     *,
     by: str,
@@ -209,7 +209,7 @@ def record(
     ]
 
 
-def _learned(kept: Kept, output: Digested, learn: Learn) -> Kept:
+def _learned(kept: Kept, output: DigestedOutput, learn: Learn) -> Kept:
     try:
         done = learn(kept.entry.record, output)
     except WorkbenchError as error:
@@ -247,8 +247,8 @@ def learner(project: Project) -> Learn:
 
     It is for one run: rules and a feature's earlier iterations are read once.
     """
-    from workbench.memory.learnings.accumulating import accumulate
-    from workbench.memory.learnings.injected import InjectionReader
+    from workbench.memory.learnings.accumulation import accumulate
+    from workbench.memory.learnings.echoes import InjectionReader
 
     store = learning_store(project)
     injected = InjectionReader(store.journal)
@@ -268,7 +268,7 @@ def learner(project: Project) -> Learn:
     def iterations(feature: str) -> dict[int, IterationRecord]:
         return {one.record.iteration_number: one.record for one in read_feature(project, feature).entries}
 
-    def learn(record: IterationRecord, found: Digested) -> Accumulated:
+    def learn(record: IterationRecord, found: DigestedOutput) -> Accumulated:
         known = iterations(record.feature)
         before = [known[number] for number in sorted(known) if number < record.iteration_number]
         known[record.iteration_number] = record

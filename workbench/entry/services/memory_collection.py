@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from workbench.entry.os.pipes import Passed, pass_through, stoppable
 from workbench.errors import WorkbenchError
-from workbench.memory.collecting import Assembler
-from workbench.memory.extraction.outcome import INTERRUPTED, TERMINATED, TRUNCATED
-from workbench.memory.lines import LineFeeder
+from workbench.memory.assembly import Assembler
+from workbench.memory.extraction.extract import INTERRUPTED, TERMINATED, TRUNCATED
+from workbench.memory.transcripts import LineFeeder
 from workbench.records.iterations import RawIterationOutput, Task
 
 if TYPE_CHECKING:

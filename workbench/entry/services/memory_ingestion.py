@@ -11,7 +11,7 @@ from typing import IO, Final
 from workbench.entry.project import Project
 from workbench.entry.services.memory import Learn, Novelty, Summary, digest_of, feature_of, learner, record
 from workbench.errors import UsageError
-from workbench.memory.iterations import Digested
+from workbench.memory.iterations import DigestedOutput
 from workbench.memory.journal import feature_stream
 from workbench.memory.transcripts import Reading, read_iterations
 from workbench.records.iterations import Task
@@ -102,7 +102,7 @@ def _digests(
     progress: Progress | None,
     before: int,
     total: int,
-) -> Iterator[Digested]:
+) -> Iterator[DigestedOutput]:
     """Yield the iterations of a file with what they tell."""
     for raw in read_iterations(handle, reading):
         if progress is not None:
@@ -110,9 +110,9 @@ def _digests(
         yield digest_of(project, raw)
 
 
-def _groups(found: Iterator[Digested]) -> Iterator[list[Digested]]:
+def _groups(found: Iterator[DigestedOutput]) -> Iterator[list[DigestedOutput]]:
     """Yield iterations in groups that are written at once, of bounded number and size."""
-    group: list[Digested] = []
+    group: list[DigestedOutput] = []
     held = 0
     for one in found:
         group.append(one)
@@ -126,13 +126,13 @@ def _groups(found: Iterator[Digested]) -> Iterator[list[Digested]]:
 
 def _record(
     project: Project,
-    group: Sequence[Digested],
+    group: Sequence[DigestedOutput],
     task: Task,
     summary: Summary,
     learn: Learn,
     written: set[str],
 ) -> None:
-    features: dict[str, list[Digested]] = {}
+    features: dict[str, list[DigestedOutput]] = {}
     for one in group:
         features.setdefault(feature_of(task.feature, one.raw.branch, project.branch), []).append(one)
     for feature, found in features.items():

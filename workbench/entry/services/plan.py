@@ -81,7 +81,7 @@ def record_given(
     try:
         note_use(store, rules, session, agent_name(request.tool), by=by)
         if learnings:
-            from workbench.memory.learnings.injected import note_injected
+            from workbench.memory.learnings.echoes import note_injected
             from workbench.memory.learnings.learningstore import store_of
 
             note_injected(store_of(store), learnings, surface="plan", session=session)

@@ -6,27 +6,160 @@ Extraction reads the raw output and changes nothing of it: what tells stagnation
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
 from workbench.memory.extraction.decisions import find_decisions
 from workbench.memory.extraction.errors import errors_of
-from workbench.memory.extraction.files import files_touched, relative
 from workbench.memory.extraction.found import Found, foreign
-from workbench.memory.extraction.outcome import outcome_of
+from workbench.records.episodes import ChangeKind
 from workbench.records.iterations import (
     MAX_SUMMARY,
     DecisionEntry,
     ErrorEntry,
     ExtractionResult,
+    FileAction,
     FileTouched,
+    IterationOutcome,
     RawIterationOutput,
+    ToolUseEvent,
     cut,
     model_tier,
+    unsafe_path,
 )
+from workbench.sessions.importers.touches import absolute, touches
+from workbench.sessions.importers.transcripts import ToolUse
 from workbench.text.redact import redact
+
+TERMINATED = "terminated"
+INTERRUPTED = "interrupted"
+TRUNCATED = "truncated"
+
+_LIMITED = re.compile(
+    r"(?:usage|rate|session|weekly|quota|request|token) limit(?: has been)? (?:reached|exceeded)|"
+    r"rate[ _-]?limit(?:ed|_error)|hit your (?:\w+ )?limit|limit reached|too many requests|"
+    r"\b429\b|overloaded_error|\bquota exceeded\b|"
+    r"you've hit your|out of (?:extra )?usage|insufficient_quota",
+    re.IGNORECASE,
+)
+_TIMED_OUT = re.compile(r"\btime(?:d)?[ _-]?out\b|deadline exceeded", re.IGNORECASE)
+_HEAD = 600
+_UNFINISHED = (
+    "error_max_turns",
+    "error_max_budget_usd",
+    "max_tokens",
+    "interrupted",
+    "error_max_structured_output_retries",
+)
+
+
+def outcome_of(raw: RawIterationOutput) -> IterationOutcome:
+    """Return the outcome: the result's word, else a refusal of the provider, else how the stream ended."""
+    result = raw.result
+    if result is not None:
+        told = result.text[:_HEAD]
+        if result.subtype == "success" and not result.is_error:
+            return IterationOutcome.SUCCESS
+        if raw.limited or _LIMITED.search(told):
+            return IterationOutcome.RATE_LIMITED
+        if "timeout" in result.subtype or (result.is_error and _TIMED_OUT.search(told)):
+            return IterationOutcome.TIMEOUT
+        if result.subtype in _UNFINISHED:
+            return IterationOutcome.PARTIAL
+        return IterationOutcome.FAILURE
+    if raw.stopped == TERMINATED:
+        return IterationOutcome.TIMEOUT
+    if raw.limited or _LIMITED.search(raw.api_error[:_HEAD]):
+        return IterationOutcome.RATE_LIMITED
+    if raw.api_error:
+        return (
+            IterationOutcome.TIMEOUT if _TIMED_OUT.search(raw.api_error[:_HEAD]) else IterationOutcome.FAILURE
+        )
+    if raw.stopped:
+        return IterationOutcome.PARTIAL
+    return IterationOutcome.SUCCESS
+
+
+OUTSIDE = "paths outside of the project"
+_STATE = ".workbench/"
+_GIT = ".git/"
+
+
+def relative(path: str, roots: Sequence[str], cwd: str = "") -> str:
+    """Return a path relative to the root it is in, empty where it is in none or cannot be a file's.
+
+    `roots` are absolute, the deepest that holds the path counts; a relative path is one from `cwd`.
+    """
+    if not path or "\0" in path or path.startswith("~"):
+        return ""
+    whole = absolute(path, cwd)
+    if not _is_absolute(whole):
+        return "" if unsafe_path(whole) else whole
+    for root in sorted(roots, key=lambda root: (-len(root), root)):
+        base = root.replace("\\", "/").rstrip("/")
+        if base and whole.startswith(f"{base}/"):
+            inner = whole[len(base) + 1 :]
+            return "" if unsafe_path(inner) else inner
+    return ""
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or (len(path) > 1 and path[1] == ":")
+
+
+def files_touched(
+    uses: Iterable[ToolUseEvent], cwd: str, roots: Sequence[str], dropped: Counter[str]
+) -> tuple[FileTouched, ...]:
+    """Return each file once with what was done to it in the end, in the order of the first touch.
+
+    A file that was made and deleted again is left out. `dropped` counts the paths outside of all roots.
+    """
+    actions: dict[str, FileAction] = {}
+    made: set[str] = set()
+    outside: set[str] = set()
+    for use in uses:
+        if use.failed or use.rejected:
+            continue
+        call = ToolUse(use.id, use.name, use.input, "", "", cwd, "")
+        for touch in touches(call):
+            moves = ((touch.old_path, FileAction.DELETED),) if touch.old_path else ()
+            action = _action(touch.kind, created=use.created or bool(touch.old_path))
+            for path, done in (*moves, (touch.path, action)):
+                inner = relative(path, roots, cwd)
+                if not inner:
+                    outside.add(path)
+                elif not inner.startswith((_STATE, _GIT)):
+                    _note(actions, made, inner, done)
+    if outside:
+        dropped[OUTSIDE] += len(outside)
+    return tuple(FileTouched(path, action) for path, action in actions.items())
+
+
+def _action(kind: ChangeKind | None, *, created: bool) -> FileAction:
+    if kind is None:
+        return FileAction.READ
+    if kind is ChangeKind.REMOVED:
+        return FileAction.DELETED
+    return FileAction.CREATED if created or kind is ChangeKind.ADDED else FileAction.MODIFIED
+
+
+def _note(actions: dict[str, FileAction], made: set[str], path: str, done: FileAction) -> None:
+    before = actions.get(path)
+    if done is FileAction.CREATED and before is not FileAction.DELETED and before is None:
+        made.add(path)
+    if done is FileAction.DELETED and path in made:
+        made.discard(path)
+        del actions[path]
+    elif done is FileAction.READ and before is not None:
+        return
+    elif done is FileAction.MODIFIED and path in made:
+        actions[path] = FileAction.CREATED
+    else:
+        actions[path] = done
+
 
 MAX_ERRORS: Final = 50
 MAX_DECISIONS: Final = 30

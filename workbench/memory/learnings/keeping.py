@@ -18,8 +18,7 @@ import msgspec
 from workbench.errors import StoreError
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS
-from workbench.memory.learnings.rule_form import as_rule
-from workbench.memory.learnings.selecting import Known, known_of
+from workbench.memory.learnings.prompt import Known, as_rule, known_learnings
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.records.conversion import convert
 from workbench.records.rules import Rule
@@ -54,7 +53,7 @@ def load_kept(
     saved = _open(latest, revision)
     if saved is not None:
         return saved
-    known = known_of(store.ledger())
+    known = known_learnings(store.ledger())
     rules = _rules(known)
     made = Kept(known, rules, index_words(rules), revision)
     try:

@@ -12,9 +12,9 @@ from typing import Final
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import EntryDraft
 from workbench.memory.learnings.confidence import confidence_of
+from workbench.memory.learnings.corrections.record import Correction, read_correction
 from workbench.memory.learnings.kinds import CONTRADICTED, HIT, SAID
 from workbench.memory.learnings.learningtype import LEARNINGS, LearningType
-from workbench.memory.learnings.said import Said, said_of
 from workbench.ports import Entry
 from workbench.records.learnings import FeatureLearning
 
@@ -45,7 +45,7 @@ class LearningLedger(Ledger[FeatureLearning]):
     type: LearningType = LEARNINGS
     hits: dict[str, tuple[Note, ...]] = field(default_factory=dict)
     contradictions: dict[str, tuple[Note, ...]] = field(default_factory=dict)
-    said: list[Said] = field(default_factory=list)
+    said: list[Correction] = field(default_factory=list)
     noted: set[tuple[str, str, str]] = field(default_factory=set)
 
     def find(self, identifier: str) -> FeatureLearning | None:
@@ -95,7 +95,7 @@ class LearningLedger(Ledger[FeatureLearning]):
             notes[note.learning_id] = (*notes.get(note.learning_id, ()), note)
 
     def _say(self, entry: Entry) -> None:
-        one = said_of(entry.body)
+        one = read_correction(entry.body)
         if one is None:
             self.skipped.append("a correction that was said cannot be read")
             return

@@ -17,14 +17,13 @@ from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_addition, nothing_to_change
 from workbench.curation.store import record
 from workbench.errors import UsageError
-from workbench.memory.learnings.auditing import Audit, audit, prunable
-from workbench.memory.learnings.framing import is_echo
-from workbench.memory.learnings.injected import read_injections
+from workbench.memory.learnings.audit import Audit, audit, prunable
+from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
 from workbench.memory.learnings.ledger import LearningLedger, contradicted, hit
-from workbench.memory.learnings.promoting import Promotion, promoted, with_rules
-from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem, conflicts_of, review_queue
+from workbench.memory.learnings.promotion import Promotion, follow_promotions, promote_learning
+from workbench.memory.learnings.review import ConflictFound, ReviewItem, conflicts_of, review_queue
 from workbench.memory.learnings.similar import check_deduplication, comparable
 from workbench.memory.learnings.texts import sanitize_learning_text
 from workbench.records.conflicts import Action, conflict_id
@@ -180,7 +179,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             ledger = self.store.ledger()
             check_unchanged(ledger, () if seen is None else (seen,))
             learning = self._live(ledger, identifier)
-            done, drafts = promoted(self.store, learning, fields, reason=reason, by=self.by)
+            done, drafts = promote_learning(self.store, learning, fields, reason=reason, by=self.by)
             record(self.store, drafts.entries, by=self.by)
         return done
 
@@ -227,7 +226,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
 
         def with_promotions(ledger: LearningLedger) -> StepDraft[FeatureLearning]:
             drafts = make(ledger)
-            with_rules(self.store, ledger, drafts, by=self.by, back=back)
+            follow_promotions(self.store, ledger, drafts, by=self.by, back=back)
             return drafts
 
         return WalkedStep(self.step(with_promotions).title)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from workbench.memory.learnings.framing import unframed
+from workbench.memory.learnings.echoes import strip_frames
 from workbench.records.learnings import MAX_TEXT, bounded
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible
@@ -35,12 +35,12 @@ def sanitize_learning_text(text: str) -> str:
     """
     from workbench.text import injection
 
-    return injection.sanitize_learning_text(unframed(text))
+    return injection.sanitize_learning_text(strip_frames(text))
 
 
 def plain_line(text: str) -> str:
     """Return what was seen, as a command or a message, in the same way but without a frame."""
-    return bounded(" ".join(visible(redact(unframed(text)).text).split()), MAX_TEXT)
+    return bounded(" ".join(visible(redact(strip_frames(text)).text).split()), MAX_TEXT)
 
 
 def instructs(text: str) -> bool:

@@ -7,13 +7,22 @@ import click
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import learning_session, short
 from workbench.entry.cli.output import Output
-from workbench.memory.learnings.heard import Heard, Status, heard, texts_in_force
+from workbench.memory.learnings.corrections.report import (
+    CorrectionReport,
+    CorrectionStatus,
+    report_corrections,
+    texts_in_force,
+)
 from workbench.memory.learnings.learningtype import SHORT
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 _QUOTES = 3
-_COLORS = {Status.SUGGESTED: "32", Status.CONTRADICTS: "31", Status.IGNORED: "33"}
+_COLORS = {
+    CorrectionStatus.SUGGESTED: "32",
+    CorrectionStatus.CONTRADICTS: "31",
+    CorrectionStatus.IGNORED: "33",
+}
 
 
 @command(
@@ -23,7 +32,9 @@ _COLORS = {Status.SUGGESTED: "32", Status.CONTRADICTS: "31", Status.IGNORED: "33
         'workbench memory corrections --json | jq -r ".corrections[] | [.status, .text] | @tsv"',
     )
 )
-@click.option("--status", type=click.Choice([one.value for one in Status]), help="Only with this status.")
+@click.option(
+    "--status", type=click.Choice([one.value for one in CorrectionStatus]), help="Only with this status."
+)
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
 def corrections(status: str | None, limit: int) -> None:
     """List corrections found in prompts, with quotes, and why each is or is not a suggested rule.
@@ -32,7 +43,7 @@ def corrections(status: str | None, limit: int) -> None:
     holds is suggested; `memory promote` makes it a rule, `memory reject` ends it for good.
     """
     with learning_session("memory") as work:
-        said = heard(work.store.ledger(), texts_in_force(work.store))
+        said = report_corrections(work.store.ledger(), texts_in_force(work.store))
         found = [one for one in said if status is None or one.status == status]
         work.told.candidates = len(found)
     out = work.here.out
@@ -47,7 +58,7 @@ def corrections(status: str | None, limit: int) -> None:
     )
 
 
-def _tell(out: Output, one: Heard) -> None:
+def _tell(out: Output, one: CorrectionReport) -> None:
     head = out.style(f"{one.status.value:<11}", _COLORS.get(one.status, "2"))
     identifier = out.style(one.learning_id[:SHORT] or "-", "2")
     out.painted(f"{head}  {identifier:<17}  {short(one.text)}")

@@ -12,7 +12,7 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningtype import SHORT
-from workbench.memory.learnings.reviewing import ConflictFound
+from workbench.memory.learnings.review import ConflictFound
 from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority

@@ -11,10 +11,10 @@ from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
 from workbench.entry.cli.output import Output
 from workbench.memory.learnings.confidence import stale_days
-from workbench.memory.learnings.injected import note_injected
+from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningtype import SHORT
-from workbench.memory.learnings.prompting import memory_prompt, source_of
-from workbench.memory.learnings.reviewing import ConflictFound, ReviewItem, Why
+from workbench.memory.learnings.prompt import memory_prompt, source_of
+from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line

@@ -15,7 +15,7 @@ from workbench.entry.project import open_workspace
 from workbench.entry.services.metrics import Measured, measured
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import SHORT
-from workbench.memory.learnings.prompting import source_of
+from workbench.memory.learnings.prompt import source_of
 from workbench.memory.learnings.service import LearningService
 from workbench.records.learnings import FeatureLearning
 from workbench.text.sanitize import visible_line

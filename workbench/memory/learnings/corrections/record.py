@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from workbench.memory.learnings.lessons.corrections import Strength
+from workbench.memory.learnings.corrections.extract import Strength
 
 SESSIONS: Final = 2
 TIMES: Final = 3
@@ -21,7 +21,7 @@ SPOKEN: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Correction:
     """A correction that was said. `at` is when (ISO 8601), `prompt` its number in the session, from 1.
 
     `key` is the rule as it was first said, shared by all tellings of it; `text` as it was said now, `quote`
@@ -62,9 +62,9 @@ class Tally:
         return "said to hold from then on" if self.standing else ""
 
 
-def tally(said: Sequence[Said]) -> Tally:
+def tally(said: Sequence[Correction]) -> Tally:
     """Count tellings; copies of a prompt and sentences of a template count once."""
-    apart: dict[tuple[str, ...], Said] = {}
+    apart: dict[tuple[str, ...], Correction] = {}
     for one in said:
         key = (
             (one.template,)
@@ -87,18 +87,29 @@ def template_of(prompt: str, sentence: str) -> str:
     return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def said_body(one: Said) -> dict[str, Any]:
+def correction_body(one: Correction) -> dict[str, Any]:
     """Return a telling as a journal body."""
-    return {name: getattr(one, name) for name in Said.__slots__}
+    return {name: getattr(one, name) for name in Correction.__slots__}
 
 
-def said_of(body: Mapping[str, Any]) -> Said | None:
+def read_correction(body: Mapping[str, Any]) -> Correction | None:
     """Return the telling of a journal body, None for what is none (F36: nothing is guessed)."""
     import msgspec
 
     from workbench.records.conversion import convert
 
     try:
-        return convert({name: body[name] for name in Said.__slots__ if name in body}, Said)
+        return convert({name: body[name] for name in Correction.__slots__ if name in body}, Correction)
     except msgspec.ValidationError:
         return None
+
+
+def group_by_learning(corrections: Sequence[Correction]) -> dict[str, list[Correction]]:
+    """Return {learning id: what was said of it}, in order, with what was said before it was learned."""
+    learned = {one.key: one.learning_id for one in corrections if one.learning_id}
+    found: dict[str, list[Correction]] = {}
+    for one in corrections:
+        identifier = one.learning_id or learned.get(one.key, "")
+        if identifier:
+            found.setdefault(identifier, []).append(one)
+    return found

@@ -13,23 +13,23 @@ from workbench.comparison.candidates import DuplicateIndex, Match
 from workbench.comparison.verdicts import TextVerdict
 from workbench.curation.records import EntryDraft
 from workbench.memory.journal import feature_stream
+from workbench.memory.learnings.corrections.record import Correction, correction_body, tally
 from workbench.memory.learnings.kinds import SAID
 from workbench.memory.learnings.ledger import LearningLedger
-from workbench.memory.learnings.said import Said, said_body, tally
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningState
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CorrectionMatch:
     """What a correction meets: at most one of a rule, a learning that says it, a rejected one.
 
     `before` are the tellings of it until now, `others` learnings that say otherwise, newest last.
     """
 
-    said: Said
+    said: Correction
     known: FeatureLearning | None = None
     rejected: bool = False
-    before: tuple[Said, ...] = ()
+    before: tuple[Correction, ...] = ()
     others: tuple[FeatureLearning, ...] = ()
 
     @property
@@ -38,9 +38,9 @@ class Standing:
         return tally((*self.before, self.said)).why
 
 
-def standing_of(
-    ledger: LearningLedger, said: Said, rules: Sequence[str], others: Sequence[FeatureLearning]
-) -> Standing:
+def match_correction(
+    ledger: LearningLedger, said: Correction, rules: Sequence[str], others: Sequence[FeatureLearning]
+) -> CorrectionMatch:
     """Return what a correction meets among rules, learnings and tellings.
 
     Learnings are `others`, those of its feature, and all corrections.
@@ -61,26 +61,15 @@ def standing_of(
     said = replace(said, key=key, learning_id=known.id if known is not None else "")
     before = tuple(one for one in ledger.said if one.key == key and one.key)
     contrary.sort(key=lambda one: (one.timestamp, one.id))
-    return Standing(said, known, rejected, before, tuple(contrary))
+    return CorrectionMatch(said, known, rejected, before, tuple(contrary))
 
 
-def draft_of(said: Said) -> EntryDraft:
+def draft_correction(said: Correction) -> EntryDraft:
     """Draft that something was said."""
-    return EntryDraft(SAID, said_body(said), False, feature_stream(said.feature))
+    return EntryDraft(SAID, correction_body(said), False, feature_stream(said.feature))
 
 
-def tellings(ledger: LearningLedger) -> dict[str, list[Said]]:
-    """Return {learning id: what was said of it}, in order, with what was said before it was learned."""
-    learned = {one.key: one.learning_id for one in ledger.said if one.learning_id}
-    found: dict[str, list[Said]] = {}
-    for one in ledger.said:
-        identifier = one.learning_id or learned.get(one.key, "")
-        if identifier:
-            found.setdefault(identifier, []).append(one)
-    return found
-
-
-def _key(ledger: LearningLedger, said: Said, known: FeatureLearning | None) -> str:
+def _key(ledger: LearningLedger, said: Correction, known: FeatureLearning | None) -> str:
     """Return the words in which it was said first."""
     if known is not None:
         return next((one.key for one in ledger.said if one.learning_id == known.id), known.text)

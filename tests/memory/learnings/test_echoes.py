@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.memory.learnings.framing import (
+from workbench.memory.learnings.echoes import (
     CLOSING,
     OPENING,
     echo_share,
     is_echo,
-    packed,
+    pack_hashes,
     shingles,
-    unframed,
-    unpacked,
+    strip_frames,
+    unpack_hashes,
 )
 
 TOLD = "The auth middleware expects a User object, not a userId, in `src/middleware/auth.ts`."
@@ -60,14 +60,14 @@ def test_framed_parts_are_taken_out(before: str, inside: str) -> None:
     """What stands between the marks goes, also where the end is missing."""
     inside = inside.replace("<", "")
     before = before.replace("<", "")
-    assert unframed(f"{before}{OPENING}{inside}{CLOSING}") == f"{before} "
-    assert unframed(f"{before}{OPENING}{inside}") == f"{before} "
+    assert strip_frames(f"{before}{OPENING}{inside}{CLOSING}") == f"{before} "
+    assert strip_frames(f"{before}{OPENING}{inside}") == f"{before} "
 
 
 @given(st.frozensets(st.integers(0, 2**64 - 1)))
 def test_hashes_survive_the_journal(prints: frozenset[int]) -> None:
     """What is packed is unpacked to the same."""
-    assert prints == unpacked(packed(prints))
+    assert prints == unpack_hashes(pack_hashes(prints))
 
 
 @given(st.text())
@@ -79,4 +79,4 @@ def test_a_text_is_wholly_an_echo_of_itself(text: str) -> None:
 def test_cut_hashes_are_refused() -> None:
     """A damaged entry is an error and not a guess."""
     with pytest.raises(ValueError, match="cut off"):
-        unpacked("0123")
+        unpack_hashes("0123")

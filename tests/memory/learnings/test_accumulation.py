@@ -8,11 +8,11 @@ import pytest
 
 from tests.memory.learnings.conftest import Iteration, call
 from workbench.curation.ledger import LedgerReader, read_ledger
-from workbench.memory.learnings.accumulating import Accumulated, accumulate
-from workbench.memory.learnings.injected import note_injected, read_injections
+from workbench.memory.learnings.accumulation import Accumulated, accumulate
+from workbench.memory.learnings.echoes import note_injected, read_injections
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import LearningLedger
-from workbench.memory.learnings.prompting import memory_prompt
+from workbench.memory.learnings.prompt import memory_prompt
 from workbench.memory.learnings.service import LearningService
 from workbench.records.iterations import ErrorEntry, ErrorType, FileAction, FileTouched, IterationOutcome
 from workbench.records.learnings import LearningKind, LearningState

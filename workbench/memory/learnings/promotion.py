@@ -12,7 +12,7 @@ from workbench.errors import UsageError
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
 from workbench.memory.learnings.ledger import LearningLedger
-from workbench.memory.learnings.rule_form import as_rule
+from workbench.memory.learnings.prompt import as_rule
 from workbench.records.learnings import FeatureLearning, LearningState
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
@@ -28,7 +28,7 @@ class Promotion:
     rule: Rule
 
 
-def promoted(
+def promote_learning(
     store: LearningStore, learning: FeatureLearning, fields: Mapping[str, Any], *, reason: str, by: str
 ) -> tuple[Promotion, StepDraft[FeatureLearning]]:
     """Make the rule of a learning; return both and the draft that the learning gives way.
@@ -43,7 +43,7 @@ def promoted(
     return Promotion(after, rule), StepDraft(told.title, (LEARNINGS.put_draft(after, told),), (after,))
 
 
-def with_rules(
+def follow_promotions(
     store: LearningStore, ledger: LearningLedger, drafts: StepDraft[FeatureLearning], *, by: str, back: bool
 ) -> None:
     """Take the rules of promotions that are undone back, and make those that are done again hold again.

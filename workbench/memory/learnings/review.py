@@ -15,9 +15,8 @@ from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
 from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import LOST, stale_days
-from workbench.memory.learnings.correcting import tellings
+from workbench.memory.learnings.corrections.record import Correction, group_by_learning, tally
 from workbench.memory.learnings.ledger import LearningLedger, Note
-from workbench.memory.learnings.said import Said, tally
 from workbench.memory.learnings.similar import pairs
 from workbench.records.conflicts import Action, Evidence, conflict_id
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
@@ -94,7 +93,7 @@ def queue_of(
         if pair.right.id not in found or why is Why.CONFLICT:
             item = ReviewItem(pair.right, why, pair.why, pair.evidence, conflict=pair, other=pair.left)
             found[pair.right.id] = item
-    heard = tellings(ledger)
+    heard = group_by_learning(ledger.said)
     for one in live.values():
         reason = _waits(one, ledger, now, heard.get(one.id, ()))
         known = found.get(one.id)
@@ -182,7 +181,7 @@ def _suggested(left: FeatureLearning, right: FeatureLearning, verdict: TextVerdi
     return Action.SUPERSEDE, "they contradict each other, and the newer one is likelier to hold now"
 
 
-def suggestion(one: FeatureLearning, said: Sequence[Said]) -> tuple[Why, str] | None:
+def suggestion(one: FeatureLearning, said: Sequence[Correction]) -> tuple[Why, str] | None:
     """Return why a correction waits as a suggested rule; None if it does not, or not since its review."""
     new = [telling for telling in said if telling.at > one.reviewed_at]
     counted = tally(said)
@@ -194,13 +193,13 @@ def suggestion(one: FeatureLearning, said: Sequence[Said]) -> tuple[Why, str] | 
     return Why.SUGGESTED, f"{counted.why}: a suggested rule; `promote` makes it one, `reject` ends it"
 
 
-def _quoted(said: Said) -> Evidence:
+def _quoted(said: Correction) -> Evidence:
     where = f"session {said.session_id[:8]}, " if said.session_id else ""
     return Evidence("said", 1.0, f'"{said.quote}" ({where}prompt {said.prompt}, {said.at[:10]})')
 
 
 def _waits(
-    one: FeatureLearning, ledger: LearningLedger, now: float, said: Sequence[Said]
+    one: FeatureLearning, ledger: LearningLedger, now: float, said: Sequence[Correction]
 ) -> tuple[Why, str] | None:
     against = [note for note in ledger.contradictions.get(one.id, ()) if note.at > one.reviewed_at]
     if against:
@@ -220,7 +219,7 @@ def _waits(
     return None
 
 
-def _detailed(item: ReviewItem, ledger: LearningLedger, now: float, said: Sequence[Said]) -> ReviewItem:
+def _detailed(item: ReviewItem, ledger: LearningLedger, now: float, said: Sequence[Correction]) -> ReviewItem:
     one = item.learning
     evidence = (*item.evidence, *map(_quoted, said))
     if one.evidence and not said:

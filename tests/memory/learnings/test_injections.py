@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.memory.learnings.injected import InjectionReader, note_injected, read_injections
+from workbench.memory.learnings.echoes import InjectionReader, note_injected, read_injections
 from workbench.memory.learnings.learningstore import LearningStore
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from workbench.memory.learnings.corrections.record import Correction, Tally, tally
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.ledger import LearningLedger
-from workbench.memory.learnings.reviewing import Why, suggestion
-from workbench.memory.learnings.said import Said, Tally, tally
+from workbench.memory.learnings.review import Why, suggestion
 from workbench.records.conflicts import conflict_id
 from workbench.records.learnings import FeatureLearning, LearningState
 
 
-class Status(StrEnum):
+class CorrectionStatus(StrEnum):
     """What became of a correction, in the order in which they are listed."""
 
     SUGGESTED = "suggested"  # it waits in the queue as a suggested rule
@@ -28,29 +28,29 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class CorrectionReport:
     """A correction with all its tellings, oldest first. `learning_id` is empty where none was made."""
 
     text: str
-    status: Status
+    status: CorrectionStatus
     why: str
     tally: Tally
-    said: tuple[Said, ...]
+    said: tuple[Correction, ...]
     learning_id: str = ""
     other: str = ""
 
 
 def texts_in_force(store: LearningStore) -> frozenset[str]:
-    """Return what the rules in force say, as `heard` compares it. Raises: StoreError."""
+    """Return what the rules in force say, as `report_corrections` compares it. Raises: StoreError."""
     return frozenset(_folded(rule.rule) for rule in store.rules().ledger().live.values())
 
 
-def heard(ledger: LearningLedger, rules: Collection[str] = ()) -> tuple[Heard, ...]:
+def report_corrections(ledger: LearningLedger, rules: Collection[str] = ()) -> tuple[CorrectionReport, ...]:
     """Return each correction once: by status, then most often said, ties by text.
 
     `rules` is `texts_in_force`: what is among them became a rule in whatever way.
     """
-    groups: dict[str, list[Said]] = {}
+    groups: dict[str, list[Correction]] = {}
     for one in ledger.said:
         groups.setdefault(one.key, []).append(one)
     live = {one.id: one for one in ledger.all()}
@@ -63,44 +63,52 @@ def _heard(
     ledger: LearningLedger,
     learnings: Mapping[str, FeatureLearning],
     rules: Collection[str],
-    said: Sequence[Said],
-) -> Heard:
+    said: Sequence[Correction],
+) -> CorrectionReport:
     identifier = next((one.learning_id for one in reversed(said) if one.learning_id), "")
     learning = learnings.get(identifier)
     counted = tally(said)
     status, why, other = _status(ledger, learning, said, counted)
     text = learning.text if learning is not None else said[0].text
-    if status is Status.ONCE and _folded(text) in rules:
-        status, why = Status.RULE, "a rule says it by now"
-    return Heard(text, status, why, counted, tuple(said), identifier, other)
+    if status is CorrectionStatus.ONCE and _folded(text) in rules:
+        status, why = CorrectionStatus.RULE, "a rule says it by now"
+    return CorrectionReport(text, status, why, counted, tuple(said), identifier, other)
 
 
 def _status(
-    ledger: LearningLedger, learning: FeatureLearning | None, said: Sequence[Said], counted: Tally
-) -> tuple[Status, str, str]:
+    ledger: LearningLedger, learning: FeatureLearning | None, said: Sequence[Correction], counted: Tally
+) -> tuple[CorrectionStatus, str, str]:
     rule = next((one.rule for one in reversed(said) if one.rule and not one.against), "")
     if learning is None:
         if rule:
             times = "once" if counted.times == 1 else f"{counted.times} times"
-            return Status.IGNORED, f"a rule says it, and it was said {times} all the same", rule
-        return Status.ONCE, "said once, and not as something that always holds: it may be for the moment", ""
+            return CorrectionStatus.IGNORED, f"a rule says it, and it was said {times} all the same", rule
+        return (
+            CorrectionStatus.ONCE,
+            "said once, and not as something that always holds: it may be for the moment",
+            "",
+        )
     if learning.state is LearningState.PROMOTED:
-        return Status.RULE, "it became a rule", learning.successor
+        return CorrectionStatus.RULE, "it became a rule", learning.successor
     if not learning.live:
-        return Status.DECIDED, f"{learning.state.value}: it is not suggested again", learning.successor
+        return (
+            CorrectionStatus.DECIDED,
+            f"{learning.state.value}: it is not suggested again",
+            learning.successor,
+        )
     if rule:
-        return Status.IGNORED, "a rule says it, and it was said all the same", rule
+        return CorrectionStatus.IGNORED, "a rule says it, and it was said all the same", rule
     contrary = _contrary(ledger, learning)
     if contrary is not None:
         newer = learning.id in contrary.conflicts_with
         why = "you said otherwise later" if newer else "you said otherwise before; this is the newer word"
-        return Status.CONTRADICTS, f"{why}: {contrary.text}", contrary.id
+        return CorrectionStatus.CONTRADICTS, f"{why}: {contrary.text}", contrary.id
     waits = suggestion(learning, said)
     if waits is None:
         reviewed = "reviewed, and not said since" if learning.reviewed else "said too seldom for a rule"
-        return (Status.DECIDED if learning.reviewed else Status.LEARNED), reviewed, ""
-    status = Status.SUGGESTED if waits[0] is Why.SUGGESTED else Status.CONTRADICTS
-    return status, counted.why if status is Status.SUGGESTED else waits[1], ""
+        return (CorrectionStatus.DECIDED if learning.reviewed else CorrectionStatus.LEARNED), reviewed, ""
+    status = CorrectionStatus.SUGGESTED if waits[0] is Why.SUGGESTED else CorrectionStatus.CONTRADICTS
+    return status, counted.why if status is CorrectionStatus.SUGGESTED else waits[1], ""
 
 
 def _contrary(ledger: LearningLedger, learning: FeatureLearning) -> FeatureLearning | None:
@@ -119,4 +127,4 @@ def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-_ORDER: Final = {status: place for place, status in enumerate(Status)}
+_ORDER: Final = {status: place for place, status in enumerate(CorrectionStatus)}

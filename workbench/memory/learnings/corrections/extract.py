@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import Final
 
 from workbench.memory.extraction.decisions import sentences
-from workbench.memory.learnings.lessons import forms
-from workbench.memory.learnings.lessons.lesson import Lesson
+from workbench.memory.learnings.corrections import forms
+from workbench.memory.learnings.lessons import Lesson
 from workbench.memory.learnings.texts import too_vague
 from workbench.records.iterations import RawIterationOutput
 from workbench.records.learnings import LearningKind
@@ -39,7 +39,7 @@ class Strength(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class ExtractedCorrection:
     """A rule in the user's words, as an imperative of one sentence, and the sentence it was read from."""
 
     text: str
@@ -59,7 +59,7 @@ def correction_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
         )
 
 
-def corrections_of(prompt: str, *, later: bool) -> list[Correction]:
+def corrections_of(prompt: str, *, later: bool) -> list[ExtractedCorrection]:
     """Return the corrections of a prompt, each once. `later` prompts follow what an agent did."""
     if len(prompt) > MOST_PROMPT or forms.ROLE.match(prompt):
         return []
@@ -67,7 +67,7 @@ def corrections_of(prompt: str, *, later: bool) -> list[Correction]:
     pasted = sum(forms.PASTED.match(line) is not None for line in lines)
     if pasted > max(1, len(lines) // 4) or len(lines) > MOST_LINES:
         return []
-    found: dict[str, Correction] = {}
+    found: dict[str, ExtractedCorrection] = {}
     own = "\n".join(line for line in lines if not forms.PASTED.match(line))
     for sentence in sentences(own, shortest=6):
         for clause in forms.CLAUSE.split(sentence):
@@ -77,7 +77,7 @@ def corrections_of(prompt: str, *, later: bool) -> list[Correction]:
     return list(found.values())
 
 
-def correction_of(sentence: str, *, later: bool) -> Correction | None:
+def correction_of(sentence: str, *, later: bool) -> ExtractedCorrection | None:
     """Return the rule of a user's sentence, or None. `later` prompts follow what an agent did."""
     if len(sentence) > MOST_RULE + 60:
         return None
@@ -106,7 +106,7 @@ def correction_of(sentence: str, *, later: bool) -> Correction | None:
         return None
     if strength is not Strength.STANDING and forms.PARTICULAR.search(rest):
         return None
-    return Correction(f"{rest[0].upper()}{rest[1:]}.", sentence[:200], strength)
+    return ExtractedCorrection(f"{rest[0].upper()}{rest[1:]}.", sentence[:200], strength)
 
 
 def says_nothing(text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from workbench.memory.extraction.outcome import TRUNCATED
+from workbench.memory.extraction.extract import TRUNCATED
 from workbench.records.iterations import RawIterationOutput, ResultEvent, ToolUseEvent
 from workbench.sessions.importers import claude_code, stream_json
 from workbench.sessions.importers.transcripts import (

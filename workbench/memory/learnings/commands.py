@@ -17,7 +17,7 @@ from typing import Final
 from workbench.memory.extraction.errors import only_reads
 from workbench.memory.extraction.found import plain
 from workbench.memory.extraction.shell import failure
-from workbench.memory.learnings.lessons.lesson import Lesson
+from workbench.memory.learnings.lessons import Lesson
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
 from workbench.records.learnings import LearningKind
 from workbench.sessions.importers.touches import shell_commands

@@ -15,17 +15,19 @@ from typing import Final
 
 from workbench.curation.records import EntryDraft
 from workbench.curation.store import preview, record
-from workbench.memory.learnings.framing import ECHO, echo_share
-from workbench.memory.learnings.injected import InjectionReader, Injections, read_injections
+from workbench.memory.learnings.commands import command_lessons, is_not_callable, tried_commands
+from workbench.memory.learnings.corrections.extract import Strength, correction_lessons
+from workbench.memory.learnings.corrections.record import Correction, template_of
+from workbench.memory.learnings.echoes import ECHO, InjectionReader, Injections, echo_share, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.ledger import AUTOMATIC, LearningLedger
-from workbench.memory.learnings.lessons.commands import command_lessons, is_not_callable, tried_commands
-from workbench.memory.learnings.lessons.corrections import Strength, correction_lessons
-from workbench.memory.learnings.lessons.explanations import explanation_lessons
-from workbench.memory.learnings.lessons.lesson import Lesson
-from workbench.memory.learnings.lessons.recurring import error_signature, recurring_lessons
-from workbench.memory.learnings.lessons.told import decision_lessons
-from workbench.memory.learnings.said import Said, template_of
+from workbench.memory.learnings.lessons import (
+    Lesson,
+    decision_lessons,
+    error_signature,
+    explanation_lessons,
+    recurring_lessons,
+)
 from workbench.memory.learnings.similar import check_deduplication, comparable
 from workbench.memory.learnings.texts import (
     instructs,
@@ -182,7 +184,7 @@ def _take(work: _Work, lesson: Lesson) -> None:
 
 def _hear(work: _Work, lesson: Lesson, text: str) -> None:
     """Take what the user said of how things are done: learned where it holds for more than the moment."""
-    from workbench.memory.learnings.correcting import draft_of, standing_of
+    from workbench.memory.learnings.corrections.match import draft_correction, match_correction
 
     reason = _no_telling(work, lesson, text)
     if reason:
@@ -190,7 +192,7 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
         return
     raw = work.raw
     quote = plain_line(lesson.evidence)
-    said = Said(
+    said = Correction(
         at=raw.started_at or work.record.timestamp,
         key=text,
         text=text,
@@ -202,7 +204,7 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
         template=template_of(raw.prompt, quote),
     )
     learning = _learning(work, lesson, text)
-    found = standing_of(work.ledger, said, work.rules, work.known(learning))
+    found = match_correction(work.ledger, said, work.rules, work.known(learning))
     said, known = found.said, found.known
     if found.rejected and known is None:
         work.out.left_out.append((text, "it was rejected before"))
@@ -216,7 +218,7 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
             said = replace(said, learning_id=made.id)
         else:
             work.out.left_out.append((text, "said once: it may be for now"))
-    work.write(draft_of(said))
+    work.write(draft_correction(said))
     if said.rule and not said.against:
         work.out.left_out.append((text, "a rule says it"))
     elif known is not None:

@@ -1,1 +1,0 @@
-"""What an iteration teaches: commands that work, causes of errors, decisions, corrections."""
