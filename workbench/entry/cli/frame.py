@@ -251,6 +251,20 @@ class Lazy:
         return command
 
 
+def lazy_commands(package: str, table: Mapping[str, tuple[str, str]]) -> dict[str, Lazy]:
+    """Return a registry from {name: (module of the package, line in the list)}.
+
+    A command is called as it is named, with `_` behind it where that is a word of Python's, or as the module
+    says: `index:import_git`.
+    """
+    found = {}
+    for name, (module, summary) in table.items():
+        module, _, attribute = module.partition(":")
+        own = f"{name}_" if name in ("import", "list", "set") else name.replace("-", "_")
+        found[name] = Lazy(f"{package}.{module}:{attribute or own}", summary)
+    return found
+
+
 class LazyGroup(Group):
     """A group that imports the module of a command only when that command is invoked."""
 

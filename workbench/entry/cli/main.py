@@ -12,102 +12,86 @@ import click
 
 from workbench import __version__
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import Lazy, LazyGroup, debugging
+from workbench.entry.cli.frame import LazyGroup, debugging, lazy_commands
 from workbench.entry.cli.output import Output
 from workbench.entry.os.terminal import can_show_app
 from workbench.errors import ParseError, Unasked, WorkbenchError
 
 YOUNG_OBJECTS = 70_000
-_PLACE = "workbench.entry.cli"
 _COMMAND_FLAGS = frozenset({"--replay", "--serve-web"})
 
-COMMANDS = {
-    "app": Lazy(f"{_PLACE}.project.app:app", "Open the terminal app (also `workbench` alone in a terminal)."),
-    "serve-web": Lazy(
-        f"{_PLACE}.project.serve:serve_web",
-        "Serve the app to browsers of this machine (also `--serve-web`).",
-    ),
-    "plan": Lazy(
-        f"{_PLACE}.project.plan:plan", "Pack what an agent should read for a task into a token budget."
-    ),
-    "rank": Lazy(
-        f"{_PLACE}.project.plan:rank", "List the files that matter for a task, the likeliest first."
-    ),
-    "explore": Lazy(
-        f"{_PLACE}.project.explore:explore",
-        "Show the project in layers: map, modules, types, API, dependencies, tests, changes.",
-    ),
-    "delta": Lazy(
-        f"{_PLACE}.project.explore:delta",
-        "Show what changed since a revision: uncommitted work first, then files by their last commit.",
-    ),
-    "rules": Lazy(
-        f"{_PLACE}.rules.group:rules",
-        "Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like in step.",
-    ),
-    "index": Lazy(
-        f"{_PLACE}.project.index:index", "Index the project: its files, its history and its rules."
-    ),
-    "refresh": Lazy(
-        f"{_PLACE}.project.index:refresh",
-        "Bring the index in step with files that changed, and say which those were.",
-    ),
-    "watch": Lazy(
-        f"{_PLACE}.project.explore:watch",
-        "Keep the index in step while files change, and say what changed; Ctrl-C ends it.",
-    ),
-    "import": Lazy(
-        f"{_PLACE}.project.index:import_",
-        "Take in what happened before: the history of the repository, sessions of coding agents.",
-    ),
-    "export": Lazy(
-        f"{_PLACE}.sessions.transfer:export", "Write out what was recorded: the sessions of this project."
-    ),
-    "episode": Lazy(
-        f"{_PLACE}.sessions.episodes:episode",
-        "Record what a session does, and show what was recorded: task, reads, edits, outcome.",
-    ),
-    "feedback": Lazy(
-        f"{_PLACE}.sessions.episodes:feedback",
-        "Judge a session, recorded or imported, whenever its result is seen.",
-    ),
-    "memory": Lazy(
-        f"{_PLACE}.memory.group:memory",
-        "Keep what iterations of an agent did, and what was learned from them.",
-    ),
-    "scan": Lazy(
-        f"{_PLACE}.project.scan:scan",
-        "Look for what a text should not carry: instructions to an assistant, secrets.",
-    ),
-    "dedup": Lazy(
-        f"{_PLACE}.project.dedup:dedup",
-        "Tell which texts repeat or contradict each other, pair by pair or in a whole list.",
-    ),
-    "rebuild": Lazy(
-        f"{_PLACE}.project.index:rebuild",
-        "Make everything anew that can be: tables and indexes, from the journals and the files.",
-    ),
-    "status": Lazy(
-        f"{_PLACE}.project.health:status", "Show what is known of the project, and change nothing."
-    ),
-    "stats": Lazy(
-        f"{_PLACE}.project.health:stats",
-        "Show how long operations took, how often caches answered, and what was missing.",
-    ),
-    "doctor": Lazy(
-        f"{_PLACE}.project.health:doctor",
-        "Check everything the workbench stands on; exit 1 if something is broken.",
-    ),
-    "model": Lazy(
-        f"{_PLACE}.project.models:model", "Show models for ranking and embedding, and make them ready."
-    ),
-    "replay": Lazy(
-        f"{_PLACE}.replay.replay:replay",
-        "Measure the program on this project's own past, or on a dataset (also `--replay`).",
-    ),
-    "runs": Lazy(f"{_PLACE}.replay.runs:runs", "Show replays that were kept, and compare them."),
-    "config": Lazy(f"{_PLACE}.project.settings:config", "Show and change settings."),
-}
+COMMANDS = lazy_commands(
+    "workbench.entry.cli",
+    {
+        "app": ("project.app", "Open the terminal app (also `workbench` alone in a terminal)."),
+        "serve-web": ("project.serve", "Serve the app to browsers of this machine (also `--serve-web`)."),
+        "plan": ("project.plan", "Pack what an agent should read for a task into a token budget."),
+        "rank": ("project.plan", "List the files that matter for a task, the likeliest first."),
+        "explore": (
+            "project.explore",
+            "Show the project in layers: map, modules, types, API, dependencies, tests, changes.",
+        ),
+        "delta": (
+            "project.explore",
+            "Show what changed since a revision: uncommitted work first, then files by their last commit.",
+        ),
+        "rules": (
+            "rules.group",
+            "Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like in step.",
+        ),
+        "index": ("project.index", "Index the project: its files, its history and its rules."),
+        "refresh": (
+            "project.index",
+            "Bring the index in step with files that changed, and say which those were.",
+        ),
+        "watch": (
+            "project.explore",
+            "Keep the index in step while files change, and say what changed; Ctrl-C ends it.",
+        ),
+        "import": (
+            "project.index",
+            "Take in what happened before: the history of the repository, sessions of coding agents.",
+        ),
+        "export": ("sessions.transfer", "Write out what was recorded: the sessions of this project."),
+        "episode": (
+            "sessions.episodes",
+            "Record what a session does, and show what was recorded: task, reads, edits, outcome.",
+        ),
+        "feedback": (
+            "sessions.episodes",
+            "Judge a session, recorded or imported, whenever its result is seen.",
+        ),
+        "memory": ("memory.group", "Keep what iterations of an agent did, and what was learned from them."),
+        "scan": (
+            "project.scan",
+            "Look for what a text should not carry: instructions to an assistant, secrets.",
+        ),
+        "dedup": (
+            "project.dedup",
+            "Tell which texts repeat or contradict each other, pair by pair or in a whole list.",
+        ),
+        "rebuild": (
+            "project.index",
+            "Make everything anew that can be: tables and indexes, from the journals and the files.",
+        ),
+        "status": ("project.health", "Show what is known of the project, and change nothing."),
+        "stats": (
+            "project.health",
+            "Show how long operations took, how often caches answered, and what was missing.",
+        ),
+        "doctor": (
+            "project.health",
+            "Check everything the workbench stands on; exit 1 if something is broken.",
+        ),
+        "model": ("project.models", "Show models for ranking and embedding, and make them ready."),
+        "replay": (
+            "replay.replay",
+            "Measure the program on this project's own past, or on a dataset (also `--replay`).",
+        ),
+        "runs": ("replay.runs", "Show replays that were kept, and compare them."),
+        "config": ("project.settings", "Show and change settings."),
+    },
+)
 
 
 @click.group(

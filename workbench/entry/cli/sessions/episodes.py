@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.entry.cli.frame import Invocation, Lazy, LazyGroup, command, current
+from workbench.entry.cli.frame import Invocation, LazyGroup, command, current, lazy_commands
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from workbench.records.episodes import Episode
     from workbench.sessions.episodes import EpisodeService
 
-_PLACE = "workbench.entry.cli"
 _MAX_INPUT = 1 << 20  # bytes
 BY = "cli"
 _SCENARIO = click.option("--scenario", metavar="NAME", help="The scenario that is active from now on.")
@@ -29,25 +28,17 @@ _STEP = click.option("--step", metavar="NAME", help="The step of the work that i
 episode = LazyGroup(
     name="episode",
     help="Record what a session does, and show what was recorded: task, reads, edits, outcome.",
-    lazy={
-        "start": Lazy(f"{_PLACE}.sessions.episodes:start", "Begin an episode and print its session's id."),
-        "event": Lazy(
-            f"{_PLACE}.sessions.episodes:event",
-            "Record what a session did, once for each file. Prints nothing.",
-        ),
-        "end": Lazy(f"{_PLACE}.sessions.episodes:end", "End an episode and say how it went."),
-        "list": Lazy(
-            f"{_PLACE}.sessions.traces:list_",
-            "List sessions, the newest first, and how many tell a whole story.",
-        ),
-        "show": Lazy(
-            f"{_PLACE}.sessions.traces:show",
-            "Show a session from its task over its reads and edits to its outcome.",
-        ),
-        "forget": Lazy(
-            f"{_PLACE}.sessions.episodes:forget", "Take sessions out of everything that is learned from them."
-        ),
-    },
+    lazy=lazy_commands(
+        "workbench.entry.cli.sessions",
+        {
+            "start": ("episodes", "Begin an episode and print its session's id."),
+            "event": ("episodes", "Record what a session did, once for each file. Prints nothing."),
+            "end": ("episodes", "End an episode with its outcome."),
+            "list": ("traces", "List sessions, the newest first, and how many are complete."),
+            "show": ("traces", "Show a session from its task over its reads and edits to its outcome."),
+            "forget": ("episodes", "Take sessions out of everything that is learned from them."),
+        },
+    ),
     examples=(
         'workbench episode start "fix the login (#7)" --session fix-login',
         "workbench episode event fix-login --type edit --file src/login.py",
