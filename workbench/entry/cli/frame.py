@@ -254,14 +254,13 @@ class Lazy:
 def lazy_commands(package: str, table: Mapping[str, tuple[str, str]]) -> dict[str, Lazy]:
     """Return a registry from {name: (module of the package, line in the list)}.
 
-    A command is called as it is named, with `_` behind it where that is a word of Python's, or as the module
-    says: `index:import_git`.
+    A command's function has its name, with `_` behind it where Python has a meaning for that. Another one, or
+    one of another package, is given whole: `workbench.entry.cli.undo:undo_rules`.
     """
     found = {}
     for name, (module, summary) in table.items():
-        module, _, attribute = module.partition(":")
-        own = f"{name}_" if name in ("import", "list", "set") else name.replace("-", "_")
-        found[name] = Lazy(f"{package}.{module}:{attribute or own}", summary)
+        own = f"{name}_" if name in ("import", "list") else name.replace("-", "_")
+        found[name] = Lazy(module if ":" in module else f"{package}.{module}:{own}", summary)
     return found
 
 

@@ -24,7 +24,7 @@ COMMANDS = lazy_commands(
     "workbench.entry.cli",
     {
         "app": ("project.app", "Open the terminal app (also `workbench` alone in a terminal)."),
-        "serve-web": ("project.serve", "Serve the app to browsers of this machine (also `--serve-web`)."),
+        "serve-web": ("project.app", "Serve the app to browsers of this machine (also `--serve-web`)."),
         "plan": ("project.plan", "Pack what an agent should read for a task into a token budget."),
         "rank": ("project.plan", "List the files that matter for a task, the likeliest first."),
         "explore": (
@@ -68,7 +68,7 @@ COMMANDS = lazy_commands(
         ),
         "dedup": (
             "project.dedup",
-            "Tell which texts repeat or contradict each other, pair by pair or in a whole list.",
+            "Find texts that repeat or contradict each other, pair by pair or in a whole list.",
         ),
         "rebuild": (
             "project.index",

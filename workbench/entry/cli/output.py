@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, TextIO
 
+from workbench.text.sanitize import one_line
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 PROGRESS_VARIABLE = "WORKBENCH_PROGRESS"
 """With the value `json` progress is told as lines `{"progress": [stage, done, total]}` on stderr."""
@@ -129,6 +131,12 @@ def to_json(value: object) -> str:
 def visible(text: str) -> str:
     """Return text with its control characters (newline and tab aside) as visible escapes: `\\x1b`."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def shorten(text: str, width: int = 72) -> str:
+    """Return a text as one line of at most `width` characters, safe to show."""
+    line = one_line(text)
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def wants_color(env: Mapping[str, str] = os.environ, *, no_color: bool = False) -> bool:

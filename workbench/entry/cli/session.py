@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.project import Project, open_project
 from workbench.entry.services.metrics import Measured, measured
+
+if TYPE_CHECKING:
+    from workbench.sessions.episodes import EpisodeService
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +42,10 @@ def session(operation: str, **flags: object) -> Iterator[Session]:
         yield Session(here, opened, told, lambda stage, done, total: line(done, total, stage.capitalize()))
     if told.note:
         here.out.warn(told.note)
+
+
+def episode_desk_of(here: Invocation) -> EpisodeService:
+    """Return where the project's sessions are recorded. Raises: WorkbenchError."""
+    from workbench.entry.services.episodes import episode_desk
+
+    return episode_desk(here.project, here.settings().config, "cli")

@@ -1,16 +1,20 @@
-"""Whether this is a place for the app: decided once, before anything of it is imported.
+"""What the terminal can show: whether it is a place for the app, and how wide lines of text may be.
 
 `workbench` without arguments opens the app for a person at a terminal, and prints its help where the output
-goes into a pipe, a file or a log of continuous integration.
+goes into a pipe, a file or a log of continuous integration. That is decided before anything of the app is
+imported.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import textwrap
 from collections.abc import Mapping
 from typing import Final
 
 MINIMUM: Final = (60, 20)  # columns and lines
+_LEAST = 40  # columns; narrower terminals fold by themselves
 _DUMB = frozenset({"", "dumb", "unknown"})
 
 
@@ -37,3 +41,36 @@ def too_small(columns: int, lines: int) -> str:
     if columns >= MINIMUM[0] and lines >= MINIMUM[1]:
         return ""
     return f"{columns}×{lines} is too small: {MINIMUM[0]}×{MINIMUM[1]} or more is needed"
+
+
+def fold(text: str, indent: int) -> str:
+    """Fold each line at the terminal's width, later parts `indent` columns in; unchanged in a pipe."""
+    columns = terminal_columns()
+    if columns is None or columns - indent < _LEAST:
+        return text
+    return "\n".join(
+        "\n".join(
+            textwrap.wrap(
+                line,
+                columns,
+                subsequent_indent=" " * indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+                drop_whitespace=True,
+                replace_whitespace=False,
+            )
+            if len(line) > columns
+            else [line]
+        )
+        for line in text.splitlines()
+    )
+
+
+def terminal_columns() -> int | None:
+    """Return the width of the terminal that stdout is, None where it is no terminal."""
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (OSError, ValueError):
+        return None

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from workbench.config import Config, SessionsConfig, load
 from workbench.entry.project import (
@@ -362,3 +362,24 @@ def file_past(project: Project, path: str, *, limit: int) -> tuple[list[FileSess
     with project.tables() as tables:
         found = tables.file_sessions(path, limit)
         return found, tables.companions(path, most=MAX_FILES_PER_TASK, limit=limit)
+
+
+def completeness_figures(found: Completeness) -> dict[str, Any]:
+    """Return the figures under stable names; the share is None where no session has ended."""
+    return {
+        "causal_trace_completeness": found.share,
+        "ended": found.ended,
+        "traced": found.traced,
+        "full": found.full,
+        "open": found.open,
+    }
+
+
+def completeness_sentence(figures: Mapping[str, Any]) -> str:
+    """Return e.g. `4 sessions ended, 75% tell a whole story (50% with reads and edits), 1 open`."""
+    ended, open_ones = figures["ended"], figures["open"]
+    text = f"{counted(ended, 'session')} ended"
+    if ended:
+        whole, full = (round(100 * figures[name] / ended) for name in ("traced", "full"))
+        text += f", {whole}% tell a whole story ({full}% with both reads and edits)"
+    return text + (f", {open_ones:,} open" if open_ones else "")

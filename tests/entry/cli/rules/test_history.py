@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from workbench.entry.cli import exits, output
-from workbench.entry.cli.rules.filters import moment
+from workbench.entry.cli.times import moment
 from workbench.errors import UsageError
 
 Run = Callable[..., Any]

@@ -91,7 +91,7 @@ def test_since_takes_a_date_or_a_span(enforced: Any, run: Any, transcripts: Path
         2,
     )
     done = run("rules", "violations", str(transcripts), "--since", "soon")
-    assert (done.code, "is no time" in done.err) == (exits.USAGE, True)
+    assert (done.code, "is not a time" in done.err) == (exits.USAGE, True)
 
 
 def test_a_missing_place_is_refused_and_rules_without_checks_are_said(

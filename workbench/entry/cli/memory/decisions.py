@@ -9,7 +9,9 @@ import click
 
 from workbench.curation.conflicts import Decision
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
+from workbench.entry.cli.ids import find_conflict
+from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
+from workbench.entry.cli.output import shorten
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningtype import SHORT
 from workbench.memory.learnings.review import ConflictFound
@@ -17,7 +19,6 @@ from workbench.records.conflicts import Action
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 from workbench.records.rules import PATH_SCOPE, Authority
 from workbench.text.counts import counted
-from workbench.text.sanitize import visible_line
 
 _ACTIONS = [action.value.replace("_", "-") for action in Action]
 _KINDS = [one.value for one in LearningKind]
@@ -189,7 +190,7 @@ def resolve(
 
     with learning_session("memory-edit") as work:
         waiting = work.desk.conflicts()
-        decisions = [decided(_conflict(waiting, one)) for one in dict.fromkeys(conflicts)]
+        decisions = [decided(find_conflict(waiting, one)) for one in dict.fromkeys(conflicts)]
         if len(decisions) == 1:
             _tell(work, work.desk.resolve(decisions[0]))
             return
@@ -203,16 +204,6 @@ def resolve(
         out.data(f"{one.conflict[:SHORT]}  {one.action.value.replace('_', '-')}")
     for told in skipped:
         out.say(f"left alone: {told}")
-
-
-def _conflict(found: Sequence[ConflictFound], beginning: str) -> ConflictFound:
-    forms = (beginning, f"conflict-{beginning}")
-    fitting = [one for one in found if one.id.startswith(forms)]
-    if len(fitting) != 1:
-        state = "is no open conflict" if not fitting else f"begins {len(fitting)} conflicts"
-        hint = "`workbench memory conflicts` lists them."
-        raise UsageError(f"{visible_line(beginning)[:40]} {state}", hint=hint)
-    return fitting[0]
 
 
 @command(
@@ -239,7 +230,7 @@ def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[
     if work.here.flags.json:
         out.json({"learning": done.learning, "rule": done.rule})
         return
-    out.painted(f"{out.style(done.rule.id[:13], '1')}  {short(done.rule.rule)}")
+    out.painted(f"{out.style(done.rule.id[:13], '1')}  {shorten(done.rule.rule, WIDTH)}")
     out.say(f"it is a rule now; {done.learning.id[:SHORT]} gave way to it")
 
 
@@ -253,27 +244,6 @@ def prune(days: float | None, dry_run: bool) -> None:
     _tell(work, found)
     done = "would be taken out" if dry_run else "taken out"
     work.here.out.say(f"{counted(len(found), 'learning')} {done}")
-
-
-@command(examples=("workbench memory undo",))
-def undo() -> None:
-    """Take back the last step. What was learned by itself is no step: reject or prune it."""
-    _walk(back=True)
-
-
-@command(examples=("workbench memory redo",))
-def redo() -> None:
-    """Do the step again that was undone last."""
-    _walk(back=False)
-
-
-def _walk(*, back: bool) -> None:
-    with learning_session("memory-edit") as work:
-        title = (work.desk.undo() if back else work.desk.redo()).title
-    if work.here.flags.json:
-        work.here.out.json({"done": title})
-    else:
-        work.here.out.data(visible_line(title))
 
 
 def _step(make: Callable[[LearningSession], Sequence[FeatureLearning]]) -> None:

@@ -6,7 +6,6 @@ import click
 
 from workbench.entry.cli.frame import LazyGroup, lazy_commands
 
-
 COMMANDS = lazy_commands(
     "workbench.entry.cli.memory",
     {
@@ -15,14 +14,14 @@ COMMANDS = lazy_commands(
             "collection",
             "Record the iterations of files: stream-json, or transcripts of Claude Code and Codex.",
         ),
-        "search": ("search", "Find iterations by what they were about, best first."),
+        "search": ("status", "Find iterations by what they were about, best first."),
         "status": ("status", "Show what is remembered of each feature, and what of it cannot be read."),
         "list": ("learnings", "List what was learned, reviewed first."),
         "show": ("learnings", "Show a learning with where it comes from and what spoke for and against it."),
         "queue": ("learnings", "List the learnings that wait for your decision, most urgent first."),
         "conflicts": ("learnings", "List learnings that contradict or repeat each other, with evidence."),
         "corrections": (
-            "corrections",
+            "learnings",
             "List what you told agents of how things are done, and which rules it suggests.",
         ),
         "audit": ("learnings", "List what looks like junk, by kind, and what would be pruned."),
@@ -40,8 +39,8 @@ COMMANDS = lazy_commands(
         "retire": ("decisions", "Take out what was right once."),
         "restore": ("decisions", "Bring learnings back that were taken out."),
         "prune": ("decisions", "Take out what is automatic, unreviewed, seen once, and old."),
-        "undo": ("decisions", "Take back the last step."),
-        "redo": ("decisions", "Do the step again that was undone last."),
+        "undo": ("workbench.entry.cli.undo:undo_learnings", "Take back the last step."),
+        "redo": ("workbench.entry.cli.undo:redo_learnings", "Do the step again that was undone last."),
     },
 )
 

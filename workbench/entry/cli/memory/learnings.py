@@ -8,9 +8,15 @@ import click
 
 from workbench.curation.records import CurationStep, RecordChange
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.memory.session import LearningSession, learning_session, line_of, short
-from workbench.entry.cli.output import Output
+from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
+from workbench.entry.cli.output import Output, shorten
 from workbench.memory.learnings.confidence import stale_days
+from workbench.memory.learnings.corrections.report import (
+    CorrectionReport,
+    CorrectionStatus,
+    report_corrections,
+    texts_in_force,
+)
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningtype import SHORT
 from workbench.memory.learnings.prompt import memory_prompt, source_of
@@ -21,6 +27,12 @@ from workbench.text.sanitize import visible, visible_line
 
 _STATES = [state.value for state in LearningState]
 _SHOWN = 20
+_QUOTES = 3
+_COLORS = {
+    CorrectionStatus.SUGGESTED: "32",
+    CorrectionStatus.CONTRADICTS: "31",
+    CorrectionStatus.IGNORED: "33",
+}
 
 
 @command(
@@ -135,7 +147,7 @@ def history(identifier: str | None, limit: int) -> None:
             return
         for change in changes:
             after = change.after
-            told = "undone" if after is None else f"{after.state.value}  {short(after.text)}"
+            told = "undone" if after is None else f"{after.state.value}  {shorten(after.text, WIDTH)}"
             out.data(f"{change.at[:16].replace('T', ' ')}  {visible_line(change.by):<12}  {told}")
             if change.reason:
                 out.data(f"    {visible_line(change.reason)}")
@@ -204,7 +216,7 @@ def _tell_item(out: Output, item: ReviewItem, now: float) -> None:
     out.painted(line_of(out, item.learning, now))
     out.painted(f"    {out.style(item.why.value, '33')}: {visible_line(item.sentence)}")
     if item.other is not None:
-        out.data(f"    {item.other.id[:SHORT]}: {short(item.other.text)}")
+        out.data(f"    {item.other.id[:SHORT]}: {shorten(item.other.text, WIDTH)}")
 
 
 @command(examples=("workbench memory conflicts", "workbench memory conflicts --json"))
@@ -230,8 +242,8 @@ def _tell_conflict(out: Output, one: ConflictFound) -> None:
     way = one.suggestion.value.replace("_", "-")
     head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{one.verdict.value:<9}', color)}"
     out.painted(f"{head}  {one.score:.2f}  {way}")
-    out.data(f"    {one.left.id[:SHORT]}: {short(one.left.text)}")
-    out.data(f"    {one.right.id[:SHORT]}: {short(one.right.text)}")
+    out.data(f"    {one.left.id[:SHORT]}: {shorten(one.left.text, WIDTH)}")
+    out.data(f"    {one.right.id[:SHORT]}: {shorten(one.right.text, WIDTH)}")
     for item in one.evidence[:2]:
         out.data(f"    {item.test}: {visible_line(item.detail)}")
 
@@ -260,9 +272,8 @@ def audit(limit: int) -> None:
         out.painted(out.style(f"{kind}: {number:,}", "1"))
         for one in [one for one in found.junk if one.kind == kind][:limit]:
             other = f" ({one.other[:SHORT]})" if one.other else ""
-            out.data(
-                f"  {one.learning.id[:SHORT]}  {visible_line(one.why)}{other}\n    {short(one.learning.text)}"
-            )
+            out.data(f"  {one.learning.id[:SHORT]}  {visible_line(one.why)}{other}")
+            out.data(f"    {shorten(one.learning.text, WIDTH)}")
     out.say(
         f"{counted(len(found.junk), 'finding')} among {counted(found.total, 'learning')}; "
         f"`workbench memory prune` would take out {len(found.prunable):,}"
@@ -307,3 +318,50 @@ def prompt(feature: str, task: str | None, budget: int, session: str) -> None:
 
 def _note(work: LearningSession, given: tuple[FeatureLearning, ...], session: str) -> None:
     note_injected(work.store, {one.id: one.text for one in given}, surface="memory-prompt", session=session)
+
+
+@command(
+    examples=(
+        "workbench memory corrections",
+        "workbench memory corrections --status suggested",
+        'workbench memory corrections --json | jq -r ".corrections[] | [.status, .text] | @tsv"',
+    )
+)
+@click.option(
+    "--status", type=click.Choice([one.value for one in CorrectionStatus]), help="Only with this status."
+)
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+def corrections(status: str | None, limit: int) -> None:
+    """List corrections found in prompts, with quotes, and why each is or is not a suggested rule.
+
+    `ingest` and `collect` find them. What was said in two sessions, three times, or as something that always
+    holds is suggested; `memory promote` makes it a rule, `memory reject` ends it for good.
+    """
+    with learning_session("memory") as work:
+        said = report_corrections(work.store.ledger(), texts_in_force(work.store))
+        found = [one for one in said if status is None or one.status == status]
+        work.told.candidates = len(found)
+    out = work.here.out
+    if work.here.flags.json:
+        out.json({"total_count": len(found), "corrections": found[:limit]})
+        return
+    for one in found[:limit]:
+        _tell_correction(out, one)
+    more = f"; the first {limit:,} are shown" if len(found) > limit else ""
+    out.say(
+        f"{counted(len(found), 'correction')}{more}" if found else "no corrections were found in prompts yet"
+    )
+
+
+def _tell_correction(out: Output, one: CorrectionReport) -> None:
+    head = out.style(f"{one.status.value:<11}", _COLORS.get(one.status, "2"))
+    identifier = out.style(one.learning_id[:SHORT] or "-", "2")
+    out.painted(f"{head}  {identifier:<17}  {shorten(one.text, WIDTH)}")
+    out.data(f"    {visible_line(one.why)}")
+    for said in one.said[-_QUOTES:]:
+        where = f"session {visible_line(said.session_id[:8])}, " if said.session_id else ""
+        out.data(
+            f"    {visible_line(said.at[:10])}  {where}prompt {said.prompt}: “{shorten(said.quote, 80)}”"
+        )
+    if len(one.said) > _QUOTES:
+        out.data(f"    and {len(one.said) - _QUOTES:,} more before")

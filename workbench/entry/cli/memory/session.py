@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from workbench.entry.cli.frame import Invocation, current
-from workbench.entry.cli.output import Output
+from workbench.entry.cli.output import Output, shorten
 from workbench.entry.project import open_workspace
 from workbench.entry.services.metrics import Measured, measured
 from workbench.memory.learnings.learningstore import LearningStore, store_of
@@ -53,10 +53,4 @@ def line_of(out: Output, one: FeatureLearning, now: float) -> str:
     head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{state:<10}', color)}  {one.confidence:.2f}"
     where = source_of(one, now).partition("; ")[2]
     task = f"  task {visible_line(one.task_id)}" if one.task_id else ""
-    return f"{head}  {one.kind.value:<10}  {out.style(where, '36')}{task}\n    {short(one.text)}"
-
-
-def short(text: str, width: int = WIDTH) -> str:
-    """Return a text as one line of at most `width` characters, safe to show."""
-    line = visible_line(" ".join(text.split()))
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return f"{head}  {one.kind.value:<10}  {out.style(where, '36')}{task}\n    {shorten(one.text, WIDTH)}"

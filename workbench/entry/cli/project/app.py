@@ -1,4 +1,4 @@
-"""`workbench app`: the terminal app, also what `workbench` alone opens in a terminal."""
+"""`workbench app` and `serve-web`: the app in this terminal, as `workbench` alone opens it, or a browser."""
 
 from __future__ import annotations
 
@@ -43,14 +43,13 @@ def open_app(section: str) -> NoReturn:
     """Run the app in this terminal until it is left, and end the program with its exit code."""
     from screens.app import WorkbenchApp
     from screens.sections import SECTIONS, find_section
-    from workbench.entry.project import place_file, repository_at, require_consent
+    from workbench.entry.project import place_file, require_consent
 
     if section and find_section(section) is None:
         known = ", ".join(one.id for one in SECTIONS)
         raise UsageError(f"there is no screen {section!r}", hint=f"One of {known}.")
     here = current()
-    if repository_at(here.project)[0] is None:
-        require_consent(here.project)
+    require_consent(here.project)
     application = WorkbenchApp(here.project, place_file=place_file(here.project), section=section)
     sys.setswitchinterval(_SWITCH)
     application.run(mouse=here.settings().config.app.mouse)
@@ -60,3 +59,57 @@ def open_app(section: str) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+@command(
+    examples=(
+        "workbench --serve-web",
+        "workbench --serve-web --port 0 --json",
+        "workbench serve-web --project ~/src/shop --port 8123",
+    )
+)
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port; 0 takes a free one.",
+)
+@click.option("--host", metavar="HOST", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Let other machines in, with a --host they reach. There is no login: "
+    "who reaches it uses the app as you.",
+)
+def serve_web(port: int, host: str, allow_remote: bool) -> int:
+    """Serve the app to browsers of this machine (also `--serve-web`).
+
+    Ctrl-C ends it. The URL goes to stdout once it can be visited. Every visit is an app of its own, which
+    ends with the page. Nothing is loaded from other servers, and requests of other pages are refused.
+    """
+    from workbench.entry.project import require_consent
+    from workbench.entry.web.access import is_loopback, url_of
+    from workbench.entry.web.serving import Serving, app_command, serve
+
+    here = current()
+    require_consent(here.project)
+    if not is_loopback(host) and not allow_remote:
+        raise UsageError(
+            f"{host} may be reached from other machines, and there is no login",
+            hint="Leave --host out and use a tunnel (ssh -L 8000:localhost:8000), or say --allow-remote.",
+        )
+    if not is_loopback(host):
+        here.out.warn(f"whoever reaches {url_of(host, port)} uses the app as you: there is no login")
+
+    def ready(url: str) -> None:
+        if here.flags.json:
+            here.out.json({"url": url})
+        else:
+            here.out.data(url)
+        here.out.say("open it in a browser; Ctrl-C ends it")
+
+    serve(Serving(app_command(here.project), host, port, f"workbench · {here.project.name}"), ready)
+    here.out.say("stopped serving")
+    return exits.OK

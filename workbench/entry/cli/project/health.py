@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.layout import fold
-from workbench.entry.cli.sessions.stories import stories_json, stories_line
+from workbench.entry.cli.times import parse_span
+from workbench.entry.os.terminal import fold
 from workbench.entry.project import Project, open_project
-from workbench.errors import ConfigError, UsageError, WorkbenchError
+from workbench.errors import ConfigError, WorkbenchError
 from workbench.plan.model_files import DEFAULT_MODEL
 from workbench.plan.planner import missing_parts
 from workbench.plan.workspace import Stored
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from workbench.entry.project import OperationStats
 
 _TEXT_COLUMN = 19
-_SPAN = re.compile(r"(\d+)\s*(m|h|d|w)")
-_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 @command(examples=("workbench status", "workbench status --json"))
@@ -47,7 +44,7 @@ def status() -> None:
 
 
 def _facts(opened: Project, stored: Stored) -> dict[str, Any]:
-    from workbench.entry.services.sessions import imported_sessions
+    from workbench.entry.services.sessions import completeness_figures, imported_sessions
     from workbench.plan.semantics import known_past
 
     workspace, config, report = opened.workspace, opened.config, stored.report
@@ -71,7 +68,7 @@ def _facts(opened: Project, stored: Stored) -> dict[str, Any]:
         "reason": "" if report is None else report.reason,
         "changed": 0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
         "episodes": 0 if stored.past is None else stored.past.history.size,
-        "sessions": stories_json(workspace.session_stories()[0]),
+        "sessions": completeness_figures(workspace.session_stories()[0]),
         "imported": imported_sessions(opened),
         "rules": 0 if stored.rules is None else len(stored.rules.rules),
         "rule_files": [] if stored.rules is None else list(stored.rules.files),
@@ -105,7 +102,9 @@ def _status_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
             lines.append(("skipped", ", ".join(f"{count:,} {reason}" for reason, count in skipped)))
     lines.append(("history", counted(facts["episodes"], "past task")))
     if facts["sessions"]["ended"] or facts["sessions"]["open"]:
-        lines.append(("sessions", stories_line(facts["sessions"])))
+        from workbench.entry.services.sessions import completeness_sentence
+
+        lines.append(("sessions", completeness_sentence(facts["sessions"])))
     imported = facts["imported"]
     if imported.sessions or imported.archived:
         size = f"{imported.archived_bytes / 1e6:,.1f} MB"
@@ -176,32 +175,28 @@ def stats(since: str) -> None:
     Times are in milliseconds. Hit ratios are shares of questions that a cache level answered.
     """
     from workbench.entry.services.metrics import statistics
-    from workbench.entry.services.sessions import session_completeness
+    from workbench.entry.services.sessions import (
+        completeness_figures,
+        completeness_sentence,
+        session_completeness,
+    )
 
     here = current()
     seconds = parse_span(since)
     opened = open_project(here.project, here.settings().config)
     found = statistics(opened, time.time() - seconds)
-    stories = stories_json(session_completeness(opened))
+    stories = completeness_figures(session_completeness(opened))
     if here.flags.json:
         here.out.json({"since": since, "operations": found, "sessions": stories})
         return
     if stories["ended"] or stories["open"]:
-        here.out.say(stories_line(stories))
+        here.out.say(completeness_sentence(stories))
     if not found:
         off = "" if opened.config.store.metrics else " (store.metrics is off)"
         here.out.say(f"nothing was measured in the last {since}{off}")
         return
     for line in stats_lines(found):
         here.out.data(fold(line, 2))
-
-
-def parse_span(text: str) -> int:
-    """Return the seconds of a span like 30m, 24h, 7d or 2w. Raises UsageError."""
-    match = _SPAN.fullmatch(text.strip().lower())
-    if match is None or len(match[1]) > 6:
-        raise UsageError(f"{text!r} is no span of time", hint="Use a number and m, h, d or w: 30m, 24h, 7d.")
-    return int(match[1]) * _SECONDS[match[2]]
 
 
 def stats_lines(found: Sequence[OperationStats]) -> list[str]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.cli.layout import fold
 from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
-from workbench.entry.cli.session import Session, session
-from workbench.entry.cli.sessions.episodes import desk
+from workbench.entry.cli.session import Session, episode_desk_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
+from workbench.entry.os.terminal import fold
 from workbench.entry.services.plan import plan_for, record_pack
 from workbench.errors import StoreError, UsageError
 from workbench.plan.planner import is_unprepared, missing_parts
@@ -119,7 +118,7 @@ def plan(
     """
     here = current()
     if session_id is not None and not task and not from_stdin:
-        text = desk(here).trace(session_id).episode.task_text
+        text = episode_desk_of(here).trace(session_id).episode.task_text
     else:
         text = read_task(here, task, from_stdin)
     # json is the answer around a text, and the text has a format of its own: the configured one.
@@ -151,7 +150,7 @@ def plan(
         response: Any = made.response
         if session_id is not None:
             try:
-                record_pack(desk(here), request, response)
+                record_pack(episode_desk_of(here), request, response)
             except (UsageError, StoreError) as error:
                 here.out.warn(f"the pack is not recorded in session {session_id}: {error.message}")
     prepare_if(work, is_unprepared(work.opened.planner, made.ranking))

@@ -15,7 +15,7 @@ import click
 from workbench.config import Config
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation
-from workbench.entry.cli.layout import terminal_columns
+from workbench.entry.os.terminal import terminal_columns
 from workbench.entry.services.runs import load_run, write_parquet
 from workbench.errors import UsageError
 from workbench.records.replay import Gap, ReplayRun, run_to_json

@@ -9,7 +9,7 @@ import click
 
 from workbench.curation.conflicts import Decision
 from workbench.entry.cli.frame import Group, command
-from workbench.entry.cli.output import Output
+from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, Conflict, ConflictKind
@@ -84,8 +84,8 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning
         out.painted(
             f"{out.style(conflict.id[:_SHORT], '2')}  {kind_shown}"
             f"  {conflict.score:.2f}  {way}\n"
-            f"    {out.style(origin(left), '36')}  {out.style(_line(left), '0')}\n"
-            f"    {out.style(origin(right), '36')}  {out.style(_line(right), '0')}"
+            f"    {out.style(origin(left), '36')}  {out.style(shorten(left.rule, 100), '0')}\n"
+            f"    {out.style(origin(right), '36')}  {out.style(shorten(right.rule, 100), '0')}"
         )
     out.say(_summary(found, limit, len(rules)))
     for note in queue.notes:
@@ -248,11 +248,6 @@ def _summary(found: list[Conflict], limit: int, rules: int) -> str:
 
 def _file(rule: Rule) -> str:
     return "" if rule.provenance is None else rule.provenance.file
-
-
-def _line(rule: Rule) -> str:
-    line = " ".join(rule.rule.split())
-    return line if len(line) <= 100 else line[:99] + "…"
 
 
 def _state(rule: Rule) -> str:

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 import click
 
 from workbench.entry.cli.frame import command, current
+from workbench.entry.cli.ids import find_live
 from workbench.entry.cli.rules.diff import diff_lines
-from workbench.entry.cli.rules.editor import edit_text, has_editor
 from workbench.entry.cli.rules.intake import read_rules, read_text, whole_rule
-from workbench.entry.cli.rules.session import RuleSession, find_live, rule_session, tell_files
+from workbench.entry.cli.rules.session import RuleSession, rule_session, tell_files
 from workbench.entry.cli.rules.show import rule_line
+from workbench.entry.os.editor import edit_text, has_editor
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import changed_fields
@@ -261,7 +262,7 @@ def _edited_by_hand(work: RuleSession, before: Rule, reason: str) -> Rule | None
     if not has_editor():
         raise UsageError("nothing to change was given", hint="Give --text, another option, or set $EDITOR.")
     draft = work.opened.location.root / "drafts" / f"{before.id}.md"
-    with edit_text(work.here.out, draft, before.rule) as text:
+    with edit_text(work.here.out.say, draft, before.rule) as text:
         if text is None:
             return None
         fields, _ = checked({"rule": text})

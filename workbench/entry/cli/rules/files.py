@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.output import Output
-from workbench.entry.cli.rules.written import changed_lines, line_paint, tell_written, written_document
+from workbench.entry.cli.output import Output, shorten
+from workbench.entry.cli.rules.diff import changed_lines, line_paint, tell_written, written_document
 from workbench.entry.cli.session import Session, session
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
@@ -256,8 +256,7 @@ def _counts(items: Sequence[FromFile]) -> str:
 def _shown(out: Output, rule: Rule | None) -> str:
     if rule is None:
         return out.style("(removed)", "2")
-    line = " ".join(rule.rule.split())
-    return out.style(line if len(line) <= 90 else line[:89] + "…", "0")
+    return out.style(shorten(rule.rule, 90), "0")
 
 
 def _lines_of(file: ExportedFile) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -101,20 +100,3 @@ def wanted(
         file,
         enabled,
     )
-
-
-def moment(text: str) -> str:
-    """Return the time that a date or datetime names, as journals write it: a date means its end, in UTC.
-
-    Raises: UsageError.
-    """
-    try:
-        found = datetime.fromisoformat(text.strip())
-        if len(text.strip()) <= len("2026-01-31"):
-            found += timedelta(days=1, microseconds=-1)
-        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"{text!r} is no date", hint="Write 2026-01-31, or 2026-01-31T18:30, both in UTC."
-        ) from None
-    return found.isoformat(timespec="microseconds")[:-6] + "Z"

@@ -6,7 +6,6 @@ import click
 
 from workbench.entry.cli.frame import LazyGroup, lazy_commands
 
-
 COMMANDS = lazy_commands(
     "workbench.entry.cli.rules",
     {
@@ -35,15 +34,18 @@ COMMANDS = lazy_commands(
         "enable": ("edit", "Switch rules on again."),
         "disable": ("edit", "Switch rules off: they stay, and match nothing."),
         "remove": ("edit", "Put rules out of force; they stay in the history."),
-        "undo": ("history", "Take back the last step."),
-        "redo": ("history", "Do the step again that was undone last."),
+        "undo": ("workbench.entry.cli.undo:undo_rules", "Take back the last step."),
+        "redo": ("workbench.entry.cli.undo:redo_rules", "Do the step again that was undone last."),
         "history": (
             "history",
             "Show what was done to all rules, or to one and its earlier versions, with differences.",
         ),
         "usage": ("history", "Show how often rules were given to sessions, or note that they were."),
         "examples": ("examples", "Show or change the example messages a rule answers to."),
-        "tags": ("tags", "List the tags in use with the number of their rules, and what is wrong with any."),
+        "tags": (
+            "search",
+            "List the tags in use, how many rules have each, and what is wrong with any.",
+        ),
         "check": (
             "check",
             "Say whether a tool call may run, and which rule says so; propose checks for rules.",

@@ -1,31 +1,31 @@
-"""What was done to rules and with them: `workbench rules history`, `usage`, `undo` and `redo`."""
+"""What was done to rules and with them: `workbench rules history` and `usage`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
 from workbench.curation.records import CurationStep
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.output import Output
+from workbench.entry.cli.ids import PREFIX, find_any
+from workbench.entry.cli.output import shorten
 from workbench.entry.cli.rules.diff import (
     at_text,
     change_document,
     diff_lines,
+    step_document,
     told_line,
 )
-from workbench.entry.cli.rules.session import PREFIX, RuleSession, find_any, rule_session, short, tell_files
-from workbench.entry.cli.rules.written import tell_written, written_document
+from workbench.entry.cli.rules.session import RuleSession, rule_session
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation.curator import Curator, lineage
+from workbench.rules.curation.curator import lineage
 from workbench.rules.curation.differences import story, told_changes
 from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
-from workbench.rules.files.undo import Walked
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
@@ -108,7 +108,7 @@ def _steps(work: RuleSession, ledger: RuleLedger, limit: int) -> None:
         )
         for one in told[:_SHOWN_CHANGES]:
             rule = one.after or one.before
-            text = "" if rule is None else short(rule.rule)
+            text = "" if rule is None else shorten(rule.rule)
             out.painted(
                 f"    {one.what:<9} {out.style(one.change.record_id[:PREFIX], '2')}  {out.style(text, '0')}"
             )
@@ -129,7 +129,7 @@ def _summary(outcomes: Counter[str], step: CurationStep[Rule]) -> str:
 
 def _step_document(ledger: RuleLedger, step: CurationStep[Rule], undone: bool) -> dict[str, Any]:
     return {
-        **_named(step),
+        **step_document(step),
         "undone": undone,
         "undoes": step.undoes or None,
         "redoes": step.redoes or None,
@@ -137,74 +137,6 @@ def _step_document(ledger: RuleLedger, step: CurationStep[Rule], undone: bool) -
         "resolved": step.resolved,
         "reopened": step.reopened,
     }
-
-
-def _named(step: CurationStep[Rule]) -> dict[str, str]:
-    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title}
-
-
-@command(
-    examples=(
-        "workbench rules undo",
-        "workbench rules undo --list",
-        "workbench rules undo 01ka2b3c4d5e6f7g8h9j0k1m2n",
-    )
-)
-@click.argument("step", metavar="[STEP]", required=False, default="")
-@click.option("--list", "listed", is_flag=True, help="List what could be undone and done again instead.")
-def undo(step: str, listed: bool) -> None:
-    """Take back the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
-
-    Lines that were written into rule files because of it are put back, where they are as they were written.
-    Rules that came or changed with their files are not steps of anybody's: change the files for that.
-    `redo` does it again.
-    """
-    _walk(listed, lambda curator: curator.undo(step))
-
-
-@command(examples=("workbench rules redo", "workbench rules redo --list"))
-@click.option("--list", "listed", is_flag=True, help="List what could be undone and done again instead.")
-def redo(listed: bool) -> None:
-    """Do the step again that was undone last, also in the files that its undo was written into."""
-    _walk(listed, Curator.redo)
-
-
-def _walk(listed: bool, walk: Callable[[Curator], Walked]) -> None:
-    with rule_session("rules" if listed else "rules-edit") as work:
-        done = None if listed else walk(work.curator)
-        ledger = work.store.ledger()
-    out = work.here.out
-    if done is None:
-        _stacks(out, ledger, as_json=work.here.flags.json)
-        return
-    step = next(one for one in reversed(ledger.steps.values()) if one.undoes or one.redoes)
-    told = told_changes(ledger, step.changes)
-    if work.here.flags.json:
-        written = [written_document(item) for item in done.written]
-        out.json({"done": done.title, "changes": [change_document(one) for one in told], "written": written})
-        return
-    out.data(visible_line(done.title))
-    for one in told:
-        out.painted(told_line(out, one))
-        for line in diff_lines(out, one.fields):
-            out.painted(line)
-    tell_written(out, done.written)
-    # What changes in place is in no file.
-    tell_files(work, (rule for one in told if one.what != "changed" and (rule := one.after or one.before)))
-
-
-def _stacks(out: Output, ledger: RuleLedger, *, as_json: bool) -> None:
-    done = [ledger.steps[identifier] for identifier in reversed(ledger.done)]
-    undone = [ledger.steps[identifier] for identifier in reversed(ledger.undone)]
-    if as_json:
-        out.json({"undo": [_named(step) for step in done], "redo": [_named(step) for step in undone]})
-        return
-    for name, steps in (("undo", done), ("redo", undone)):
-        for step in steps:
-            shown = f"{step.id}  {at_text(step.at)}  {visible_line(step.by):<17}  {visible_line(step.title)}"
-            out.data(f"{name}  {shown}")
-    if not done and not undone:
-        out.say("there is nothing to undo or to do again")
 
 
 @command(
@@ -290,7 +222,7 @@ def _show_usage(
         held = f" in {counted(sessions, 'session')}" if sessions else ""
         out.painted(
             f"{len(mine):>6,}  {at_text(max(use.at for use in mine))}  {out.style(rule_id[:PREFIX], '2')}  "
-            f"{out.style(f'{tools}{held}', '36')}  {out.style(short(ledger.versions[rule_id].rule), '0')}"
+            f"{out.style(f'{tools}{held}', '36')}  {out.style(shorten(ledger.versions[rule_id].rule), '0')}"
         )
     if not ordered:
         out.say(

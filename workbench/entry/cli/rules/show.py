@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.output import Output
+from workbench.entry.cli.ids import PREFIX, find_among, find_any
+from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
-from workbench.entry.cli.rules.filters import Wanted, filter_options, moment, wanted
-from workbench.entry.cli.rules.session import (
-    PREFIX,
-    RuleSession,
-    find_among,
-    find_any,
-    past_session,
-    rule_session,
-    short,
-)
+from workbench.entry.cli.rules.filters import Wanted, filter_options, wanted
+from workbench.entry.cli.rules.session import RuleSession, past_session, rule_session
 from workbench.entry.cli.session import Session, session
+from workbench.entry.cli.times import moment
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import used
@@ -125,7 +119,7 @@ def rule_line(out: Output, rule: Rule) -> str:
     state = str(rule.authority) if rule.enabled else "disabled"
     return (
         f"{out.style(rule.id[:PREFIX], '2')}  {state:<8}  {out.style(visible_line(origin(rule)), '36')}  "
-        f"{out.style(short(rule.rule), '0')}"
+        f"{out.style(shorten(rule.rule), '0')}"
     )
 
 
@@ -186,7 +180,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
     for found in report.matches:
         out.painted(
             f"{found.final:.3f}  {out.style(visible_line(origin(found.rule)), '36')}  "
-            f"{out.style(short(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
+            f"{out.style(shorten(found.rule.rule), '0')}\n       {out.style(found.why, '2')}"
         )
     if not report.matches:
         out.say(
@@ -199,7 +193,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
         for identifier, reason in report.rejected:
             rule = by_id[identifier]
             place = f"{rule.id[:PREFIX]}  {visible_line(origin(rule))}"
-            out.data(f"    -  {place}  {short(rule.rule)}\n         {visible_line(reason)}")
+            out.data(f"    -  {place}  {shorten(rule.rule)}\n         {visible_line(reason)}")
 
 
 @command(examples=("workbench rules show rule-1f0c2a9b", "workbench rules show rule-1f0c2a9b --json"))

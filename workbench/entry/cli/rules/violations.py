@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.output import shorten
 from workbench.entry.cli.rules.check import current_rules
-from workbench.entry.cli.rules.session import short
+from workbench.entry.cli.times import since_time
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.describing import origin
@@ -43,7 +43,7 @@ def violations(places: Sequence[Path], since: str) -> None:
     for place in places:
         if not place.exists():
             raise UsageError(f"{place} does not exist", hint="Give a transcript or a directory of them.")
-    start = _start(since)
+    start = since_time(since).isoformat(timespec="seconds") if since else ""
     rules = [rule for rule in current_rules(here) if rule.check is not None and rule.enabled]
     if not rules:
         here.out.say("no rule has a check: `workbench rules check --suggest` proposes some")
@@ -77,26 +77,6 @@ def _counted(
     return count, files, others
 
 
-def _start(since: str) -> str:
-    """Return the time that `--since` means, ISO 8601 in UTC; empty for all."""
-    if not since:
-        return ""
-    from workbench.entry.cli.project.health import parse_span
-
-    try:
-        moment = datetime.fromisoformat(since)
-        aware = moment if moment.tzinfo else moment.astimezone()
-        return aware.astimezone(UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError):
-        pass
-    try:
-        span = timedelta(seconds=parse_span(since))
-        return (datetime.now(UTC) - span).isoformat(timespec="seconds")
-    except (UsageError, OverflowError):
-        hint = "Use a span (24h, 7d) or a date (2026-01-31)."
-        raise UsageError(f"{since!r} is no time", hint=hint) from None
-
-
 def _tell(here: Invocation, rules: Sequence[Rule], count: Count, files: int, others: Sequence[str]) -> None:
     out = here.out
     groups = _by_rule(rules, count.violations)
@@ -114,7 +94,7 @@ def _tell(here: Invocation, rules: Sequence[Rule], count: Count, files: int, oth
     for rule, found in groups:
         head = f"{_breaches(found)} in {counted(len({one.session for one in found}), 'session')}"
         place = out.style(visible_line(origin(rule)), "36")
-        out.painted(f"{out.style(rule.id[:13], '2')}  {place}  {short(rule.rule)}")
+        out.painted(f"{out.style(rule.id[:13], '2')}  {place}  {shorten(rule.rule)}")
         out.data(f"  {head}{_fates(found)}")
         for one in found:
             helper = " (sub-agent)" if one.subagent else ""

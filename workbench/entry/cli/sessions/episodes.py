@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, LazyGroup, command, current, lazy_commands
+from workbench.entry.cli.session import episode_desk_of
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
     from workbench.records.episodes import Episode
-    from workbench.sessions.episodes import EpisodeService
 
 _MAX_INPUT = 1 << 20  # bytes
-BY = "cli"
 _SCENARIO = click.option("--scenario", metavar="NAME", help="The scenario that is active from now on.")
 _STEP = click.option("--step", metavar="NAME", help="The step of the work that is active from now on.")
 
@@ -46,13 +45,6 @@ episode = LazyGroup(
         "workbench episode list",
     ),
 )
-
-
-def desk(here: Invocation) -> EpisodeService:
-    """Return where the project's sessions are recorded. Raises: WorkbenchError."""
-    from workbench.entry.services.episodes import episode_desk
-
-    return episode_desk(here.project, here.settings().config, BY)
 
 
 @command(
@@ -89,7 +81,7 @@ def start(
     An episode is one task. To begin the same one again changes nothing.
     """
     here = current()
-    records = desk(here)
+    records = episode_desk_of(here)
     found = records.start(
         task,
         session_id=session,
@@ -148,7 +140,7 @@ def event(
     parts = _parts(scenario, step)
     if parts and event_type != "decision":
         raise UsageError("--scenario and --step belong to a decision", hint="Record it with --type decision.")
-    recorded = desk(here).event(
+    recorded = episode_desk_of(here).event(
         session,
         event_type,
         files=files,
@@ -188,7 +180,7 @@ def end(
     One that nobody ends is closed as unknown after sessions.timeout_hours without an event.
     """
     here = current()
-    ended = desk(here).end(
+    ended = episode_desk_of(here).end(
         session, outcome, commit=commit, evidence=evidence, token_used=tokens, latency_ms=latency_ms
     )
     _tell(here, ended)
@@ -209,7 +201,7 @@ def feedback(session: str, outcome: str, why: str) -> None:
     Feedback outweighs what the session said of itself; the last word counts.
     """
     here = current()
-    _tell(here, desk(here).feedback(session, outcome, why))
+    _tell(here, episode_desk_of(here).feedback(session, outcome, why))
 
 
 @command(examples=("workbench episode forget fix-login --reason 'a test'",))
@@ -221,7 +213,7 @@ def forget(sessions: Sequence[str], reason: str) -> None:
     Their lines stay in the journal; tables, history and plans no longer know them.
     """
     here = current()
-    found = desk(here).forget(sessions, reason)
+    found = episode_desk_of(here).forget(sessions, reason)
     if here.flags.json:
         here.out.json({"forgotten": found})
     else:

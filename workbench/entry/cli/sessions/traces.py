@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.sessions.episodes import desk
-from workbench.entry.cli.sessions.stories import stories_json, stories_line
+from workbench.entry.cli.output import shorten
+from workbench.entry.cli.session import episode_desk_of
 from workbench.records.episodes import Episode, Event, EventType
 from workbench.sessions.episodes_fold import COMMIT, FULL, HOUR, TRACED, state_of, story
 from workbench.text.counts import counted
@@ -45,7 +45,11 @@ def list_(limit: int, only_open: bool, commits: bool) -> None:
     than unknown: causal_trace_completeness is their share.
     """
     from workbench.entry.project import open_workspace
-    from workbench.entry.services.sessions import recorded_sessions
+    from workbench.entry.services.sessions import (
+        completeness_figures,
+        completeness_sentence,
+        recorded_sessions,
+    )
 
     here = current()
     config = here.settings().config
@@ -59,14 +63,14 @@ def list_(limit: int, only_open: bool, commits: bool) -> None:
             {**{name: getattr(row, name) for name in row.__slots__}, "state": state}
             for row, state in zip(rows, states, strict=True)
         ]
-        here.out.json({"sessions": found, "completeness": stories_json(stories)})
+        here.out.json({"sessions": found, "completeness": completeness_figures(stories)})
         return
     for line, outcome in _rows(rows, states):
         here.out.painted(here.out.style(line, _COLORS.get(outcome, "0")))
     if not rows:
         here.out.say('no session is known: `workbench episode start "…"` begins one')
     if stories.ended or stories.open:
-        here.out.say(stories_line(stories_json(stories)))
+        here.out.say(completeness_sentence(completeness_figures(stories)))
 
 
 def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -78,7 +82,7 @@ def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[s
             row.outcome if state != "open" else "-",
             f"{row.reads:,}r",
             f"{row.edits:,}e",
-            _short(row.task_text),
+            shorten(row.task_text, _TASK),
         )
         for row, state in zip(rows, states, strict=True)
     ]
@@ -97,7 +101,7 @@ def show(session: str, every: bool) -> None:
     Any unambiguous beginning names a session; `git:` and a commit's id name a commit.
     """
     here = current()
-    place = desk(here)
+    place = episode_desk_of(here)
     trace = place.trace(session)
     episode = trace.episode
     state = state_of(
@@ -177,8 +181,3 @@ def _when(seconds: int) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return str(seconds)
-
-
-def _short(text: str) -> str:
-    line = visible_line(" ".join(text.split()))
-    return line if len(line) <= _TASK else line[: _TASK - 1] + "…"

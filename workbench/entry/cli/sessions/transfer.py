@@ -7,13 +7,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.times import since_time
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
 from workbench.text.counts import counted
@@ -66,7 +66,12 @@ def import_sessions(
         raise UsageError("--archived and PATH contradict each other", hint="Give one of them.")
     here = current()
     config = here.settings().config
-    wanted = ImportRequest(_seconds(since), tuple(map(_absolute, roots)), dry_run, again)
+    wanted = ImportRequest(
+        max(0, int(since_time(since).timestamp())) if since else 0,
+        tuple(map(_absolute, roots)),
+        dry_run,
+        again,
+    )
     opened = open_workspace(here.project, config)
     started = time.perf_counter()
     with here.out.progress("Reading sessions") as line:
@@ -125,25 +130,6 @@ export.add_command(export_sessions)
 def _absolute(root: str) -> str:
     path = Path(root).expanduser()
     return str(path) if path.is_absolute() or root[1:2] == ":" else str(Path.cwd() / path)
-
-
-def _seconds(since: str) -> int:
-    """Return the time that `--since` means, in seconds since the epoch; 0 for all."""
-    if not since:
-        return 0
-    from workbench.entry.cli.project.health import parse_span
-
-    try:
-        moment = datetime.fromisoformat(since)
-        return max(0, int((moment if moment.tzinfo else moment.astimezone()).timestamp()))
-    except (ValueError, OverflowError, OSError):
-        pass
-    try:
-        return max(0, int((datetime.now(UTC) - timedelta(seconds=parse_span(since))).timestamp()))
-    except (UsageError, OverflowError):
-        raise UsageError(
-            f"{since!r} is no time", hint="Use a span (24h, 7d) or a date (2026-01-31)."
-        ) from None
 
 
 def _facts(done: Imported, seconds: float, *, dry_run: bool) -> dict[str, Any]:
