@@ -132,12 +132,7 @@ def _play(play: _Play, line: str) -> None:
             found = sorted(path for path in play.tree if fnmatch(path, rest + "/*"))
             play.add("list", path=rest, result="\n".join(found))
         case "edit":
-            for path in rest.split():
-                if path not in play.left:
-                    raise WrongHistory(f"{play.name}: {path} is not changed by the commit")
-            for path in rest.split() or list(play.left):
-                if path in play.left:  # else it was moved
-                    _edit(play, play.left.pop(path))
+            _edit_files(play, rest.split())
         case "wrong":
             path, _, change = rest.partition(" | ")
             old, new = change.split(" => ")
@@ -188,6 +183,16 @@ def _grep(tree: Mapping[str, str], pattern: str, places: list[str]) -> str:
         for number, line in enumerate(tree[path].splitlines(), 1)
         if pattern in line
     )
+
+
+def _edit_files(play: _Play, paths: list[str]) -> None:
+    """Do to some files, or to all that are left, what the coming commit does to them."""
+    for path in paths:
+        if path not in play.left:
+            raise WrongHistory(f"{play.name}: {path} is not changed by the commit")
+    for path in paths or list(play.left):
+        if path in play.left:  # else it was moved
+            _edit(play, play.left.pop(path))
 
 
 def _edit(play: _Play, change: Change) -> None:

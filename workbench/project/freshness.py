@@ -88,6 +88,22 @@ class _Looked:
     watched: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    """What a check has verified; `unlisted` are names on disk that the lister does not give.
+
+    `relist` says that all names were asked for, because what git ignores changed.
+    """
+
+    compared: _Compared
+    looked: _Looked
+    added: Sequence[str]
+    large: Sequence[FileStat]
+    inputs: tuple[tuple[str, int, int], ...]
+    unlisted: set[str]
+    relist: bool
+
+
 def check(
     snapshot: Snapshot,
     root: Path,
@@ -124,7 +140,8 @@ def check(
         removed |= set(snapshot.paths) - set(listed)
     known = set(snapshot.paths) if listed else set()
     added, large = _admit(top, [path for path in listed if path not in known], limits)
-    refreshed = _refresh(snapshot, top, now, compared, looked, added, large, inputs, unlisted, relist)
+    verified = _Verified(compared, looked, added, large, inputs, unlisted, relist)
+    refreshed = _refresh(snapshot, top, now, verified)
     changed = sorted(set(changed) - removed)
     return _report(refreshed, now, changed, sorted(added), sorted(removed), head, limits)
 
@@ -243,23 +260,14 @@ def _admit(root: str, paths: Iterable[str], limits: FreshnessLimits) -> tuple[li
     return added, large
 
 
-def _refresh(
-    snapshot: Snapshot,
-    root: str,
-    now: int,
-    compared: _Compared,
-    looked: _Looked,
-    added: Sequence[str],
-    large: Sequence[FileStat],
-    inputs: tuple[tuple[str, int, int], ...],
-    unlisted: set[str],
-    relist: bool,
-) -> Snapshot:
+def _refresh(snapshot: Snapshot, root: str, now: int, verified: _Verified) -> Snapshot:
     """Return the snapshot with everything verified by this check noted in it."""
-    if not (compared.touched or looked.watched or looked.gone or added or large or relist):
+    looked, added, large, relist = verified.looked, verified.added, verified.large, verified.relist
+    touched = verified.compared.touched
+    if not (touched or looked.watched or looked.gone or added or large or relist):
         return snapshot
-    if compared.touched:
-        snapshot = touch(snapshot, compared.touched, now)
+    if touched:
+        snapshot = touch(snapshot, touched, now)
     # Until the added files are indexed, what led to them must lead to them again.
     unsettled = places.ancestors(added) if added else set()
     watched = {path: mtime for path, mtime in looked.watched.items() if path not in unsettled}
@@ -272,11 +280,12 @@ def _refresh(
     if large:
         rows = {entry.path: (entry, "") for entry in large}
         snapshot = advance(snapshot, rows, (), seen_ns=now, head=snapshot.head)
-    others = frozenset() if relist else snapshot.others | {path for path in unlisted if path not in watched}
+    unlisted = {path for path in verified.unlisted if path not in watched}
+    others = frozenset() if relist else snapshot.others | unlisted
     return replace(
         snapshot,
         others=others if len(others) <= _MAX_OTHERS else frozenset(),
-        inputs=snapshot.inputs if added else inputs,
+        inputs=snapshot.inputs if added else verified.inputs,
         inputs_seen=now if relist and not added else snapshot.inputs_seen,
     )
 

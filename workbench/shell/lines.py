@@ -90,27 +90,15 @@ class _Reader(WordReader):
 
     def script(self, until: str, directory: str) -> str | None:
         """Read commands up to `until`; return what they print where that is one echo of known words."""
-        text, size = self.text, len(self.text)
+        text = self.text
         pending, printed, ended, cases = _Pending(), None, 0, 0
         self.directory = directory
         while True:
             self.blanks()
-            char = text[self.at] if self.at < size else ""
-            if char and char not in "\n;&|()<>#" and not char.isdigit():
-                cases += self._words(pending)
-                continue
-            if char == "#" and (self.at == 0 or text[self.at - 1] in " \t\n;&|()"):
-                end = text.find("\n", self.at)
-                self.at = size if end < 0 else end
-                continue
-            if found := _REDIRECTION.match(text, self.at) if char else None:
-                self.at = found.end()
-                self._redirect(pending, found[1] or found[2])
-                continue
-            if char == "(" and self._opened(pending, directory):
-                continue
-            if char and char not in "\n;&|()":
-                cases += self._words(pending)
+            char = text[self.at : self.at + 1]
+            opened = self._part(char, pending, directory)
+            if opened is not None:
+                cases += opened
                 continue
             directory, output, ran = self._end(pending, directory)
             self.directory = directory
@@ -128,17 +116,41 @@ class _Reader(WordReader):
                 self.state.fail("a ) closes nothing")
             elif char == "(":
                 self.nested(directory)
-            elif char == "\n" and self.resume:
-                self.at, self.resume = max(self.at, self.resume), 0
             elif char == "|" and not text.startswith("|", self.at):
                 self.at += text.startswith("&", self.at)
                 pending.given = printed
-            elif char in "&|":
-                self.at += text.startswith(char, self.at)
-            elif char == ";" and cases and text[self.at : self.at + 1] in (";", "&"):
-                while text[self.at : self.at + 1] in (";", "&") and self.at < size:
-                    self.at += 1
-                cases -= self._pattern()
+            else:
+                cases -= self._separator(char, cases)
+
+    def _part(self, char: str, pending: _Pending, directory: str) -> int | None:
+        """Read a part of a command; return 1 where a `case` begins, -1 where one ends, None at its end."""
+        text = self.text
+        if char and char not in "\n;&|()<>#" and not char.isdigit():
+            return self._words(pending)
+        if char == "#" and (self.at == 0 or text[self.at - 1] in " \t\n;&|()"):
+            end = text.find("\n", self.at)
+            self.at = len(text) if end < 0 else end
+            return 0
+        if found := _REDIRECTION.match(text, self.at) if char else None:
+            self.at = found.end()
+            self._redirect(pending, found[1] or found[2])
+            return 0
+        if char == "(" and self._opened(pending, directory):
+            return 0
+        return self._words(pending) if char and char not in "\n;&|()" else None
+
+    def _separator(self, char: str, cases: int) -> int:
+        """Read the rest of what separates two commands; return how many `case`s end in it."""
+        text = self.text
+        if char == "\n" and self.resume:
+            self.at, self.resume = max(self.at, self.resume), 0
+        elif char in "&|":
+            self.at += text.startswith(char, self.at)
+        elif char == ";" and cases and text.startswith((";", "&"), self.at):
+            while text.startswith((";", "&"), self.at):
+                self.at += 1
+            return self._pattern()
+        return 0
 
     def run(self, command: Simple, level: int) -> None:
         """Record a command, and what it starts in turn."""
