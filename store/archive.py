@@ -1,7 +1,7 @@
 """Copies of files that others delete: without secrets, compressed, named by content, up to a size in all.
 
 Each copy is written whole before its name appears, readable by its owner alone. When there is no room the
-oldest copies go. An index beside them says what each copy is a copy of.
+oldest copies go. An index next to them maps each copy to its source.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class ModelOption:
-    """One place a model can come from. `reason` says why it is not available, or what using it entails."""
+    """One place a model can come from. `reason` is why it is not available, or what using it entails."""
 
     source: str
     model: str
@@ -97,7 +97,7 @@ def resolve_embedder(settings: EmbeddingSettings) -> tuple[Embedder | None, Embe
     """Return the first embedder that can be used, not loaded yet, and the report.
 
     A missing packaged model is built here (seconds, once), a permitted download happens here. Without any
-    model the embedder is None and the report says `degraded`. An option that fails leaves its reason there.
+    model the embedder is None and the report has `degraded`. An option that fails leaves its reason there.
     """
     if settings.model.lower() in OFF:
         option = ModelOption(CONFIGURED, settings.model, "", False, "embeddings are turned off")
@@ -263,10 +263,10 @@ def _recent_failure(settings: EmbeddingSettings, name: str) -> str:
     path = _failure_file(settings, name)
     try:
         age = time.time() - path.stat().st_mtime
-        said = path.read_text("utf-8", "replace")
+        reason = path.read_text("utf-8", "replace")
     except OSError:
         return ""
-    return f"a download failed {age / 60:.0f} minutes ago: {said}" if 0 <= age < RETRY_DOWNLOAD else ""
+    return f"a download failed {age / 60:.0f} minutes ago: {reason}" if 0 <= age < RETRY_DOWNLOAD else ""
 
 
 def _as_directory(configured: str) -> Path | None:

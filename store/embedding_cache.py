@@ -202,7 +202,7 @@ def cached(embedder: Embedder, root: Path) -> CachedEmbedder:
 
 class CachedEmbedder:
     """An embedder that asks the cache first. `hits` and `misses` count texts since it was made;
-    `write_error` says why the last write to the cache failed, empty if it did not.
+    `write_error` is why the last write to the cache failed, empty if it did not.
 
     The wrapped embedder sees only texts nobody has embedded before, so a lazy one is loaded only for those.
     """

@@ -1,4 +1,4 @@
-"""Files on disk: private directories, atomic replacement, and disk errors said so that a person can act.
+"""Files on disk: private directories, atomic replacement, and errors of the disk with a hint for people.
 
 What is in a project's state directory, and what is written into a project, is reached without leaving it.
 """

@@ -84,7 +84,7 @@ class Bm25Index:
         """Return how many of the query's compound names each document holds, float32 [n] in [0, 1].
 
         Names (`hide_cursor`, `TokenStore`) count by their idf, and the less the more documents hold them: one
-        that all hold counts nothing. 0 for a query without names; `5pm` is none.
+        that all hold counts nothing. 0 for a query without names; `5pm` is not a name.
         """
         total = np.zeros(len(self), np.float32)
         names = [term for term in dict.fromkeys(iter_terms(query)) if _is_name(term)]

@@ -49,7 +49,7 @@ _SHARED = "config.toml"  # read by rules of its own
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a project's state is. `fallback_reason` says why it is not in the project; empty if it is.
+    """Where a project's state is. `fallback_reason` is why it is not in the project, empty if it is.
 
     `brought_back` counts the entries that were added elsewhere while the project could not be written, and
     that its state has just taken in.
@@ -86,7 +86,7 @@ def user_home(environment: Mapping[str, str]) -> Path:
 def locate(project: Path, environment: Mapping[str, str], *, distrust: str = "") -> Location:
     """Find the project's state directory and make it ready: private, and ignored by git.
 
-    `distrust` says why what the project holds must not be used: its state then goes to the user's home. What
+    `distrust` is why what the project holds must not be used: its state then goes to the user's home. What
     can be read and not written is taken over there, and what is added there brought back.
 
     Raises: StoreError if neither the project nor the user's home can hold it.

@@ -63,7 +63,7 @@ def shared(path: Path, *, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
 
 
 def holder(path: Path) -> int | None:
-    """Return the process that said it holds the lock alone, or None where nobody says so."""
+    """Return the process recorded as holding the lock alone, or None."""
     try:
         text = read_state(path)[:_PID_WIDTH].strip()
     except OSError:

@@ -32,7 +32,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """Whether a language model can be asked. `reason` says why not, `elsewhere` where texts would go if away.
+    """Whether a language model can be asked. `reason` is why not, `elsewhere` where texts would go if away.
 
     `installed` are the names of the models the server has, sorted.
     """
@@ -105,25 +105,25 @@ class Ollama:
         except BadReply as error:
             raise ModelError(f"{url}: {error}", hint="Is that an Ollama server?") from error
         except (HTTPException, OSError) as error:
-            said = visible_line(str(error) or type(error).__name__)[:_SHOWN]
+            reason = visible_line(str(error) or type(error).__name__)[:_SHOWN]
             raise ModelError(
-                f"{url} cannot be asked: {said}", hint=f"Check models.llm_url. {_OFF}"
+                f"{url} cannot be asked: {reason}", hint=f"Check models.llm_url. {_OFF}"
             ) from error
 
     def _refuse(self, reply: Reply) -> NoReturn:
-        said = _error_of(reply.body)
+        reason = _error_of(reply.body)
         name = visible_line(self.name)
         if 300 <= reply.status < 400:
             raise ModelError(
                 f"{self.server.url} redirects elsewhere, which is not followed",
                 hint="Set models.llm_url to the server itself.",
             )
-        if reply.status == 404 and "model" in said:
+        if reply.status == 404 and "model" in reason:
             raise ModelError(
                 f"{self.server.url} has no model {name}", hint=f"Fetch it with `ollama pull {name}`."
             )
         raise ModelError(
-            f"{self.server.url} answered {reply.status}" + (f": {said}" if said else ""),
+            f"{self.server.url} answered {reply.status}" + (f": {reason}" if reason else ""),
             hint="Is that an Ollama server, and does its log say more?",
         )
 
@@ -229,9 +229,9 @@ def _count(answer: Mapping[str, Any], name: str) -> int:
 
 
 def _error_of(body: bytes) -> str:
-    """Return what a server says went wrong, one line, '' if it says nothing that can be read."""
+    """Return a server's error message in one line, '' if there is none that can be read."""
     try:
-        said = _decode(body).get("error")
+        reason = _decode(body).get("error")
     except (ValueError, RecursionError):
         return ""
-    return visible_line(said)[:_SHOWN] if isinstance(said, str) else ""
+    return visible_line(reason)[:_SHOWN] if isinstance(reason, str) else ""

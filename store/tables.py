@@ -2,7 +2,7 @@
 
 The file is used under the store's own lock for one round at a time: attach, project at most `ROUND` entries
 in one transaction together with the offsets they end at, detach. A process killed anywhere leaves either the
-old state or the new one. A file that cannot be read is set aside and made again from the journals.
+old state or the new one. A file that cannot be read is set aside and rebuilt from the journals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """What a catch-up did. `rebuilt` says why the tables were rebuilt; empty if they were not.
+    """What a catch-up did. `rebuilt` is why the tables were rebuilt, empty if they were not.
 
     `rejected` holds the first entries that were left out for their form, `rejections` counts all of them;
     `unknown` counts entries of kinds this program does not know; `quarantined` lines that cannot be read.
@@ -171,7 +171,7 @@ class Tables:
             return len(gone) + len(changed)
 
     def file(self) -> int | None:
-        """Return what tells the database's file from one made anew, None before there is one."""
+        """Return what identifies the database's file, None before there is one; a rebuild changes it."""
         try:
             return self.path.stat().st_ino
         except FileNotFoundError:

@@ -27,13 +27,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """Something stored that cannot be used, and why; whoever finds it makes it anew."""
+    """Something stored that cannot be used, and why; whoever finds it rebuilds it."""
 
     reason: str
 
 
 class Verbatim(dict[str, Any]):
-    """A journal body that says what a file of the user's own says, and is kept as it is, secrets included."""
+    """A journal body with the text of a file of the user's own, kept as it is, secrets included."""
 
 
 class Journal(Protocol):

@@ -68,7 +68,7 @@ def states(connection: DuckDBPyConnection) -> dict[str, tuple[str, int]]:
 
 
 def update(connection: DuckDBPyConnection, gone: Sequence[str], found: Artifacts) -> None:
-    """Take files out and put others in or in place of what was there, with their symbols; edges all anew."""
+    """Take files out and put others in or in place of what was there, with their symbols; all edges again."""
     changed = found.files["path"]
     _delete(connection, DELETE_ARTIFACTS, gone)
     _delete(connection, DELETE_SYMBOLS, [*gone, *changed])

@@ -67,7 +67,7 @@ class EpisodeStarted(msgspec.Struct):
 
 
 class EpisodeEvent(msgspec.Struct):
-    """Something a live session did. An edit's `payload.kind` says what happened to the file.
+    """Something a live session did. An edit's `payload.kind` is what happened to the file.
 
     `issue_refs` are those of the session's task, `late` marks what came after the end, when `commit_sha` may
     be known.
@@ -99,7 +99,7 @@ class EpisodeEnded(msgspec.Struct):
 
 
 class FeedbackGiven(msgspec.Struct):
-    """A person or an agent says how a session went."""
+    """A person's or an agent's feedback on a session."""
 
     session_id: Name
     timestamp: Whole

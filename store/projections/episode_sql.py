@@ -26,7 +26,7 @@ FROM (
     ) GROUP BY session_id
 ) AS judged
 """
-# What somebody said of an episode still counts when it is imported again.
+# Feedback on an episode still counts when it is imported again.
 JUDGE_EPISODES: Final = (
     "UPDATE episodes SET outcome = judged.outcome"
     + _JUDGED

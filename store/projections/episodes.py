@@ -225,12 +225,14 @@ class EpisodeProjector:
 
     def _feedback(self, offset: int, entry: Entry) -> None:
         body = convert(entry.body, FeedbackGiven)
-        said = {"outcome": body.outcome, "rationale": body.rationale}
+        feedback = {"outcome": body.outcome, "rationale": body.rationale}
         self._events.append(
-            (offset, body.session_id, "feedback", None, None, json_text(said), body.timestamp)
+            (offset, body.session_id, "feedback", None, None, json_text(feedback), body.timestamp)
         )
         evidence = None if body.outcome is None else "feedback"
-        self._patch(body.session_id, {"session_id": body.session_id, "outcome_evidence": evidence, **said})
+        self._patch(
+            body.session_id, {"session_id": body.session_id, "outcome_evidence": evidence, **feedback}
+        )
 
     def _patch(self, session: str, fields: dict[str, Any]) -> None:
         self._touched.add(session)

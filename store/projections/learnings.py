@@ -45,7 +45,7 @@ _OF_PUTS: Final = (
 _MOST: Final = 2**53
 
 
-class _Said(msgspec.Struct):
+class _NoteBody(msgspec.Struct):
     id: str
     session_id: str = ""
     iteration: int | None = None
@@ -70,7 +70,7 @@ class LearningProjector(RowProjector):
         if entry.kind in _PASSED:
             return
         event = _EVENTS[entry.kind]
-        row = _put(entry) if event == "put" else _said(entry)
+        row = _put(entry) if event == "put" else _note(entry)
         self._clock = max(self._clock, entry.id)
         event_row = {
             "entry_id": entry.id,
@@ -105,14 +105,14 @@ def _put(entry: Entry) -> Row:
     }
 
 
-def _said(entry: Entry) -> Row:
-    said = convert(dict(entry.body), _Said)
-    why = said.why or str(_curation(entry).get("reason") or "")
+def _note(entry: Entry) -> Row:
+    note = convert(dict(entry.body), _NoteBody)
+    why = note.why or str(_curation(entry).get("reason") or "")
     return {
-        "learning_id": said.id,
+        "learning_id": note.id,
         "why": why,
-        "session_id": said.session_id,
-        "iteration": _whole(said.iteration),
+        "session_id": note.session_id,
+        "iteration": _whole(note.iteration),
         **dict.fromkeys(_OF_PUTS),
     }
 

@@ -1,7 +1,7 @@
 """The rules in force and how they came about, from the stream `rules` of both journals.
 
 What holds follows from both journals in the order of their entries' ids, but they are read one after the
-other. So every word about a rule, a settled conflict or a rule file has its moment, and the latest counts:
+other. So every change of a rule, a settled conflict or a rule file has its moment, and the latest counts:
 the tables are the same as the engine's ledger, however the journals were read.
 """
 
@@ -72,7 +72,7 @@ _MOST = 2**53
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What is said of, and how the tables take it."""
+    """A kind of record, and how the tables take it."""
 
     name: str
     delete: str
@@ -90,7 +90,7 @@ _KINDS = {
 
 
 class RuleProjector:
-    """Holds back the newest word about each rule, conflict and file. `origin` names the journal.
+    """Holds back the newest change of each rule, conflict and file. `origin` names the journal.
 
     `rank` puts equal moments of several journals in order.
     """
@@ -101,7 +101,7 @@ class RuleProjector:
         self._rank = rank
         found = connection.execute(SELECT_CLOCK, [origin]).fetchall()
         self._clock: str = found[0][0] if found else ""
-        self._said: dict[str, dict[str, tuple[str, Row | None]]] = {name: {} for name in _KINDS}
+        self._latest: dict[str, dict[str, tuple[str, Row | None]]] = {name: {} for name in _KINDS}
         self._versions: list[Row] = []
 
     @property
@@ -112,7 +112,7 @@ class RuleProjector:
     @property
     def held(self) -> int:
         """How many rows are held back."""
-        return len(self._versions) + sum(map(len, self._said.values()))
+        return len(self._versions) + sum(map(len, self._latest.values()))
 
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a body of another form."""
@@ -127,14 +127,14 @@ class RuleProjector:
         for problem in value_problems(rule):
             raise msgspec.ValidationError(problem)
         for old in rule.replaces:
-            self._say("rule", old, None)
-        self._say("rule", rule.id, _rule_row(rule, self._origin, offset))
+            self._record("rule", old, None)
+        self._record("rule", rule.id, _rule_row(rule, self._origin, offset))
         self._versions.append(_version_row(entry, self._origin, offset, rule.id, rule, ""))
 
     def remove(self, offset: int, entry: Entry) -> None:
         """A rule holds no longer."""
         body = convert(entry.body, RuleRemoved)
-        self._say("rule", body.id, None)
+        self._record("rule", body.id, None)
         row = _version_row(entry, self._origin, offset, body.id, None, body.successor or "")
         self._versions.append(row)
 
@@ -152,12 +152,12 @@ class RuleProjector:
             "at": entry.at,
             "by": entry.by,
         }
-        self._say("conflict", body.id, row)
+        self._record("conflict", body.id, row)
 
     def reopen(self, offset: int, entry: Entry) -> None:
         """A conflict is open again."""
         del offset
-        self._say("conflict", convert(entry.body, ConflictReopened).id, None)
+        self._record("conflict", convert(entry.body, ConflictReopened).id, None)
 
     def sync(self, offset: int, entry: Entry) -> None:
         """A rule file was synced."""
@@ -172,19 +172,19 @@ class RuleProjector:
             "anchors": json_text(body.anchors),
             "at": entry.at,
         }
-        self._say("file", body.file, row)
+        self._record("file", body.file, row)
 
     def forget(self, offset: int, entry: Entry) -> None:
         """A rule file is gone."""
         del offset
-        self._say("file", convert(entry.body, FileForgotten).file, None)
+        self._record("file", convert(entry.body, FileForgotten).file, None)
 
     def flush(self) -> None:
         """Write what is held back."""
-        for name, said in self._said.items():
-            if said:
-                self._write(_KINDS[name], said)
-                said.clear()
+        for name, latest in self._latest.items():
+            if latest:
+                self._write(_KINDS[name], latest)
+                latest.clear()
         insert_rows(self._connection, INSERT_VERSIONS, self._versions, _TYPES)
         self._versions.clear()
         if self._clock:
@@ -195,20 +195,20 @@ class RuleProjector:
         self.flush()
         self._connection.execute(UPDATE_USAGE)
 
-    def _say(self, kind: str, identifier: str, row: Row | None) -> None:
+    def _record(self, kind: str, identifier: str, row: Row | None) -> None:
         stored = storable(identifier) or ""
-        self._said[kind][stored] = (f"{self._clock}{self._rank}", row)
+        self._latest[kind][stored] = (f"{self._clock}{self._rank}", row)
 
-    def _write(self, kind: _Kind, said: Mapping[str, tuple[str, Row | None]]) -> None:
-        asked = {"kind": ("str", [kind.name] * len(said)), "id": ("str", list(said))}
+    def _write(self, kind: _Kind, latest: Mapping[str, tuple[str, Row | None]]) -> None:
+        asked = {"kind": ("str", [kind.name] * len(latest)), "id": ("str", list(latest))}
         known = dict(select(self._connection, SELECT_MOMENTS, asked))
-        keys = sorted(key for key, (moment, _) in said.items() if known.get(key, "") <= moment)
+        keys = sorted(key for key, (moment, _) in latest.items() if known.get(key, "") <= moment)
         if not keys:
             return
-        moments = [{"kind": kind.name, "id": key, "moment": said[key][0]} for key in keys]
+        moments = [{"kind": kind.name, "id": key, "moment": latest[key][0]} for key in keys]
         insert_rows(self._connection, PUT_MOMENTS, moments, _TYPES)
         insert(self._connection, kind.delete, {"id": ("str", keys)})
-        rows = [row for key in keys if (row := said[key][1]) is not None]
+        rows = [row for key in keys if (row := latest[key][1]) is not None]
         insert_rows(self._connection, kind.insert, rows, _TYPES)
 
 
@@ -255,7 +255,7 @@ def _version_row(
 
 
 def _marks(entry: Entry) -> dict[str, str]:
-    """Return what an entry says of the step it belongs to; an entry without one is a step by itself."""
+    """Return the step that an entry belongs to; an entry without one is a step by itself."""
     found = entry.body.get(CURATION)
     marks = found if isinstance(found, Mapping) else {}
     found = {name: str(marks.get(name) or "") for name in ("reason", "step", "title", "undoes", "redoes")}

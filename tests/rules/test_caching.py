@@ -10,9 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from store.cache import ProcessCache
+from store.cache import ProcessCache, RedisCache
 from store.memory import ManualClock, MemoryCache, MemoryJournal
-from store.redis_cache import RedisCache
 from tests.redis_server import RedisServer
 from tests.rules.strategies import IDS, queries
 from tests.rules.strategies import rules as rules_with

@@ -21,7 +21,7 @@ from pathlib import Path
 from store.cache import ProcessCache
 from store.clock import SystemClock
 from store.journal import FileJournal
-from store.redis_cache import RedisCache
+from store.cache import RedisCache
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import from_body, to_body
 from workbench.rules.fetching.caching import rules_held, shared_prefix

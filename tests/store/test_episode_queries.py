@@ -11,7 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.duck import migrate
-from store.episode_queries import (
+from store.journal import FileJournal
+from store.memory import ManualClock
+from store.projector import project
+from store.table_queries import (
     SELECT_COMPLETENESS,
     SELECT_SESSIONS,
     Companion,
@@ -21,9 +24,6 @@ from store.episode_queries import (
     sessions,
     touching,
 )
-from store.journal import FileJournal
-from store.memory import ManualClock
-from store.projector import project
 from store.tables import Tables
 from workbench.records.episodes import Completeness
 from workbench.sessions.episode_ledger import EpisodeLedger, fold

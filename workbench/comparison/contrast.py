@@ -143,8 +143,8 @@ def _denial(left: Statement, right: Statement) -> Contrast | None:
     score = _settled(left, right, left.subject - implied, right.subject - implied)
     if score < AGREEMENT or (left.subject ^ right.subject) & _QUALIFIED:
         return None
-    said = "asks for", "rules out"
-    order = said if right.negated else said[::-1]
+    verbs = "asks for", "rules out"
+    order = verbs if right.negated else verbs[::-1]
     what = _phrase(left if not left.negated else right)
     return Contrast("negation", score, f"one {order[0]}, the other {order[1]}: {what}", *_sides(left, right))
 

@@ -1,7 +1,7 @@
 """Pairs and texts read line by line from a stream, for `workbench dedup`: one answer a line, whatever it
 holds.
 
-A line that cannot be read gives an answer that says so, so that answers and lines stay side by side.
+A malformed line gives an answer with an error, so that answers and lines stay side by side.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.ports import Embedder
 
 @dataclass(frozen=True, slots=True)
 class PairLine:
-    """A line that was read: its pair, or `error` says what is wrong with it."""
+    """A line: its pair, or what is wrong with it in `error`."""
 
     number: int
     left: str = ""
@@ -29,7 +29,7 @@ class PairLine:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line with one text, or `error` says what is wrong with it."""
+    """A line: its text, or what is wrong with it in `error`."""
 
     number: int
     text: str = ""
@@ -52,7 +52,7 @@ def pair_lines(lines: Iterable[bytes]) -> Iterator[PairLine]:
 
 
 def text_lines(lines: Iterable[bytes], *, json_lines: bool) -> Iterator[TextLine]:
-    """Yield each line as a text: plain, or JSON that is one or has one under `text`.."""
+    """Yield each line as a text: plain, or JSON that is one or has one under `text`."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -78,7 +78,7 @@ class Statement:
     """A clause taken apart. `terms` are canonical stems in order, without values, denials and directives.
 
     `negated` says that it rules out what it speaks of. `choices` are members of known alternatives that it
-    names. `rejected` are the terms of "instead of …", `reason` those of "so that …". `words` are pairs of a
+    names. `rejected` are the terms of "instead of …". `words` are pairs of a
     term and the word that was read. An `anaphoric` clause speaks of something named elsewhere.
     """
 
@@ -89,11 +89,9 @@ class Statement:
     condition: frozenset[str]
     exception: frozenset[str]
     rejected: tuple[str, ...]
-    reason: frozenset[str]
     choices: frozenset[str]
     quantities: tuple[Quantity, ...]
     paths: tuple[str, ...]
-    hedged: bool
     words: tuple[tuple[str, str], ...]
     anaphoric: bool = False
 
@@ -146,14 +144,11 @@ def _read(clause: str) -> Statement | None:
     if head:
         label = frozenset(statement_terms(head[1].lower()))
     text = spell_out(clause[head.end() :] if head else clause)
-    hedged = bool(_HEDGE.search(text))
     text = _HEDGE.sub(" ", text)
     text, exception = _cut(_EXCEPTION, text)
     text, condition = _cut(_CONDITION, text)
-    reason = frozenset[str]()
     match = _REASON.search(text)
     if match and match.start() > 0:
-        reason = frozenset(statement_terms(match[0]))
         text = text[: match.start()]
     text, rejected = _reject(text)
     body = _body(text)
@@ -169,11 +164,9 @@ def _read(clause: str) -> Statement | None:
         condition,
         exception,
         rejected,
-        reason,
         frozenset(body.choices),
         tuple(body.quantities),
         tuple(body.paths),
-        hedged,
         tuple(body.terms.items()),
         bool(ANAPHORIC.match(clause)),
     )

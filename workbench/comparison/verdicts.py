@@ -74,7 +74,7 @@ class TextVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextJudgement:
-    """A verdict; `score` in [0, 1] says how sure it is, `evidence` why."""
+    """A verdict with its certainty, `score` in [0, 1], and the evidence for it."""
 
     verdict: TextVerdict
     score: float

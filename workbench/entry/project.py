@@ -36,20 +36,18 @@ from workbench.errors import GitError, ProjectError, Unasked
 if TYPE_CHECKING:
     from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
     from store.archive import Archive
-    from store.cache import ProcessCache
+    from store.cache import ProcessCache, RedisCache
     from store.embedding import EmbedderReport, EmbeddingSettings, ModelOption
     from store.embedding_cache import CachedEmbedder
-    from store.episode_queries import Companion, FileSession, SessionRow
     from store.files import private_dir, replace_file, write_atomic
     from store.git_log import shallow_edge
     from store.git_process import git_version
     from store.git_repository import remote_addresses, share_history, work_trees
     from store.metrics import Call, Measurements, OperationStats, record_call
     from store.ollama import ModelState
-    from store.redis_cache import RedisCache
     from store.runs import list_runs, open_run, put_run, write_rows
     from store.search_index import SearchIndex, build_search_index, load_search_index
-    from store.table_queries import TableQueries
+    from store.table_queries import Companion, FileSession, SessionRow, TableQueries
     from store.tables import CatchUp
     from store.vectors import open_index
     from workbench.plan.adapters import Adapters, VersionControl
@@ -74,13 +72,12 @@ COMMITS: Final = 6000  # of the newest that a replay looks at, at least
 
 _HANDED_ON = {
     "store.app_state": ("place_file", "read_place_file", "seems_indexed", "update_place_file"),
-    "store.cache": ("ProcessCache",),
+    "store.cache": ("ProcessCache", "RedisCache"),
     "store.files": ("private_dir", "replace_file", "write_atomic"),
     "store.git_log": ("shallow_edge",),
     "store.git_process": ("git_version",),
     "store.git_repository": ("remote_addresses", "share_history", "work_trees"),
     "store.metrics": ("record_call",),
-    "store.redis_cache": ("RedisCache",),
     "store.runs": ("list_runs", "open_run", "put_run", "write_rows"),
     "store.search_index": ("SearchIndex", "build_search_index", "load_search_index"),
     "store.vectors": ("open_index",),

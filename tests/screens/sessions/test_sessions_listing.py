@@ -11,7 +11,7 @@ import pytest
 from screens.filtering import Filter, parse
 from screens.sessions.listing import Wanted, file_terms, listed, moment, resolved
 from screens.sessions.rows import FIELDS, Clock, SessionRows, cells, head, span, took, when
-from store.episode_queries import SessionRow
+from store.table_queries import SessionRow
 
 NOW = 1_790_000_000
 CLOCK = Clock(NOW, 3_600.0)
