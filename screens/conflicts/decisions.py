@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
 from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, advised
+from screens.curation.dialog import Dialog
 from screens.safe_text import shown
 from screens.widgets import choose
 from screens.widgets.choose import ChoiceList
@@ -69,7 +68,7 @@ def wider_side(pair: RecordPair) -> str:
     return "right" if pair.left.scope and not pair.right.scope else "left"
 
 
-class NarrowForm(ModalScreen[Narrowing | None]):
+class NarrowForm(Dialog[Narrowing | None]):
     """Asks for a side and a scope; enter or f2 accepts, escape leaves both as they are."""
 
     DEFAULT_CSS = f"""NarrowForm {{
@@ -89,9 +88,7 @@ class NarrowForm(ModalScreen[Narrowing | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the fields above the scopes that offer themselves."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown("Narrow one of the two")
-        with dialog:
+        with self.box("Narrow one of the two"):
             yield FieldForm(
                 (
                     FormField("side", "Narrow", self._start, "choice", _SIDES, required=True),

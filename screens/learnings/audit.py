@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.curation.dialog import Dialog
 from screens.engine import Engine
 from screens.headless import run_command
 from screens.jobs import Job
@@ -29,8 +28,8 @@ PRUNE: Final = "would be pruned"
 _WHAT: Final[Mapping[str, str]] = {
     "duplicate": "says what another says",
     "contradiction": "contradicts another",
-    "stale": "not heard of for long",
-    "echo": "the workbench itself had told it",
+    "stale": "not seen for long",
+    "echo": "repeats what the workbench reported",
     "vague": "says too little",
     "secret": "holds a secret",
     PRUNE: "automatic, unreviewed, seen once, old",
@@ -69,7 +68,7 @@ def audited(engine: Engine, known: KnownLearnings, job: Job) -> JunkAudit:
 
 
 def audit_of(text: str, known: KnownLearnings, job: Job) -> JunkAudit:
-    """Read the answer of `workbench memory audit --json`. Raises: ProcessError for what is none."""
+    """Read the answer of `workbench memory audit --json`. Raises: ProcessError for a malformed one."""
     found: dict[str, list[JunkFinding]] = {kind: [] for kind in _WHAT}
     try:
         for one in documents(text, "junk"):
@@ -93,7 +92,7 @@ def _text(known: KnownLearnings, identifier: str) -> str:
     return "" if learning is None else learning.text
 
 
-class AuditView(ModalScreen[str | None]):
+class AuditView(Dialog[str | None]):
     """Kinds above their findings; gives `prune`, the id of a learning to go to, or None."""
 
     DEFAULT_CSS = f"""AuditView {{
@@ -114,12 +113,9 @@ class AuditView(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the kinds above the findings of the one under the cursor."""
-        dialog = Vertical(classes="dialog")
         junk = sum(len(mine) for kind, mine in self.audit.findings.items() if kind != PRUNE)
-        dialog.border_title = shown(
-            f"Audit: {counted(junk, 'finding')} among {counted(self.audit.total, 'learning')}"
-        )
-        with dialog:
+        title = f"Audit: {counted(junk, 'finding')} among {counted(self.audit.total, 'learning')}"
+        with self.box(title):
             yield VirtualTable(
                 (
                     Column("kind", "Kind", 16, priority=9),
@@ -182,7 +178,7 @@ class AuditView(ModalScreen[str | None]):
         """Ask whether to prune, saying what goes and how it comes back."""
         going = self.audit.prunable
         if not going:
-            self.app.push_screen(Confirm("Nothing may go by itself", _KEPT, yes="Good", no="Back"))
+            self.app.push_screen(Confirm("There is nothing to prune", _KEPT, yes="Close", no="Back"))
             return
 
         def answered(yes: bool | None) -> None:

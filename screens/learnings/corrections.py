@@ -1,17 +1,16 @@
-"""The corrections over the screen: what was said of how things are done, what became of it, the quotes."""
+"""The corrections over the screen: what people told agents to do otherwise, what became of it, the quotes."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.curation.dialog import ListDialog
 from screens.engine import Engine
 from screens.jobs import Job
 from screens.safe_text import shown, shown_lines
@@ -34,7 +33,7 @@ _OPEN: Final = frozenset(CorrectionStatus) - {CorrectionStatus.RULE, CorrectionS
 
 
 def read_corrections(engine: Engine, job: Job) -> tuple[CorrectionReport, ...]:
-    """Return what was said, what waits as a suggested rule first. Raises: WorkbenchError."""
+    """Return the corrections, suggested rules first. Raises: WorkbenchError."""
     from workbench.memory.learnings.learningstore import store_of
 
     with engine.workspace(job.progress) as opened:
@@ -42,8 +41,8 @@ def read_corrections(engine: Engine, job: Job) -> tuple[CorrectionReport, ...]:
         return report_corrections(store.ledger(), texts_in_force(store))
 
 
-class CorrectionsView(ModalScreen[CorrectionReport | None]):
-    """What was said above its quotes; gives the correction that a rule is to be made of, or None."""
+class CorrectionsView(ListDialog[CorrectionReport, CorrectionReport | None]):
+    """Corrections above their quotes; gives the one that a rule is to be made of, or None."""
 
     DEFAULT_CSS = f"""CorrectionsView {{
         {DIALOG_CSS}
@@ -59,16 +58,13 @@ class CorrectionsView(ModalScreen[CorrectionReport | None]):
 
     def __init__(self, found: tuple[CorrectionReport, ...]) -> None:
         super().__init__()
-        self.found = found
+        self.entries = found
 
     def compose(self) -> ComposeResult:
         """Lay out the list above the quotes of the one under the cursor."""
-        dialog = Vertical(classes="dialog")
-        waiting = sum(one.status is CorrectionStatus.SUGGESTED for one in self.found)
-        dialog.border_title = shown(
-            f"Corrections in prompts: {len(self.found):,}, {waiting:,} suggested as rules"
-        )
-        with dialog:
+        waiting = sum(one.status is CorrectionStatus.SUGGESTED for one in self.entries)
+        title = f"Corrections in prompts: {len(self.entries):,}, {waiting:,} suggested as rules"
+        with self.box(title):
             yield VirtualTable(
                 (
                     Column("status", "Status", 11, priority=9),
@@ -84,25 +80,12 @@ class CorrectionsView(ModalScreen[CorrectionReport | None]):
 
     def on_mount(self) -> None:
         """List them."""
-        table = self.query_one(VirtualTable)
-        table.set_rows(ListRows(self.found, key=lambda one: one.said[0].key, cells=_cells))
-        table.focus()
-        self._show()
+        self.table.set_rows(ListRows(self.entries, key=lambda one: one.said[0].key, cells=_cells))
+        self.table.focus()
+        self.show_here()
 
-    @property
-    def here(self) -> CorrectionReport | None:
-        """The correction under the cursor."""
-        place = self.query_one(VirtualTable).cursor
-        return self.found[place] if place < len(self.found) else None
-
-    @on(VirtualTable.Highlighted)
-    def _moved(self, event: VirtualTable.Highlighted) -> None:
-        event.stop()
-        self._show()
-
-    @on(VirtualTable.Opened)
-    def _opened(self, event: VirtualTable.Opened) -> None:
-        event.stop()
+    def open_here(self) -> None:
+        """Make a rule of the correction."""
         self.action_promote()
 
     def action_promote(self) -> None:
@@ -115,7 +98,8 @@ class CorrectionsView(ModalScreen[CorrectionReport | None]):
         """Close, and change nothing."""
         self.dismiss(None)
 
-    def _show(self) -> None:
+    def show_here(self) -> None:
+        """Show the quotes of the correction."""
         here = self.here
         lines = [] if here is None else [here.text, here.why, ""]
         for one in () if here is None else here.said:

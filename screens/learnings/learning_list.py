@@ -96,35 +96,6 @@ COLUMNS: Final = (
     Column("id", "Id", 8, priority=10),
 )
 
-FIELDS: Final = (
-    Field("text", Kind.TEXT),
-    Field("reason", Kind.TEXT),
-    Field("evidence", Kind.TEXT),
-    Field("feature"),
-    Field("file"),
-    Field("task"),
-    Field("id"),
-    Field("session", searched=False),
-    Field("scope", searched=False),
-    Field("state", choices=tuple(str(name) for name in STATES), searched=False),
-    Field("why", choices=tuple(str(why) for why in reversed(Why)), searched=False),
-    Field("source", choices=tuple(str(one) for one in LearningSource), searched=False),
-    Field("kind", choices=tuple(str(one) for one in LearningKind), searched=False),
-    Field("hits", Kind.NUMBER, searched=False),
-    Field("against", Kind.NUMBER, searched=False),
-    Field("confidence", Kind.NUMBER, searched=False),
-    Field("age", Kind.NUMBER, searched=False),
-    Field("heard", Kind.NUMBER, searched=False),
-    Field("iteration", Kind.NUMBER, searched=False),
-    Field("live", Kind.YES_NO, searched=False),
-    Field("reviewed", Kind.YES_NO, searched=False),
-    Field("stale", Kind.YES_NO, searched=False),
-    Field("mine", Kind.YES_NO, searched=False),
-    Field("created", Kind.TIME, searched=False),
-    Field("updated", Kind.TIME, searched=False),
-    Field("by", searched=False),
-)
-"""What a filter can ask; `age` and `heard` are days since it was learned and since it was heard of."""
 
 _TEXT: Final = 400  # characters of a learning that a row makes Content of
 
@@ -164,34 +135,50 @@ def _why(one: FeatureLearning, known: KnownLearnings) -> Value:
     return None if item is None else item.why.value
 
 
-_GETTERS: Final[Mapping[str, Callable[[FeatureLearning, KnownLearnings], Value]]] = {
-    "text": lambda one, known: one.text,
-    "reason": lambda one, known: one.reason,
-    "evidence": lambda one, known: [one.evidence, one.trigger, one.remedy],
-    "feature": lambda one, known: one.feature,
-    "file": lambda one, known: one.files,
-    "task": lambda one, known: one.task_id,
-    "id": lambda one, known: [one.id, one.id.removeprefix("learning-")],
-    "session": lambda one, known: one.session_id,
-    "scope": lambda one, known: one.scope,
-    "state": lambda one, known: state_of(one),
-    "why": _why,
-    "source": lambda one, known: one.source.value,
-    "kind": lambda one, known: one.kind.value,
-    "hits": lambda one, known: one.hit_count,
-    "against": lambda one, known: len(known.against.get(one.id, ())),
-    "confidence": lambda one, known: one.confidence,
-    "age": lambda one, known: age(one, known.now),
-    "heard": lambda one, known: stale_days(one, known.now),
-    "iteration": lambda one, known: one.iteration,
-    "live": lambda one, known: one.live,
-    "reviewed": lambda one, known: one.reviewed,
-    "stale": lambda one, known: is_stale(one, known.now),
-    "mine": lambda one, known: one.project_id is None,
-    "created": lambda one, known: one.timestamp,
-    "updated": lambda one, known: max(one.updated_at, one.timestamp),
-    "by": lambda one, known: one.reviewed_by,
-}
+Getter: TypeAlias = Callable[[FeatureLearning, KnownLearnings], Value]
+
+_TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
+    (Field("text", Kind.TEXT), lambda one, known: one.text),
+    (Field("reason", Kind.TEXT), lambda one, known: one.reason),
+    (Field("evidence", Kind.TEXT), lambda one, known: [one.evidence, one.trigger, one.remedy]),
+    (Field("feature"), lambda one, known: one.feature),
+    (Field("file"), lambda one, known: one.files),
+    (Field("task"), lambda one, known: one.task_id),
+    (Field("id"), lambda one, known: [one.id, one.id.removeprefix("learning-")]),
+    (Field("session", searched=False), lambda one, known: one.session_id),
+    (Field("scope", searched=False), lambda one, known: one.scope),
+    (
+        Field("state", choices=tuple(str(name) for name in STATES), searched=False),
+        lambda one, known: state_of(one),
+    ),
+    (Field("why", choices=tuple(str(why) for why in reversed(Why)), searched=False), _why),
+    (
+        Field("source", choices=tuple(str(one) for one in LearningSource), searched=False),
+        lambda one, known: one.source.value,
+    ),
+    (
+        Field("kind", choices=tuple(str(one) for one in LearningKind), searched=False),
+        lambda one, known: one.kind.value,
+    ),
+    (Field("hits", Kind.NUMBER, searched=False), lambda one, known: one.hit_count),
+    (Field("against", Kind.NUMBER, searched=False), lambda one, known: len(known.against.get(one.id, ()))),
+    (Field("confidence", Kind.NUMBER, searched=False), lambda one, known: one.confidence),
+    (Field("age", Kind.NUMBER, searched=False), lambda one, known: age(one, known.now)),
+    (Field("heard", Kind.NUMBER, searched=False), lambda one, known: stale_days(one, known.now)),
+    (Field("iteration", Kind.NUMBER, searched=False), lambda one, known: one.iteration),
+    (Field("live", Kind.YES_NO, searched=False), lambda one, known: one.live),
+    (Field("reviewed", Kind.YES_NO, searched=False), lambda one, known: one.reviewed),
+    (Field("stale", Kind.YES_NO, searched=False), lambda one, known: is_stale(one, known.now)),
+    (Field("mine", Kind.YES_NO, searched=False), lambda one, known: one.project_id is None),
+    (Field("created", Kind.TIME, searched=False), lambda one, known: one.timestamp),
+    (Field("updated", Kind.TIME, searched=False), lambda one, known: max(one.updated_at, one.timestamp)),
+    (Field("by", searched=False), lambda one, known: one.reviewed_by),
+)
+
+FIELDS: Final = tuple(field for field, _ in _TABLE)
+"""What a filter can ask; `age` and `heard` are days since it was learned and since it was heard of."""
+
+_GETTERS: Final = {field.name: getter for field, getter in _TABLE}
 
 SORT_KEYS: Final[Mapping[str, Callable[[FeatureLearning, KnownLearnings], Any]]] = {
     "state": lambda one, known: _STATES.index(state_of(one)),

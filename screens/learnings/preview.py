@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
+from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
+from screens.curation.dialog import Dialog
 from screens.learnings.learning_form import prompt_command
 from screens.learnings.learning_service import LearningService
 from screens.safe_text import shown
@@ -31,7 +31,7 @@ _TYPING: Final = 0.2  # seconds without typing after which it is made anew
 _MOST: Final = 1_000_000
 
 
-class PromptPreview(ModalScreen[None]):
+class PromptPreview(Dialog[None]):
     """Feature, task and tokens above the text they make. Nothing counts as given until it is copied."""
 
     DEFAULT_CSS = f"""PromptPreview {{
@@ -59,9 +59,7 @@ class PromptPreview(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out what is asked above what is told."""
         feature, task, budget = self._asked
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown("What a prompt would be told")
-        with dialog:
+        with self.box("What a prompt would contain"):
             with Horizontal(id="preview-asked"):
                 yield Static(shown("feature"), classes="preview-label")
                 yield SafeInput(

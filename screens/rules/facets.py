@@ -10,11 +10,10 @@ from typing import ClassVar, Final
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.curation.dialog import Dialog
 from screens.filter_matching import filter_rows
 from screens.filtering import Facet, Filter
 from screens.filtering import Field as FilterField
@@ -89,7 +88,7 @@ def plain_facets(query: Filter) -> list[Facet]:
     return [term for term in found if not term.negated and not term.op.value]
 
 
-class FacetDialog(ModalScreen[tuple[Facet, ...] | None]):
+class FacetDialog(Dialog[tuple[Facet, ...] | None]):
     """Marks values; gives the facets that are to hold, or None where nothing shall change."""
 
     DEFAULT_CSS = f"""FacetDialog {{
@@ -110,9 +109,7 @@ class FacetDialog(ModalScreen[tuple[Facet, ...] | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the values."""
-        dialog = Vertical(classes="dialog")
-        dialog.border_title = shown("Filter by values")
-        with dialog:
+        with self.box("Filter by values"):
             yield FilterBar(_FIELDS, wait=0.05)
             yield VirtualTable(
                 (

@@ -17,116 +17,84 @@ from screens.curation.record_screen import ListQuery
 from screens.filter_matching import Value, filter_rows
 from screens.filtering import Field, Kind
 from screens.rules.rows import position_of
-from workbench.records.rules import Authority, Category, Level, Rule
+from screens.rules.rule_form import condition_lines
+from workbench.records.rules import Authority, Category, Level, Provenance, Rule
 from workbench.rules.describing import place
 
 if TYPE_CHECKING:
     from workbench.rules.matching.searching import FoundRule
 
 
-FIELDS: Final = (
-    Field("text", Kind.TEXT),
-    Field("condition", Kind.TEXT),
-    Field("example", Kind.TEXT),
-    Field("id"),
-    Field("file"),
-    Field("tag"),
-    Field("tool"),
-    Field("scope"),
-    Field("name"),
-    Field("category", choices=tuple(Category), searched=False),
-    Field("authority", choices=(Authority.DEFAULT, Authority.ABSOLUTE), searched=False),
-    Field("level", choices=(Level.GLOBAL, Level.SCENARIO, Level.STEP), searched=False),
-    Field("priority", Kind.NUMBER),
-    Field("tokens", Kind.NUMBER),
-    Field("used", Kind.NUMBER),
-    Field("version", Kind.NUMBER),
-    Field("cooldown", Kind.NUMBER),
-    Field("line", Kind.NUMBER),
-    Field("enabled", Kind.YES_NO),
-    Field("home", Kind.YES_NO),
-    Field("checked", Kind.YES_NO),
-    Field("created", Kind.TIME),
-    Field("updated", Kind.TIME),
-    Field("last", Kind.TIME),
-    Field("when", searched=False),
-    Field("project", searched=False),
-    Field("source", searched=False),
-    Field("format", searched=False),
-    Field("section", searched=False),
-    Field("holds", searched=False),
-    Field("replaces", searched=False),
-    Field("meta", searched=False),
-)
-"""The fields of the filter; text that is looked for is looked for in the first ones first."""
-
-FACETS: Final = (
-    "category",
-    "authority",
-    "level",
-    "enabled",
-    "home",
-    "tag",
-    "tool",
-    "scope",
-    "file",
-    "format",
-    "project",
-    "source",
-    "holds",
-    "checked",
+FACETS: Final = tuple(
+    "category authority level enabled home tag tool scope file format project source holds checked".split()
 )
 """The fields whose values are counted, in the order they are listed."""
 
 Getter = Callable[[Rule], Value]
 
 
-def _file(rule: Rule) -> Value:
-    return None if rule.provenance is None else (rule.provenance.file, *rule.provenance.names)
+def _source(value: Callable[[Provenance], Value]) -> Getter:
+    """Return what gives a value of the place that a rule was read from, nothing where there is none."""
+    return lambda rule: None if rule.provenance is None else value(rule.provenance)
 
 
-def _conditions(rule: Rule) -> Value:
-    found = []
-    for name, wanted in rule.conditions.items():
-        items = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-        found += [f"{name}={item}" for item in items]
-    return found
+_TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
+    (Field("text", Kind.TEXT), lambda rule: rule.rule),
+    (Field("condition", Kind.TEXT), lambda rule: rule.condition_text or None),
+    (Field("example", Kind.TEXT), lambda rule: rule.examples),
+    (Field("id"), lambda rule: (rule.id, rule.id.removeprefix("rule-"))),
+    (Field("file"), _source(lambda found: (found.file, *found.names))),
+    (Field("tag"), lambda rule: rule.tags),
+    (Field("tool"), lambda rule: rule.tool_targets),
+    (Field("scope"), lambda rule: rule.scope),
+    (Field("name"), lambda rule: rule.name),
+    (Field("category", choices=tuple(Category), searched=False), lambda rule: rule.category),
+    (
+        Field("authority", choices=(Authority.DEFAULT, Authority.ABSOLUTE), searched=False),
+        lambda rule: rule.authority,
+    ),
+    (
+        Field("level", choices=(Level.GLOBAL, Level.SCENARIO, Level.STEP), searched=False),
+        lambda rule: rule.level,
+    ),
+    (Field("priority", Kind.NUMBER), lambda rule: rule.priority),
+    (Field("tokens", Kind.NUMBER), lambda rule: rule.token_cost),
+    (Field("used", Kind.NUMBER), lambda rule: rule.usage_count),
+    (Field("version", Kind.NUMBER), lambda rule: rule.version),
+    (Field("cooldown", Kind.NUMBER), lambda rule: rule.cooldown),
+    (Field("line", Kind.NUMBER), _source(lambda found: found.line)),
+    (Field("enabled", Kind.YES_NO), lambda rule: rule.enabled),
+    (Field("home", Kind.YES_NO), lambda rule: rule.project_id is None),
+    (Field("checked", Kind.YES_NO), lambda rule: rule.check is not None),
+    (Field("created", Kind.TIME), lambda rule: rule.created_at),
+    (Field("updated", Kind.TIME), lambda rule: rule.updated_at),
+    (Field("last", Kind.TIME), lambda rule: rule.last_used),
+    (Field("when", searched=False), lambda rule: condition_lines(rule.conditions)),
+    (Field("project", searched=False), lambda rule: rule.project_id),
+    (Field("source", searched=False), lambda rule: rule.source),
+    (
+        Field("format", searched=False),
+        _source(lambda found: found.format),
+    ),
+    (
+        Field("section", searched=False),
+        _source(lambda found: found.section),
+    ),
+    (
+        Field("holds", searched=False),
+        _source(lambda found: str(found.activation)),
+    ),
+    (Field("replaces", searched=False), lambda rule: rule.replaces),
+    (
+        Field("meta", searched=False),
+        lambda rule: [f"{name}={value}" for name, value in rule.metadata.items()],
+    ),
+)
 
+FIELDS: Final = tuple(field for field, _ in _TABLE)
+"""The fields of the filter; text that is looked for is looked for in the first ones first."""
 
-_GETTERS: Final[Mapping[str, Getter]] = {
-    "text": lambda rule: rule.rule,
-    "condition": lambda rule: rule.condition_text or None,
-    "example": lambda rule: rule.examples,
-    "id": lambda rule: (rule.id, rule.id.removeprefix("rule-")),
-    "file": _file,
-    "tag": lambda rule: rule.tags,
-    "tool": lambda rule: rule.tool_targets,
-    "scope": lambda rule: rule.scope,
-    "name": lambda rule: rule.name,
-    "category": lambda rule: rule.category,
-    "authority": lambda rule: rule.authority,
-    "level": lambda rule: rule.level,
-    "priority": lambda rule: rule.priority,
-    "tokens": lambda rule: rule.token_cost,
-    "used": lambda rule: rule.usage_count,
-    "version": lambda rule: rule.version,
-    "cooldown": lambda rule: rule.cooldown,
-    "line": lambda rule: None if rule.provenance is None else rule.provenance.line,
-    "enabled": lambda rule: rule.enabled,
-    "home": lambda rule: rule.project_id is None,
-    "checked": lambda rule: rule.check is not None,
-    "created": lambda rule: rule.created_at,
-    "updated": lambda rule: rule.updated_at,
-    "last": lambda rule: rule.last_used,
-    "when": _conditions,
-    "project": lambda rule: rule.project_id,
-    "source": lambda rule: rule.source,
-    "format": lambda rule: None if rule.provenance is None else rule.provenance.format,
-    "section": lambda rule: None if rule.provenance is None else rule.provenance.section,
-    "holds": lambda rule: None if rule.provenance is None else str(rule.provenance.activation),
-    "replaces": lambda rule: rule.replaces,
-    "meta": lambda rule: [f"{name}={value}" for name, value in rule.metadata.items()],
-}
+_GETTERS: Final = {field.name: getter for field, getter in _TABLE}
 
 
 class RuleRecord(Mapping[str, Value]):
@@ -225,7 +193,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class RuleQuery(ListQuery):
+class RuleListQuery(ListQuery):
     """What the list is to show; rules are in the order of their files where no column was chosen."""
 
     @property
@@ -245,7 +213,7 @@ class RuleListing:
 
 def listed(
     rules: Sequence[Rule],
-    wanted: RuleQuery,
+    wanted: RuleListQuery,
     base: Sequence[int],
     found: Mapping[int, FoundRule] | None = None,
     progress: Progress = lambda stage, done, total: None,
@@ -265,7 +233,7 @@ def listed(
     return RuleListing(order, inverse(order, len(rules)), found)
 
 
-def base_order(rules: Sequence[Rule], wanted: RuleQuery, progress: Progress) -> array[int]:
+def base_order(rules: Sequence[Rule], wanted: RuleListQuery, progress: Progress) -> array[int]:
     """Return all positions in the order wanted."""
     column, descending = wanted.order
     return sorted_positions(rules, column, descending=descending, check=lambda: progress("Sorting", 0, 0))
@@ -278,7 +246,7 @@ def by_position(rules: Sequence[Rule], found: Sequence[FoundRule]) -> dict[int, 
 
 
 def _let_through(
-    rules: Sequence[Rule], wanted: RuleQuery, start: Sequence[int], *, ranked: bool, tell: Progress
+    rules: Sequence[Rule], wanted: RuleListQuery, start: Sequence[int], *, ranked: bool, tell: Progress
 ) -> Sequence[int]:
     if not wanted.filter:
         return start

@@ -30,7 +30,7 @@ from screens.rules.rule_list import (
     PLACE,
     SORT_KEYS,
     RuleListing,
-    RuleQuery,
+    RuleListQuery,
     base_order,
     by_position,
     listed,
@@ -69,7 +69,7 @@ class LastSearch:
     found: Mapping[int, Any] | None = None
 
 
-class RulesScreen(RecordScreen[Rule, RuleQuery]):
+class RulesScreen(RecordScreen[Rule, RuleListQuery]):
     """Lists rules; `changes` is what changes them."""
 
     section: ClassVar[str] = "rules"
@@ -97,7 +97,7 @@ class RulesScreen(RecordScreen[Rule, RuleQuery]):
         super().__init__()
         self.library = RuleLibrary()
         self.loaded: LoadedRules | None = None
-        self.wanted = RuleQuery()
+        self.wanted = RuleListQuery()
         self.sought = LastSearch()
         self.changes = RuleChanges(self)
         self._finder = Finder()
@@ -222,7 +222,7 @@ class RulesScreen(RecordScreen[Rule, RuleQuery]):
 
     # Filter, search, order.
 
-    def want(self, wanted: RuleQuery) -> None:
+    def want(self, wanted: RuleListQuery) -> None:
         """List something else; a filter that ranks brings the cursor to the best one."""
         if wanted != self.wanted:
             stay = wanted.filter == self.wanted.filter or not wanted.filter.ranks

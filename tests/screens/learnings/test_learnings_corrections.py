@@ -52,7 +52,7 @@ async def test_corrections_are_listed_and_become_rules(opened: Open, made: Made)
     async with opened() as desk:
         await desk.press("C")
         view = desk.dialog(CorrectionsView)
-        assert [one.status for one in view.found] == [
+        assert [one.status for one in view.entries] == [
             CorrectionStatus.SUGGESTED,
             CorrectionStatus.ONCE,
             CorrectionStatus.ONCE,

@@ -29,7 +29,7 @@ from screens.rules.rule_list import (
     FACETS,
     FIELDS,
     SORT_KEYS,
-    RuleQuery,
+    RuleListQuery,
     RuleRecord,
     base_order,
     by_position,
@@ -58,7 +58,7 @@ def quiet(stage: str, done: int = 0, total: int = 0) -> None:
 
 def shown_ids(rules: tuple[Rule, ...], text: str, sort: tuple[str, bool] | None = None) -> list[str]:
     """Return the ids a filter lets through, in the order they are listed."""
-    wanted = RuleQuery(parse(text, FIELDS), sort)
+    wanted = RuleListQuery(parse(text, FIELDS), sort)
     assert not wanted.filter.problems
     listing = listed(rules, wanted, base_order(rules, wanted, quiet))
     return [rules[position].id for position in listing.order]
@@ -144,7 +144,7 @@ def test_rules_are_sorted_by_any_column(rules: tuple[Rule, ...], column: str, de
 @given(books(), st.sampled_from(["", "tabs", "-tabs", "tag:python", "priority:>=50 spaces", "xyz"]))
 def test_a_listing_has_each_rule_once_and_finds_it(rules: tuple[Rule, ...], text: str) -> None:
     """Rows and keys agree; what the filter hides is not found."""
-    wanted = RuleQuery(parse(text, FIELDS), ("priority", True))
+    wanted = RuleListQuery(parse(text, FIELDS), ("priority", True))
     listing = listed(rules, wanted, base_order(rules, wanted, quiet))
     rows = RuleRows(rules, listing.order, listing.places)
     keys = [rows.key(index) for index in range(len(rows))]
@@ -168,10 +168,10 @@ def test_a_search_lists_what_it_found_best_first_and_the_filter_narrows_it() -> 
     rules = tuple(made(f"rule-{name}", priority=place) for place, name in enumerate("abc"))
     found = by_position(rules, [FoundRule(rules[2], 0.9, None, 0.5), FoundRule(rules[0], 0.4, None, 0.1)])
     assert by_position(rules, [FoundRule(made("rule-gone"), 1.0, None, 1.0)]) == {}
-    base = base_order(rules, RuleQuery(), quiet)
-    assert list(listed(rules, RuleQuery(), base, found).order) == [2, 0]
-    assert list(listed(rules, RuleQuery(sort=("id", False)), base, found).order) == [0, 2]
-    narrowed = listed(rules, RuleQuery(parse("priority:0", FIELDS)), base, found)
+    base = base_order(rules, RuleListQuery(), quiet)
+    assert list(listed(rules, RuleListQuery(), base, found).order) == [2, 0]
+    assert list(listed(rules, RuleListQuery(sort=("id", False)), base, found).order) == [0, 2]
+    narrowed = listed(rules, RuleListQuery(parse("priority:0", FIELDS)), base, found)
     assert list(narrowed.order) == [0]
     rows = RuleRows(rules, narrowed.order, narrowed.places, narrowed.found, 0.5)
     assert str(rows.cells(0)[0]) == "0.400"
@@ -322,7 +322,7 @@ def test_a_field_is_contested_only_if_both_changed_it(before: int, theirs: int, 
 def test_values_are_counted_and_become_a_filter() -> None:
     """Counts are those of the rules shown; chosen values of one field are alternatives."""
     rules = (FULL, made("rule-g", tags=("language:go",)), made("rule-h", tags=("language:go",)))
-    listing = listed(rules, RuleQuery(), base_order(rules, RuleQuery(), quiet))
+    listing = listed(rules, RuleListQuery(), base_order(rules, RuleListQuery(), quiet))
     counts = count_facets(RuleRows(rules, listing.order, listing.places), quiet)
     assert FacetCount("tag", "language:go", 2, 3) in counts
     assert [one.field for one in counts] == sorted((one.field for one in counts), key=FACETS.index)
