@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from workbench.beneath import LeadsOut, PathBeneath, open_at, open_beneath, resolved
+from workbench.beneath import LeadsOut, PathBeneath, open_at, open_beneath, resolve_beneath
 from workbench.errors import StoreError
 from workbench.records.ids import new_id
 
@@ -54,7 +54,7 @@ def private_dir(path: Path) -> Path:
     root, below = _split(path)
     with translated(f"making the directory {path}"):
         if below != path.name:
-            with resolved(root, f"{below}/.x", links=False, last=False, make=PRIVATE_DIR):
+            with resolve_beneath(root, f"{below}/.x", links=False, last=False, make=PRIVATE_DIR):
                 return path
         if path.is_dir():
             return path
@@ -103,7 +103,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     """
     private_dir(path.parent)
     root, below = _split(path)
-    with translated(f"writing {path}"), resolved(root, below, links=False, last=False) as place:
+    with translated(f"writing {path}"), resolve_beneath(root, below, links=False, last=False) as place:
         _replace(place, data, PRIVATE_FILE)
 
 
@@ -117,7 +117,7 @@ def replace_file(
     """
     with translated(f"writing {path}"):
         root, below = _target(path, inside, follow=data is not None)
-        with resolved(root, below, last=data is not None, make=0 if data is None else 0o777) as place:
+        with resolve_beneath(root, below, last=data is not None, make=0 if data is None else 0o777) as place:
             found, mode = _content(place)
             if found != expected:
                 raise StoreError(

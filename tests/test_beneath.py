@@ -10,7 +10,7 @@ import pytest
 
 from store.files import private_dir, read_state, replace_file, write_atomic
 from workbench import beneath
-from workbench.beneath import LeadsOut, open_beneath, resolved
+from workbench.beneath import LeadsOut, open_beneath, resolve_beneath
 from workbench.errors import StoreError
 
 
@@ -47,7 +47,7 @@ def test_links_in_a_project_are_followed(root: Path, name: str, target: str) -> 
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).symlink_to(target.format(root=root))
     assert read(root, name) == "inside"
-    with resolved(str(root), name) as place:
+    with resolve_beneath(str(root), name) as place:
         assert (place.path, place.linked) == ("docs/agents.md", True)
     with pytest.raises(LeadsOut):
         read(root, name, links=False)

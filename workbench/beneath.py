@@ -51,7 +51,7 @@ class PathBeneath:
 
 
 @contextmanager
-def resolved(
+def resolve_beneath(
     root: str, path: str, *, links: bool = True, last: bool = True, make: int = 0
 ) -> Iterator[PathBeneath]:
     """Give the place that `path` (posix, relative) leads to below `root`, as long as the block lasts.
@@ -72,7 +72,7 @@ def open_beneath(
     root: str, path: str, flags: int = os.O_RDONLY, mode: int = 0o600, *, links: bool = True, make: int = 0
 ) -> int:
     """Return a descriptor of the file that `path` leads to below `root`. Raises: LeadsOut; OSError."""
-    with resolved(root, path, links=links, make=make) as place:
+    with resolve_beneath(root, path, links=links, make=make) as place:
         return open_at(place, flags, mode)
 
 
@@ -129,7 +129,7 @@ def _walk(handles: list[int], root: str, path: str, *, links: bool, last: bool, 
 
 
 def _link(name: str, handle: int) -> str | None:
-    """Return where a link leads, None for what is none or is not there."""
+    """Return where a link leads, None for what is not a link or not there."""
     try:
         if not stat.S_ISLNK(os.lstat(name, dir_fd=handle).st_mode):
             return None

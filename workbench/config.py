@@ -40,7 +40,7 @@ Layer = Literal["default", "user", "project", "environment", "flag"]
 
 @dataclass(frozen=True, slots=True)
 class PlanConfig:
-    """What `workbench plan` does unless told otherwise. `budget` counts tokens of the whole text."""
+    """What `workbench plan` does by default. `budget` counts tokens of the whole text."""
 
     budget: Positive = 4000
     format: Literal["text", "markdown", "xml", "json"] = "text"

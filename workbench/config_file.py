@@ -92,7 +92,7 @@ def _find(lines: list[str], section: str, name: str) -> int | None:
 
 
 def read_text(path: Path, opened: Callable[[], int]) -> str | None:
-    """Return the text of the file that `opened` opens, None where there is none. Raises: ConfigError."""
+    """Return the text of the file that `opened` opens, None if there is none. Raises: ConfigError."""
     try:
         descriptor = opened()
     except (FileNotFoundError, NotADirectoryError):

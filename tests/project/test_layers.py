@@ -22,7 +22,7 @@ from workbench.project.layers import (
     to_dict,
 )
 from workbench.project.manifests import parse_manifest
-from workbench.project.sections import bases
+from workbench.project.sections import find_bases
 from workbench.project.symbols import extract_symbols
 from workbench.project.testmap import map_tests
 from workbench.records.plan import Detail, QueryType
@@ -229,4 +229,4 @@ def test_an_empty_project_has_layers_that_say_so() -> None:
 def test_bases_are_read_from_signatures(signature: str, above: tuple[str, ...]) -> None:
     """What a type extends or implements, in the spellings of many languages."""
     kind = "impl" if signature.startswith("impl") else "class"
-    assert bases(Symbol("A", kind, 1, 1, signature)) == above
+    assert find_bases(Symbol("A", kind, 1, 1, signature)) == above

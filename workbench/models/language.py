@@ -64,7 +64,7 @@ def ask(
 
     `timeout` is in seconds for the whole call, `max_tokens` bounds the answer.
     """
-    prompt = quoted(data)
+    prompt = quote(data)
     sent = count_tokens(system) + count_tokens(prompt)
     try:
         found = model.complete_json(prompt, schema, system=system, timeout=timeout, max_tokens=max_tokens)
@@ -75,7 +75,7 @@ def ask(
     return ModelAnswer(found.value, Cost(model.model, max(sent, found.prompt_tokens), found.answer_tokens))
 
 
-def quoted(data: Mapping[str, Any]) -> str:
+def quote(data: Mapping[str, Any]) -> str:
     """Return data as JSON whose texts are shown whole and mark nothing in a chat template."""
     text = json.dumps(_shown(data), ensure_ascii=False)
     return _MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -20,7 +20,7 @@ from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
 from workbench.project.scan import Lister, ScanLimits, scan
 from workbench.project.snapshot import Snapshot
-from workbench.project.upkeep import PROJECT, Held, IndexKeeper, IndexLimits
+from workbench.project.upkeep import PROJECT, HeldIndex, IndexKeeper, IndexLimits
 from workbench.records.episodes import Completeness
 from workbench.records.project import Freshness
 from workbench.records.worktree import Listing
@@ -114,7 +114,7 @@ class Workspace:
         """What was found and left out when the index was built; empty before."""
         return {} if self._indexed.held is None else self._indexed.held.report
 
-    def _held(self) -> Held:
+    def _held(self) -> HeldIndex:
         if self._indexed.held is None:
             raise StoreError("the project has not been indexed", hint="run `workbench index`")
         return self._indexed.held

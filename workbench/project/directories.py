@@ -210,7 +210,7 @@ class Entries:
     directories: tuple[str, ...]
 
 
-def ancestors(paths: Iterable[str]) -> set[str]:
+def list_ancestors(paths: Iterable[str]) -> set[str]:
     """Return every directory above the paths, "" (the root) included."""
     found = {""}
     for path in paths:
@@ -251,7 +251,7 @@ def entries(root: str, directory: str, tracked: bool) -> Entries | None:
     return Entries(tuple(sorted(files)), tuple(sorted(directories)))
 
 
-def below(root: str, directory: str, tracked: bool) -> dict[str, int]:
+def list_below(root: str, directory: str, tracked: bool) -> dict[str, int]:
     """Return a directory without project files and the first ones below it, with their mtime_ns.
 
     They are watched because a file that matters may appear in them. At most `MAX_BELOW`, level by level.

@@ -230,7 +230,7 @@ def _look(snapshot: Snapshot, root: str) -> _Looked:
         for path in inside.directories:
             if path not in watched:
                 looked.ask.append(path)
-                looked.watched |= places.below(root, path, snapshot.tracked)
+                looked.watched |= places.list_below(root, path, snapshot.tracked)
     return looked
 
 
@@ -269,9 +269,11 @@ def _refresh(snapshot: Snapshot, root: str, now: int, verified: _Verified) -> Sn
     if touched:
         snapshot = touch(snapshot, touched, now)
     # Until the added files are indexed, what led to them must lead to them again.
-    unsettled = places.ancestors(added) if added else set()
+    unsettled = places.list_ancestors(added) if added else set()
     watched = {path: mtime for path, mtime in looked.watched.items() if path not in unsettled}
-    for directory in places.ancestors(entry.path for entry in large) - set(snapshot.directories) - unsettled:
+    for directory in (
+        places.list_ancestors(entry.path for entry in large) - set(snapshot.directories) - unsettled
+    ):
         times = places.stamp(root, directory)
         if times is not None:
             watched.setdefault(directory, times[0])

@@ -20,7 +20,7 @@ _INI_SECTION = re.compile(r"\[([^\]]+)\]")
 _JSON_KEY = re.compile(r"([ \t]+)\"((?:[^\"\\]|\\.)+)\"[ \t]*:")
 
 
-def sections(language: str, text: str) -> tuple[Symbol, ...]:
+def find_sections(language: str, text: str) -> tuple[Symbol, ...]:
     """Return the sections of a Markdown, reStructuredText or AsciiDoc text, nested by level."""
     lines = [line[:_MAX_LINE] for line in text.splitlines()]
     headings = _HEADINGS[language](lines)[:MAX_SYMBOLS]
@@ -109,7 +109,7 @@ _HEADINGS = {"markdown": _markdown, "rst": _rst, "asciidoc": _asciidoc}
 PROSE_WITH_SECTIONS = frozenset(_HEADINGS)
 
 
-def keys(language: str, text: str) -> tuple[Symbol, ...]:
+def find_keys(language: str, text: str) -> tuple[Symbol, ...]:
     """Return the top-level keys (TOML tables, INI sections) of a configuration file."""
     lines = [line[:_MAX_LINE] for line in text.splitlines()]
     found = _KEYS[language](lines)[:MAX_SYMBOLS]

@@ -36,7 +36,7 @@ class Overlay:
         return len(self.changed) + len(self.removed)
 
 
-def applied(ground: ProjectIndex, overlay: Overlay) -> ProjectIndex:
+def apply_overlay(ground: ProjectIndex, overlay: Overlay) -> ProjectIndex:
     """Return the index of a generation with the differences."""
     if not overlay:
         return ground
@@ -45,7 +45,7 @@ def applied(ground: ProjectIndex, overlay: Overlay) -> ProjectIndex:
     return update_index(ground, overlay.changed, overlay.removed, overlay.relations)
 
 
-def followed(
+def extend_overlay(
     ground: ProjectIndex,
     overlay: Overlay,
     index: ProjectIndex,
@@ -58,7 +58,7 @@ def followed(
     kept = {path: facts for path, facts in overlay.changed.items() if path not in removed}
     relations = overlay.relations if not removed and keeps_relations(index, changed) else None
     after = Overlay({**kept, **changed}, (overlay.removed | frozenset(removed)) - changed.keys(), relations)
-    found = applied(ground, after)
+    found = apply_overlay(ground, after)
     same = found.edges is ground.edges
     return found, replace(after, relations=None if same else (found.edges, found.tests))
 

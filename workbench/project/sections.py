@@ -101,7 +101,7 @@ def _type_graph(view: LayerSource, order: Sequence[int], degrees: Int32, limits:
 
 
 def _type_line(symbol: Symbol) -> str:
-    above = bases(symbol)
+    above = find_bases(symbol)
     name = f"{symbol.parent}.{symbol.name}" if symbol.parent else symbol.name
     return f"{name} → {', '.join(above)}" if above else name
 
@@ -220,7 +220,7 @@ _NOT_BASES = frozenset(
 )
 
 
-def bases(symbol: Symbol) -> tuple[str, ...]:
+def find_bases(symbol: Symbol) -> tuple[str, ...]:
     """Return the types a type extends or implements, read from its signature; () where it names none."""
     signature = symbol.signature
     if symbol.kind not in ("class", "type", "impl"):

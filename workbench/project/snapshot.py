@@ -272,7 +272,7 @@ def _surroundings(root: str, paths: Sequence[str], scanned: Scan) -> tuple[dict[
     A name counts as left out only where its directory has not changed since the listing began; elsewhere
     it may be newer than the listing, and the first check asks about it.
     """
-    holding = places.ancestors(paths)
+    holding = places.list_ancestors(paths)
     known = set(paths)
     watched: dict[str, int] = {}
     others: set[str] = set()
@@ -291,5 +291,5 @@ def _surroundings(root: str, paths: Sequence[str], scanned: Scan) -> tuple[dict[
             others.update(path for path in inside.files if path not in known)
     for directory in empty:
         if len(watched) < len(holding) + _MAX_WATCHED:
-            watched |= places.below(root, directory, scanned.tracked)
+            watched |= places.list_below(root, directory, scanned.tracked)
     return watched, frozenset(others)

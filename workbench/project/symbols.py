@@ -19,7 +19,7 @@ from warnings import catch_warnings, simplefilter
 
 from workbench.project.grammars import c, javascript, ruby
 from workbench.project.grammars.definitions import MAX_SYMBOLS, Definitions, collect
-from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, keys, sections
+from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, find_keys, find_sections
 from workbench.project.patterns import pattern_symbols
 from workbench.project.specifiers import IsCode, import_specifiers
 from workbench.records.project import Symbol
@@ -87,9 +87,9 @@ def extract_symbols(language: str, data: bytes) -> Extracted:
         return _by_grammar(language, data)
     if language in PROSE_WITH_SECTIONS:
         head = data[:MAX_PATTERN_BYTES]
-        return sections(language, head.decode("utf-8", "replace")), import_specifiers(language, head)
+        return find_sections(language, head.decode("utf-8", "replace")), import_specifiers(language, head)
     if language in CONFIG_WITH_KEYS:
-        return keys(language, data[:MAX_PATTERN_BYTES].decode("utf-8", "replace")), ()
+        return find_keys(language, data[:MAX_PATTERN_BYTES].decode("utf-8", "replace")), ()
     return _by_pattern(language, data)
 
 

@@ -22,7 +22,7 @@ from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
 from workbench.project.freshness import FreshnessLimits, FreshnessReport
 from workbench.project.index import ProjectIndex, load_index, save_index
-from workbench.project.overlay import Overlay, applied, followed, pack_overlay, unpack_overlay
+from workbench.project.overlay import Overlay, apply_overlay, extend_overlay, pack_overlay, unpack_overlay
 from workbench.project.scan import Lister, Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
 from workbench.records.project import Freshness, Skipped
@@ -83,7 +83,7 @@ class IndexSync:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldIndex:
     """An index in memory and the snapshot of the files it describes.
 
     `base` is the generation it was read from, None where none could be written. `ground` is the index of that
@@ -103,7 +103,7 @@ class IndexKeeper:
 
     def __init__(self, store: IndexStore) -> None:
         self.store = store
-        self.held: Held | None = None
+        self.held: HeldIndex | None = None
         self.notes: list[str] = []
 
     def sync(
@@ -132,13 +132,13 @@ class IndexKeeper:
                 # Another process may have built it while this one waited.
                 held = None if rebuild else self._open(limits)
                 if held is None:
-                    self.held = self._built(head, limits, progress)
+                    self.held = self._build(head, limits, progress)
                     return IndexSync(Freshness.FRESH, "miss", reason="built")
         report = self._check(held, head, limits)
-        held = self.held = self._verified(held, report)
+        held = self.held = self._note_verified(held, report)
         if report.state is Freshness.FRESH:
             if settle and (held.base is None or held.overlay):
-                self.held = self._stored(held)
+                self.held = self._publish(held)
             return IndexSync(Freshness.FRESH, "hit")
         if strict:
             raise StaleProject(
@@ -149,18 +149,18 @@ class IndexKeeper:
         outdated = report.state is Freshness.STALE and not report.head_moved and not differing
         if outdated or differing > limits.max_mended:
             with self.store.lock():
-                self.held = self._built(head, limits, progress)
+                self.held = self._build(head, limits, progress)
             return IndexSync(report.state, "miss", reason=report.reason)
-        held = self.held = self._mended(held, report, head, limits, progress)
+        held = self.held = self._mend(held, report, head, limits, progress)
         if settle or len(held.overlay) >= _PUBLISH_FROM:
             with self.store.lock():
-                self.held = self._stored(held)
+                self.held = self._publish(held)
         else:
             self._keep_seen(held)
         paths = (report.changed, report.added, report.removed)
         return IndexSync(report.state, "partial", *paths, report.reason)
 
-    def stored(self, limits: IndexLimits) -> Held | None:
+    def stored(self, limits: IndexLimits) -> HeldIndex | None:
         """Return the index on disk, which the last sync of any process left; None without one."""
         return self._open(limits)
 
@@ -169,13 +169,13 @@ class IndexKeeper:
         self.held = self.held or self._open(limits)
         return None if self.held is None else self._check(self.held, head, limits)
 
-    def _check(self, held: Held, head: str | None, limits: IndexLimits) -> FreshnessReport:
+    def _check(self, held: HeldIndex, head: str | None, limits: IndexLimits) -> FreshnessReport:
         bounds = FreshnessLimits(max_bytes=limits.max_bytes)
         return freshness_check.check(
             held.snapshot, self.store.root, self.store.lister, head=head, limits=bounds
         )
 
-    def _open(self, limits: IndexLimits) -> Held | None:
+    def _open(self, limits: IndexLimits) -> HeldIndex | None:
         directory = self.store.latest(PROJECT)
         if directory is None:
             return None
@@ -192,9 +192,9 @@ class IndexKeeper:
             return None
         if report.get("made_for") != _made_for(limits):
             return None  # another set of files, or facts that another version extracted
-        return self._seen(Held(index, snapshot, report, directory, index), directory)
+        return self._with_seen(HeldIndex(index, snapshot, report, directory, index), directory)
 
-    def _seen(self, held: Held, base: Path) -> Held:
+    def _with_seen(self, held: HeldIndex, base: Path) -> HeldIndex:
         """Return a generation with what later checks have verified and found to differ."""
         directory = self.store.latest(SEEN)
         if not isinstance(directory, Path):
@@ -204,12 +204,12 @@ class IndexKeeper:
                 return held
             overlay = unpack_overlay((directory / _OVERLAY).read_bytes())
             snapshot = unpack((directory / _SNAPSHOT).read_bytes())
-            index = applied(held.ground, overlay)
-            return Held(index, snapshot, held.report, base, held.ground, overlay)
+            index = apply_overlay(held.ground, overlay)
+            return HeldIndex(index, snapshot, held.report, base, held.ground, overlay)
         except _DAMAGE:
             return held  # what is beside the index is as true, only older
 
-    def _verified(self, held: Held, report: FreshnessReport) -> Held:
+    def _note_verified(self, held: HeldIndex, report: FreshnessReport) -> HeldIndex:
         """Return what is held with what a check verified, and keep that for the next process if it pays.
 
         Not when files came or went: their directories count as looked into from then on, which is only true
@@ -220,7 +220,7 @@ class IndexKeeper:
             self._keep_seen(found)
         return found
 
-    def _keep_seen(self, held: Held) -> None:
+    def _keep_seen(self, held: HeldIndex) -> None:
         base = held.base
         if base is None:
             return
@@ -235,7 +235,7 @@ class IndexKeeper:
         except StoreError as error:
             self.notes.append(f"what was verified is not kept for the next run: {error.message}")
 
-    def _built(self, head: str | None, limits: IndexLimits, progress: Progress | None) -> Held:
+    def _build(self, head: str | None, limits: IndexLimits, progress: Progress | None) -> HeldIndex:
         from workbench.project.extraction import extract_all  # parsers, for those who read files
         from workbench.project.updates import IndexBuilder
 
@@ -254,16 +254,16 @@ class IndexKeeper:
         index = builder.finish()
         snapshot = take_snapshot(store.root, scanned, extraction.hashes, head=head, inputs=store.inputs())
         report = {**_scan_report(scanned, extraction, index.count), "made_for": _made_for(limits)}
-        return self._stored(Held(index, snapshot, report, None, index))
+        return self._publish(HeldIndex(index, snapshot, report, None, index))
 
-    def _mended(
+    def _mend(
         self,
-        held: Held,
+        held: HeldIndex,
         report: FreshnessReport,
         head: str | None,
         limits: IndexLimits,
         progress: Progress | None,
-    ) -> Held:
+    ) -> HeldIndex:
         from workbench.project.extraction import extract_all
 
         wanted = sorted({*report.changed, *report.added})
@@ -285,10 +285,10 @@ class IndexKeeper:
         )
         if not changed and not gone:  # HEAD moved, and the files are those of before
             return replace(held, snapshot=snapshot)
-        index, overlay = followed(held.ground, held.overlay, held.index, changed, gone)
+        index, overlay = extend_overlay(held.ground, held.overlay, held.index, changed, gone)
         return replace(held, index=index, snapshot=snapshot, overlay=overlay)
 
-    def _stored(self, held: Held) -> Held:
+    def _publish(self, held: HeldIndex) -> HeldIndex:
         """Write what is held as a new generation and return it read back, or as it was if that fails."""
         document = dict(held.report)
 
@@ -300,7 +300,7 @@ class IndexKeeper:
         try:
             directory = self.store.publish(PROJECT, write)
             index = load_index(directory)
-            return Held(index, held.snapshot, held.report, directory, index)
+            return HeldIndex(index, held.snapshot, held.report, directory, index)
         except StoreError as error:
             self.notes.append(f"the index is not kept for the next run: {error.message}")
         except _DAMAGE:

@@ -26,7 +26,7 @@ class Action(StrEnum):
     KEEP_LEFT = "keep_left"
     KEEP_RIGHT = "keep_right"
     KEEP_BOTH = "keep_both"
-    MERGE = "merge"  # one rule with the suggestion's text stands for both
+    MERGE = "merge"  # one rule with the suggestion's text replaces both
     NARROW_SCOPE = "narrow_scope"  # the wider rule leaves the narrower one's case to it
     SUPERSEDE = "supersede"  # the newer rule replaces the older one
 

@@ -1,4 +1,4 @@
-"""History: commits as git tells them, and the episodes [img 6] they become."""
+"""History: commits as git reports them, and the episodes [img 6] they become."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class Commit:
 class Event:
     """One thing a session did [img 6, table episode_events].
 
-    `late` marks what was told after the episode's end. `key` is the teller's own name for it: the same event
-    told twice under one key counts once.
+    `late` marks what was reported after the episode's end. `key` is the reporter's own name for it: the same
+    event reported twice under one key counts once.
     """
 
     event_type: EventType
@@ -83,7 +83,7 @@ class Event:
 class Episode:
     """One task and what was done for it [img 6, table episodes].
 
-    `source` says who told it (git, claude_code, codex, cli, …); the prompt `prompt_index` of the session
+    `source` says who reported it (git, claude_code, codex, cli, …); the prompt `prompt_index` of the session
     `parent_session` began it, where it is a part of one. `outcome_evidence` says what the outcome rests on.
     `closed_by` is `timeout` if nobody said that it ended, and then `ended_at` is its last event.
     `last_at` is when it was heard of last; `judged` what feedback said of its outcome, if any.

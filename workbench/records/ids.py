@@ -17,7 +17,7 @@ _LAST = (1 << 128) - 1
 
 
 class IdSource:
-    """A source of ids, each greater than the one before, also when the clock stands still or goes back.
+    """A source of ids, each greater than the one before, also when the clock stops or goes back.
 
     `milliseconds` gives the time since the epoch, `entropy` so many random bytes. Threads may share it; a
     forked child draws new random bits, so that it never repeats its parent's next id.
@@ -67,7 +67,7 @@ def is_id(text: str) -> bool:
 
 
 def milliseconds(identifier: str) -> int:
-    """Return the time an id carries, in milliseconds since the epoch. Raises ValueError if it is none."""
+    """Return the time of an id, in milliseconds since the epoch. Raises: ValueError if it is not an id."""
     if not is_id(identifier):
         raise ValueError(f"not an id: {identifier!r}")
     number = 0

@@ -56,7 +56,7 @@ class ModelTier(StrEnum):
 
 
 class RecordType(StrEnum):
-    """What a point of the search index stands for."""
+    """What a point of the search index represents."""
 
     ITERATION = "iteration"
     FEATURE_SNAPSHOT = "feature_snapshot"
@@ -85,7 +85,7 @@ class DecisionEntry:
 class FileTouched:
     """A file of the project and what was done to it.
 
-    Raises: ValueError for a path that is absolute, leads upwards, or is none.
+    Raises: ValueError for a path that is absolute, leads upwards, or is empty.
     """
 
     path: str

@@ -42,7 +42,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """Everything content tells about a file; a pure function of (path, bytes).
+    """Everything the content says about a file; a pure function of (path, bytes).
 
     `body_terms` and `name_terms` count identifier-aware terms of the content and of the defined names.
     `imports` are specifiers as written (`os.path`, `./store`, `crate::net::tcp`).

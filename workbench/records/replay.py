@@ -81,8 +81,8 @@ class SystemRow:
     """What a system did with one task.
 
     `ranking` holds its first 20 paths, `measures` a value by name (see `MEASURES`). `packed` maps the paths
-    in the pack to how each stands there (path, outline, snippets, full); it is empty and `tokens` None where
-    no pack was made. `contributions` maps the first ten files and the missed ones that were candidates to
+    in the pack to how each is shown (path, outline, snippets, full); it is empty and `tokens` None where no
+    pack was made. `contributions` maps the first ten files and the missed ones that were candidates to
     what each feature added to their score, the largest first; only systems that weigh features have any.
     `missed` maps each relevant file that is not among the first ten to a sentence on why.
     """

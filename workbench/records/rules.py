@@ -53,7 +53,7 @@ class Activation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a rule stands in a file.
+    """Where a rule is in a file.
 
     `file` is project-relative with posix separators, or starts with `~/` for the user's home. `line` and
     `end_line` are 1-based and inclusive. `globs` limit it to paths, as the file's own format says them,
@@ -81,7 +81,7 @@ class Check:
     changes them. `command` is a shell command as words, `*` for any run of characters in a word: `git push
     --force`; of several, one a line, one is enough. `pattern` is a regular expression (RE2) searched in the
     input's texts, those that an edit replaces aside. `decision` is what a breach gets and `reason` what the
-    agent is told, the rule's text if empty.
+    agent reads, the rule's text if empty.
     """
 
     tools: tuple[str, ...] = ()
@@ -151,8 +151,8 @@ def context_names(scope: tuple[str, ...]) -> tuple[str, ...]:
 def rule_id(owner: str, file: str, text: str, occurrence: int = 0) -> str:
     """Return the id of a rule imported from a file: the same text in the same file keeps its id.
 
-    `owner` is the project's id, or `home`. White space and case don't count; `occurrence` tells equal texts
-    of one file apart, in order.
+    `owner` is the project's id, or `home`. White space and case don't count; `occurrence` numbers equal texts
+    of one file, in order.
     """
     normal = " ".join(text.split()).casefold()
     key = "\0".join((owner, file, normal, str(occurrence)))
@@ -160,7 +160,7 @@ def rule_id(owner: str, file: str, text: str, occurrence: int = 0) -> str:
 
 
 def match_text(rule: Rule) -> str:
-    """Return the text that stands for a rule in search: its condition, then its action [adr2]."""
+    """Return the text that represents a rule in search: its condition, then its action [adr2]."""
     return f"{rule.condition_text}\n{rule.action_text or rule.rule}".strip()
 
 
@@ -197,5 +197,5 @@ def past_ids(rule: Rule) -> tuple[str, ...]:
     """Return the ids of a rule's earlier versions, oldest first, without its own."""
     history = rule.metadata.get(HISTORY)
     entries = history if isinstance(history, (list, tuple)) else ()
-    told = [str(item.get("rule_id", "")) for item in entries if isinstance(item, dict)]
-    return tuple(dict.fromkeys(found for found in (*told, *rule.replaces) if found and found != rule.id))
+    listed = [str(item.get("rule_id", "")) for item in entries if isinstance(item, dict)]
+    return tuple(dict.fromkeys(found for found in (*listed, *rule.replaces) if found and found != rule.id))

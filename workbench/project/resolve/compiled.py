@@ -38,9 +38,9 @@ def go_resolver(tree: PathTree, imports: Sequence[Sequence[str]]) -> Resolve:
 
     def resolve(importer: int, specifier: str) -> tuple[int, ...]:
         if specifier.startswith("."):
-            from workbench.project.resolve.tree import joined
+            from workbench.project.resolve.tree import join_path
 
-            folder = joined(tree.folders[importer], specifier)
+            folder = join_path(tree.folders[importer], specifier)
             return tuple(packages.get(folder or "", ())[:MAX_PACKAGE])
         for module, folder in modules:
             if specifier == module or specifier.startswith(module + "/"):
@@ -126,7 +126,7 @@ def rust_resolver(tree: PathTree) -> Resolve:
         crate = tree.nearest_folder(importer, crates.get(head, []))
         if crate is not None and crate != "":
             return _below(tree, importer, _join(crate, "src"), rest, root=True)
-        # The name of the crate itself is written in its manifest only: a path that fits its modules tells.
+        # The name of the crate itself is written in its manifest only: a path that fits its modules decides.
         return _below(tree, importer, _join(crate_of(importer), "src"), rest, root=False)
 
     return resolve

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.project.resolve.tree import PathTree, Resolve, joined, shared_folders
+from workbench.project.resolve.tree import PathTree, Resolve, join_path, shared_folders
 
 _EXTENSIONS = tuple(".ts .tsx .js .jsx .mjs .cjs .mts .cts .d.ts .vue .svelte .json .astro".split())
 _SCRIPTS = (".js", ".ts", ".mjs", ".cjs")
@@ -23,7 +23,7 @@ def resolver(tree: PathTree) -> Resolve:
     def resolve(importer: int, specifier: str) -> tuple[int, ...]:
         specifier = specifier.split("?", 1)[0]
         if specifier.startswith("."):
-            path = joined(tree.folders[importer], specifier)
+            path = join_path(tree.folders[importer], specifier)
             return _found(tree, path) if path is not None else ()
         if specifier.startswith("/"):
             return _found(tree, specifier.lstrip("/"))

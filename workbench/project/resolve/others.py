@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from workbench.project.resolve.tree import PathTree, Resolve, joined
+from workbench.project.resolve.tree import PathTree, Resolve, join_path
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RUBY_ROOTS = frozenset({"", "lib", "spec", "test", "tests", "app", "features", "ext"})
@@ -19,7 +19,7 @@ def includes(tree: PathTree) -> Resolve:
         system = specifier.startswith("<")
         name = specifier.strip("<>")
         if not system:
-            near = joined(tree.folders[importer], name)
+            near = join_path(tree.folders[importer], name)
             if near in tree.files:
                 return (tree.files[near],)
         found = tree.with_suffix(name.replace("../", ""))
@@ -42,7 +42,7 @@ def ruby(tree: PathTree) -> Resolve:
             return _ruby_constant(tree, importer, specifier)
         name = specifier if specifier.endswith(".rb") else specifier + ".rb"
         if name.startswith("."):
-            path = joined(tree.folders[importer], name)
+            path = join_path(tree.folders[importer], name)
             return (tree.files[path],) if path in tree.files else ()
         found = [
             position
@@ -92,7 +92,7 @@ def by_suffix(tree: PathTree, endings: Callable[[str], list[str]]) -> Resolve:
     def resolve(importer: int, specifier: str) -> tuple[int, ...]:
         candidates = endings(specifier)
         for ending in candidates:
-            path = joined(tree.folders[importer], ending)
+            path = join_path(tree.folders[importer], ending)
             if path in tree.files and tree.files[path] != importer:
                 return (tree.files[path],)
         for ending in candidates:
@@ -112,7 +112,7 @@ def relative_only(tree: PathTree) -> Resolve:
         name = specifier.split("#", 1)[0].split("?", 1)[0]
         if name.startswith("/"):  # from the root of the site, wherever its sources lie
             return tree.nearest(importer, tree.with_suffix(name.lstrip("/")))
-        path = joined(tree.folders[importer], name)
+        path = join_path(tree.folders[importer], name)
         return (tree.files[path],) if path in tree.files else ()
 
     return resolve

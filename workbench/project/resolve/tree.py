@@ -115,7 +115,7 @@ def shared_folders(first: str, second: str) -> int:
     return count
 
 
-def joined(folder: str, relative: str) -> str | None:
+def join_path(folder: str, relative: str) -> str | None:
     """Return the normalised project path of `relative` seen from `folder`, None if it leaves the project."""
     path = posixpath.normpath(f"{folder}/{relative}" if folder else relative)
     if path == "..":

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from workbench.beneath import LeadsOut, PathBeneath, open_at, resolved
+from workbench.beneath import LeadsOut, PathBeneath, open_at, resolve_beneath
 from workbench.errors import ParseError
 from workbench.rules.formats.families import family_of
 
@@ -123,7 +123,7 @@ def _descriptor(source: RuleSource) -> int:
 @contextmanager
 def _led(root: str, path: str) -> Iterator[PathBeneath]:
     """Give the place a path of the project leads to. Raises: LeadsOut, also for a link to no prose."""
-    with resolved(root, path.replace(os.sep, "/")) as place:
+    with resolve_beneath(root, path.replace(os.sep, "/")) as place:
         if place.linked and not (place.path.lower().endswith(PROSE) or family_of(place.path)):
             raise LeadsOut(path, f"leads to {place.path}, which is no text")
         yield place
@@ -180,7 +180,7 @@ def _of_project(root: str, path: str) -> _Found | RuleSource | None:
 def _leading_out(root: str, folder: str) -> RuleSource | None:
     """Return a directory of rule files that must not be looked into, as the source that reading refuses."""
     try:
-        with resolved(root, folder):
+        with resolve_beneath(root, folder):
             return None
     except LeadsOut:
         return RuleSource(folder, "plain", os.path.join(root, folder), inside=root)
