@@ -124,10 +124,10 @@ def filtered(app: WorkbenchApp, text: str) -> None:
 
 def replayed(app: WorkbenchApp) -> None:
     """Start a replay of some commits."""
-    from screens.replay.wish import COMMITS, Wish
+    from screens.replay.new_replay import COMMITS, ReplayRequest
 
-    app.section._wished(  # type: ignore[union-attr]
-        Wish(COMMITS, tasks=12, systems=("baseline", "bm25", "hybrid"), packs=False)
+    app.section._requested(  # type: ignore[union-attr]
+        ReplayRequest(COMMITS, tasks=12, systems=("baseline", "bm25", "hybrid"), packs=False)
     )
 
 

@@ -33,7 +33,7 @@ gc.set_threshold(main.YOUNG_OBJECTS)
 class Probed(WorkbenchApp):
     pass
 def drawn(app):
-    from screens.chrome.top_bar import TopBar
+    from screens.chrome import TopBar
     return app.screen.is_mounted and bool(app.screen.query(TopBar))
 app = Probed(Path(sys.argv[1]))
 """

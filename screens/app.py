@@ -17,25 +17,19 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
 
-from screens.action_log import ActionLog
 from screens.base import SectionScreen
-from screens.children import interrupt_children
-from screens.chrome.status_line import StatusLine, jobs_text
-from screens.chrome.top_bar import TopBar
-from screens.commands.everywhere import EVERYWHERE
+from screens.chrome import StatusLine, TopBar, jobs_text
 from screens.commands.model import bindings
-from screens.engine import Engine
-from screens.jobs import Failure, Job, Jobs
-from screens.keeping import Keeper
-from screens.keys import keymap, shown_key
-from screens.resume import Place, read_place
+from screens.commands.registry import EVERYWHERE
+from screens.engine import AppEngine, StoreChanged, Watcher
+from screens.jobs import Failure, Job, Jobs, interrupt_children
+from screens.keys import keymap, read_alt_digits, shown_key
+from screens.place import AppPlace, PlaceKeeper, read_place
 from screens.safe_text import toast
 from screens.sections import SECTIONS, Section, find_section
-from screens.sitting import Sitting
-from screens.terminal_keys import tell_alt_digits_apart
+from screens.sitting import ActionLog, Sitting
 from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
-from screens.watching import StoreChanged, Watcher
-from screens.widgets.messages import CopyRequested
+from screens.widgets.dialogs import CopyRequested
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,7 +42,7 @@ _QUIET = 2.0
 
 
 def _palette() -> type[Provider]:
-    from screens.palette import CommandProvider
+    from screens.overlays import CommandProvider
 
     return CommandProvider
 
@@ -80,21 +74,21 @@ class WorkbenchApp(Sitting):
         colorless = bool(os.environ.get("NO_COLOR"))
         super().__init__(ansi_color=True if colorless else None)
         self.colorless = colorless
-        self.engine = Engine(root, flags or {})
+        self.engine = AppEngine(root, flags or {})
         self.jobs = Jobs(self, self.show_failure)
         self.log_of_actions = ActionLog()
         self.badges: dict[str, str] = {}  # what waits, by section
         self.place = read_place(_read(place_file))
         if place_file is not None:
-            self.keeper = Keeper(self, place_file, self.place, self._look_at_place)
+            self.keeper = PlaceKeeper(self, place_file, self.place, self._look_at_place)
         self._first = section
         self._watcher = Watcher(self, self.engine) if watch else None
         self._refused: ConfigError | None = None
         self._refused_undo: BuiltUpon | None = None
-        tell_alt_digits_apart()
+        read_alt_digits()
         for theme in THEMES:
             self.register_theme(theme)
-        # Set before anything is drawn: a theme that is changed later reads all styles anew.
+        # Set before anything is drawn: a theme that is changed later reads all styles again.
         self.set_reactive(App.theme, self._wanted_theme())
 
     # Start and end.
@@ -104,7 +98,7 @@ class WorkbenchApp(Sitting):
         yield TopBar(self._first_section.id)
 
     def on_mount(self) -> None:
-        """Tell what is wrong with the settings, and show the section that was left behind the frame."""
+        """Report what is wrong with the settings, then show the section that was left last."""
         if self._refused is not None:
             self.tell(f"{self._refused.message}\n{self._refused.hint}", severity="error")
         self.jobs.later("app/open", _AFTER_THE_FRAME, self._open)
@@ -125,7 +119,7 @@ class WorkbenchApp(Sitting):
         return find_section(self._first) or find_section(self.place.section) or SECTIONS[0]
 
     def _wanted_theme(self) -> str:
-        """Return the theme to open in, and take over the settings' keys; what is wrong is told later."""
+        """Return the theme to open in, and apply the settings' keys; what is wrong is reported later."""
         configured = ""
         try:
             settings = self.engine.config.app
@@ -230,7 +224,7 @@ class WorkbenchApp(Sitting):
 
     def action_show_help(self) -> None:
         """List the commands of this screen, and run the one that is chosen."""
-        from screens.help import HelpScreen
+        from screens.overlays import HelpScreen
 
         here = self.section
         found = find_section(here.section) if here else None
@@ -261,7 +255,7 @@ class WorkbenchApp(Sitting):
 
     def action_jump(self) -> None:
         """Show letters on the panels and go to one, or by a digit to a section."""
-        from screens.jump import JumpScreen, targets_of
+        from screens.overlays import JumpScreen, targets_of
 
         targets = targets_of(list(self.screen.focus_chain))
 
@@ -275,7 +269,7 @@ class WorkbenchApp(Sitting):
             self.push_screen(JumpScreen(targets), go)
 
     def action_refresh_section(self) -> None:
-        """Ask for everything on this screen anew."""
+        """Ask for everything on this screen again."""
         if self.section is not None:
             self.section.mark_stale()
 
@@ -301,7 +295,7 @@ class WorkbenchApp(Sitting):
             self.keeper.look_soon()
 
     def on_store_changed(self, message: StoreChanged) -> None:
-        """Tell the sections whose journals changed."""
+        """Mark the sections stale whose journals changed."""
         for screen in self._sections():
             if any(name.startswith(mine) for name in message.streams for mine in screen.stores()):
                 screen.mark_stale()
@@ -339,9 +333,9 @@ class WorkbenchApp(Sitting):
 
     def _walk(self, here: SectionScreen, verb: str, done: str, work: Callable[[Job], str]) -> None:
         def then(title: str) -> None:
-            told = f"{done}: {title.removeprefix(f'{verb}: ')}"
-            self.tell(told)
-            here.say(told)  # the line may name what was just undone, as if it held
+            sentence = f"{done}: {title.removeprefix(f'{verb}: ')}"
+            self.tell(sentence)
+            here.say(sentence)  # the line may name what was just undone, as if it held
             for arguments in here.step_commands(verb):
                 self.log_action(arguments, title)
             here.mark_stale()
@@ -349,7 +343,7 @@ class WorkbenchApp(Sitting):
         here.ask(verb.capitalize(), work, then, failed=partial(self._declined, verb), writes=True)
 
     def _declined(self, verb: str, failure: Failure) -> None:
-        from screens.widgets.confirm import Confirm
+        from screens.widgets.dialogs import Confirm
 
         refused, self._refused_undo = self._refused_undo, None
         here = self.section
@@ -372,7 +366,7 @@ class WorkbenchApp(Sitting):
         stacks: Iterable[list[Screen[Any]]] = self._screen_stacks.values()
         return [screen for stack in stacks for screen in stack if isinstance(screen, SectionScreen)]
 
-    def _look_at_place(self) -> Place:
+    def _look_at_place(self) -> AppPlace:
         for screen in self._sections():
             if screen.is_mounted:
                 self.place.sections[screen.section] = dict(screen.remember())

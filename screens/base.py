@@ -7,22 +7,19 @@ from the registry; commands that change something are refused where the terminal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
 
 from textual.app import ComposeResult
 from textual.events import Resize
 from textual.screen import Screen
 
-from screens.chrome.footer import CommandFooter
-from screens.chrome.status_line import StatusLine
-from screens.chrome.too_small import MIN_HEIGHT, MIN_WIDTH, TooSmall
-from screens.chrome.top_bar import TopBar
+from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, TooSmall, TopBar
 from screens.commands.registry import BY_SECTION
-from screens.jobs import Failure, Job
+from screens.jobs import Job, JobOptions
 
 if TYPE_CHECKING:
     from screens.app import WorkbenchApp
-    from screens.engine import Engine
+    from screens.engine import AppEngine
 
 Result = TypeVar("Result")
 
@@ -51,7 +48,7 @@ class SectionScreen(Screen[None]):
         return self.app
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> AppEngine:
         """The engine; to be asked in jobs only."""
         return self.bench.engine
 
@@ -107,16 +104,10 @@ class SectionScreen(Screen[None]):
         then: Callable[[Result], None],
         *,
         group: str = "",
-        failed: Callable[[Failure], None] | None = None,
-        quiet: bool = False,
-        writes: bool = False,
-        stopped: Callable[[], None] | None = None,
+        **how: Unpack[JobOptions],
     ) -> Job:
         """Run `work` in the background, hand its result to `then`: see `Jobs.start`."""
-        scope = f"{self.section}/{group or name}"
-        return self.bench.jobs.start(
-            self, name, work, then, group=scope, failed=failed, quiet=quiet, writes=writes, stopped=stopped
-        )
+        return self.bench.jobs.start(self, name, work, then, group=f"{self.section}/{group or name}", **how)
 
     def say(self, text: str) -> None:
         """Show a sentence in the status line."""
@@ -137,7 +128,7 @@ class SectionScreen(Screen[None]):
         self._reload()
 
     def on_screen_resume(self) -> None:
-        """Bring a stale section in step when it shows again."""
+        """Reload a stale section when it shows again."""
         if self.is_mounted:
             self._reload()
 
@@ -147,7 +138,7 @@ class SectionScreen(Screen[None]):
             self.load()
 
     def mark_stale(self) -> None:
-        """Note that what is shown was overtaken; it is asked for anew now or when the section shows."""
+        """Note that what is shown is out of date; it is asked for again now or when the section shows."""
         self.stale = True
         self._reload()
 

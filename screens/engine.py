@@ -1,7 +1,8 @@
 """The engine as screens ask it: one project, opened when first needed, one question at a time each.
 
 Every method here may take long and is called from a job's thread, never from the event loop. Planning and
-rules are opened separately, so that browsing rules does not wait for an index that is being built.
+rules are opened separately, so that browsing rules does not wait for an index that is being built. A thread
+watches the revisions of the journals and posts what other processes changed.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from textual.message import Message
 
 from workbench.config import Config, Settings, load
+from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from workbench.entry.project import Project
     from workbench.entry.services.metrics import Measured
     from workbench.memory.learnings.service import LearningService
@@ -34,29 +40,29 @@ class Planning:
     """A project opened for planning, and the measurement of what is done with it."""
 
     opened: Project
-    told: Measured
+    measurement: Measured
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules in force in step with their files, and the desk where they are changed."""
+    """The rules in force, synced with their files, and the service that changes them."""
 
     opened: Project
     store: RuleStore
     book: Rulebook
     notes: tuple[str, ...]
-    told: Measured
+    measurement: Measured
 
     @property
     def curator(self) -> Curator:
-        """The desk where rules are changed in the name of the app."""
+        """The service that changes rules in the name of the app."""
         from workbench.rules.curation.curator import Curator
 
         return Curator(self.store, BY, self.opened.workspace.rule_files)
 
 
 @dataclass
-class Engine:
+class AppEngine:
     """A project as the app works with it. `flags` are settings given on the command line."""
 
     root: Path
@@ -90,19 +96,19 @@ class Engine:
     def planning(self, operation: str, progress: Progress | None = None) -> Iterator[Planning]:
         """Hold the project opened for planning, and record how long `operation` took.
 
-        Nothing is in step with the disk until the caller plans or syncs. `progress` is asked while another
+        Nothing is synced with the disk until the caller plans or syncs. `progress` is asked while another
         question is waited for. Raises: WorkbenchError.
         """
         from workbench.entry.services.metrics import measured
 
-        with self.opened(progress) as opened, measured(opened, operation, BY) as told:
-            yield Planning(opened, told)
+        with self.opened(progress) as opened, measured(opened, operation, BY) as measurement:
+            yield Planning(opened, measurement)
 
     @contextmanager
     def rules(
         self, operation: str, progress: Progress | None = None, *, rebuild: bool = False
     ) -> Iterator[Rules]:
-        """Hold the rules in step with their files, and record how long `operation` took.
+        """Hold the rules synced with their files, and record how long `operation` took.
 
         Raises: WorkbenchError.
         """
@@ -110,14 +116,14 @@ class Engine:
 
         with _held(self._rules, progress), _uncollected():
             opened = self._open_workspace()
-            with measured(opened, operation, BY) as told:
+            with measured(opened, operation, BY) as measurement:
                 book, notes = opened.workspace.sync_rules(rebuild=rebuild)
-                told.candidates = len(book.rules)
-                yield Rules(opened, opened.workspace.rule_store(), book, notes, told)
+                measurement.candidates = len(book.rules)
+                yield Rules(opened, opened.workspace.rule_store(), book, notes, measurement)
 
     @contextmanager
     def workspace(self, progress: Progress | None = None) -> Iterator[Project]:
-        """Hold the project with nothing brought in step: for what journals and tables alone answer."""
+        """Hold the project without syncing it: for what journals and tables alone answer."""
         with _held(self._rules, progress), _uncollected():
             yield self._open_workspace()
 
@@ -189,3 +195,47 @@ def _held(lock: threading.Lock, progress: Callable[[str, int, int], None] | None
         yield
     finally:
         lock.release()
+
+
+_WATCH_EVERY: Final = 0.5  # seconds
+
+
+@dataclass
+class StoreChanged(Message):
+    """Journals changed since the last look; `streams` names them, without where they are."""
+
+    streams: frozenset[str]
+
+
+class Watcher:
+    """Looks at the journals until it is stopped."""
+
+    def __init__(self, app: App[Any], engine: AppEngine) -> None:
+        self._app = app
+        self._engine = engine
+        self._stop = threading.Event()
+        self._seen: Mapping[str, str] = {}
+
+    def start(self) -> None:
+        """Begin to look."""
+        threading.Thread(target=self._run, name="watcher", daemon=True).start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stop.set()
+
+    def look(self) -> None:
+        """Look once, and post what changed since the last time."""
+        try:
+            now = self._engine.revisions()
+        except (WorkbenchError, OSError):
+            return  # the store is away for a moment; the question itself will say so when it is asked
+        if self._seen and now:
+            changed = {name for name in {*now, *self._seen} if now.get(name) != self._seen.get(name)}
+            if changed:
+                self._app.post_message(StoreChanged(frozenset(name.partition("/")[2] for name in changed)))
+        self._seen = now or self._seen
+
+    def _run(self) -> None:
+        while not self._stop.wait(_WATCH_EVERY):
+            self.look()

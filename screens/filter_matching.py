@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from typing import Final
 
-from screens.filtering import Facet, Field, Filter, Kind, Op, Words
+from screens.filters import Facet, Field, FieldKind, Filter, Op, Words
 
 Value = str | float | bool | Sequence[str] | None
 Record = Mapping[str, Value]
@@ -36,7 +36,7 @@ _WHOLE, _WORD_START, _PART_START, _INSIDE, _SUBSEQUENCE = 100, 80, 70, 60, 40
 class Filtered:
     """How far filtering is: `done` of `total` rows seen, `found` let through.
 
-    `order` is None until it is `complete`, then the indexes of the rows let through as they shall be shown.
+    `order` is None until it is `complete`, then the indexes of the rows let through, best match first.
     """
 
     done: int
@@ -88,7 +88,7 @@ def scorer(wanted: Filter, fields: Sequence[Field]) -> Score:
     known = {field.name: field for field in fields}
     prose = [
         field.name
-        for kind in (Kind.TEXT, Kind.WORD)
+        for kind in (FieldKind.TEXT, FieldKind.WORD)
         for field in fields
         if field.kind is kind and field.searched
     ]
@@ -263,10 +263,10 @@ _COMPARES: Final[Mapping[Op, Callable[[float | str, float | str], bool]]] = {
     Op.BELOW: lambda left, right: left < right,  # type: ignore[operator]
 }
 
-_MATCHERS: Final[Mapping[Kind, Callable[[Facet, Field], Callable[[Value], bool]]]] = {
-    Kind.TEXT: _prose,
-    Kind.WORD: _word,
-    Kind.NUMBER: _number,
-    Kind.YES_NO: _yes_no,
-    Kind.TIME: _time,
+_MATCHERS: Final[Mapping[FieldKind, Callable[[Facet, Field], Callable[[Value], bool]]]] = {
+    FieldKind.TEXT: _prose,
+    FieldKind.WORD: _word,
+    FieldKind.NUMBER: _number,
+    FieldKind.YES_NO: _yes_no,
+    FieldKind.TIME: _time,
 }

@@ -1,7 +1,7 @@
 """Long work as the headless program: the same command a user would type, in a process of its own.
 
 Heavy computation in this process would make the screen stutter, and a process can be interrupted at any
-point exactly as Ctrl-C interrupts it in a terminal. The child tells its progress as JSON lines on stderr.
+point exactly as Ctrl-C interrupts it in a terminal. The child reports its progress as JSON lines on stderr.
 """
 
 from __future__ import annotations
@@ -18,32 +18,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from screens.children import known
-from screens.jobs import Cancelled, Job
+from screens.jobs import Cancelled, Job, track_child
 from workbench.entry.cli.output import PROGRESS_VARIABLE
 from workbench.errors import ProcessError
 
 _PROGRAM: Final = (sys.executable, "-P", "-m", "workbench")
 _PATIENCE: Final = 5.0  # seconds an interrupted child has to leave things sound
 _LOOK_EVERY: Final = 0.05
-_TOLD: Final = 4000  # characters of narration that an error carries
+_NARRATION: Final = 4000  # characters of narration that an error carries
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the program said: its exit code, stdout, and the narration of stderr."""
+class CommandOutput:
+    """What the program printed: its exit code, stdout, and the narration on stderr."""
 
     code: int
     output: str
     narration: str
 
     def json(self) -> Any:
-        """Return stdout as JSON. Raises ProcessError if it is none."""
+        """Return stdout as JSON. Raises: ProcessError if it is malformed."""
         try:
             return json.loads(self.output)
         except ValueError as error:
             raise ProcessError(
-                f"the answer of the command cannot be read: {error}", hint=self.narration[-_TOLD:]
+                f"the output of the command cannot be read: {error}", hint=self.narration[-_NARRATION:]
             ) from error
 
 
@@ -52,8 +51,10 @@ def command_line(arguments: Sequence[str]) -> str:
     return shlex.join(("workbench", *arguments))
 
 
-def run_command(job: Job, root: Path, arguments: Sequence[str], *, accept: Sequence[int] = (0,)) -> Told:
-    """Run the program in a project and return what it said; progress goes to the job.
+def run_command(
+    job: Job, root: Path, arguments: Sequence[str], *, accept: Sequence[int] = (0,)
+) -> CommandOutput:
+    """Run the program in a project and return its output; progress goes to the job.
 
     Raises: ProcessError if it exits with a code that is not accepted; Cancelled if the job was cancelled,
     after the child was interrupted.
@@ -69,15 +70,16 @@ def run_command(job: Job, root: Path, arguments: Sequence[str], *, accept: Seque
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        with known(child):
+        with track_child(child):
             narration = _follow(job, child)
         output.seek(0)
-        told = Told(child.returncode, output.read().decode("utf-8", "replace"), narration)
-    if told.code not in accept:
+        result = CommandOutput(child.returncode, output.read().decode("utf-8", "replace"), narration)
+    if result.code not in accept:
         raise ProcessError(
-            f"`{command_line(arguments)}` ended with {told.code}", hint=told.narration.strip()[-_TOLD:]
+            f"`{command_line(arguments)}` ended with {result.code}",
+            hint=result.narration.strip()[-_NARRATION:],
         )
-    return told
+    return result
 
 
 def _follow(job: Job, child: subprocess.Popen[bytes]) -> str:

@@ -1,19 +1,23 @@
 """Work in the background: each job a thread of its own, cancellable, its result handed to the event loop.
 
-Nothing that takes longer than a few milliseconds runs on the loop. A job gets a `Job` to tell progress with
+Nothing that takes longer than a few milliseconds runs on the loop. A job gets a `Job` to report progress with
 and to learn that it was cancelled; what it returns reaches the `then` of its owner in a message handler, the
 only place where state changes. Threads are daemons: leaving the app never waits for one, which is sound
-because the journals bear a kill at any instant.
+because the journals survive a kill at any instant. Programs that jobs start are known here, so that none is
+left behind when the app ends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 
 from textual.message import Message
 
@@ -28,7 +32,7 @@ Result = TypeVar("Result")
 
 
 class Cancelled(BaseException):
-    """A job was told to stop. No `Exception`, so that nothing in between takes it for a failure."""
+    """A job was cancelled. No `Exception`, so that nothing in between takes it for a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,54 +60,61 @@ class Job:
     total: int = 0
     over: bool = False
     _stop: threading.Event = field(default_factory=threading.Event)
-    _told: float = 0.0
+    _reported: float = 0.0
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was told to stop."""
+        """Whether it was cancelled."""
         return self._stop.is_set()
 
     def cancel(self) -> None:
-        """Tell it to stop; it ends at its next `check` or `progress`."""
+        """Ask it to stop; it ends at its next `check` or `progress`."""
         self._stop.set()
 
     def check(self) -> None:
-        """Raise Cancelled if the job was told to stop."""
+        """Raise Cancelled if the job was cancelled."""
         if self._stop.is_set():
             raise Cancelled
 
     def progress(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Say how far it is; `total` 0 means unknown. Raises Cancelled if the job was told to stop."""
+        """Report how far it is; `total` 0 means unknown. Raises: Cancelled if the job was cancelled."""
         self.check()
         from time import monotonic
 
         self.stage, self.done, self.total = stage, done, total
         now = monotonic()
-        if now - self._told >= _TELL_EVERY:
-            self._told = now
+        if now - self._reported >= _REPORT_EVERY:
+            self._reported = now
             self.app.post_message(Jobs.Progressed(self))
 
 
-_TELL_EVERY = 0.1  # seconds
+_REPORT_EVERY = 0.1  # seconds
+
+
+class JobOptions(TypedDict, total=False):
+    """How a job is run: see `Jobs.start`."""
+
+    failed: Callable[[Failure], None] | None
+    quiet: bool
+    writes: bool
+    stopped: Callable[[], None] | None
 
 
 class Jobs:
     """The jobs of an app. Made once; everything but the body of a job runs on the event loop."""
 
+    @dataclass
     class Progressed(Message):
         """A job is further than it was."""
 
-        def __init__(self, job: Job) -> None:
-            super().__init__()
-            self.job = job
+        job: Job
 
+    @dataclass
     class Ended(Message):
         """A job returned, failed or stopped."""
 
-        def __init__(self, job: Job, finish: Callable[[], None]) -> None:
-            super().__init__()
-            self.job = job
-            self.finish = finish
+        job: Job
+        finish: Callable[[], None]
 
     def __init__(self, app: App[Any], failed: Callable[[Job, Failure], None]) -> None:
         self._app = app
@@ -186,11 +197,11 @@ class Jobs:
         timer = self._delayed[group] = self._app.set_timer(seconds, now)
 
     def cancel(self, group: str = "") -> int:
-        """Tell the jobs of a group, or all, to stop; return how many were told."""
-        told = [job for job in self._running if group in ("", job.group) and not job.cancelled]
-        for job in told:
+        """Cancel the jobs of a group, or all; return how many."""
+        running = [job for job in self._running if group in ("", job.group) and not job.cancelled]
+        for job in running:
             job.cancel()
-        return len(told)
+        return len(running)
 
     def ended(self, message: Ended) -> None:
         """Take in the end of a job; its result counts if it was not replaced and its owner is still there."""
@@ -220,3 +231,22 @@ class Jobs:
             own(failure)
         else:
             self._failed(job, failure)
+
+
+_CHILDREN: Final[set[subprocess.Popen[bytes]]] = set()
+
+
+@contextmanager
+def track_child(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Know a child as long as somebody waits for it."""
+    _CHILDREN.add(child)
+    try:
+        yield
+    finally:
+        _CHILDREN.discard(child)
+
+
+def interrupt_children() -> None:
+    """End all as Ctrl-C does, without waiting."""
+    for child in tuple(_CHILDREN):
+        child.send_signal(signal.SIGINT)

@@ -1,9 +1,18 @@
-"""Keys: how they are written for people, and what a configuration says about them."""
+"""Keys: how they are written for people, what a configuration says about them, and what terminals send.
+
+Textual reads escape and a digit as the character that Option and the digit give on an American Mac keyboard
+(`¡` for 1), since one terminal there sends the former for the latter. Everywhere else they are what a
+terminal sends for alt and the digit. A terminal that composes sends the character itself, which stays one:
+people also type `£` or `§` by keys of their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
+
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 
 from screens.commands.registry import BY_SECTION
 from workbench.errors import ConfigError
@@ -56,7 +65,7 @@ def keymap(settings: Iterable[str]) -> dict[str, str]:
         identifier, equals, keys = (part.strip() for part in setting.partition("="))
         if not equals or not keys:
             raise ConfigError(
-                f"app.keys: {setting!r} is no `command=key`", hint="For example rules.edit=e,f2"
+                f"app.keys: {setting!r} is not `command=key`", hint="For example rules.edit=e,f2"
             )
         if identifier not in known:
             raise ConfigError(
@@ -67,3 +76,17 @@ def keymap(settings: Iterable[str]) -> dict[str, str]:
             )
         found[identifier] = ",".join(key.strip() for key in keys.split(","))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class AltDigit:
+    """A key as the table of sequences has them: Textual's parser takes the name from `value`."""
+
+    value: str
+
+
+def read_alt_digits() -> None:
+    """Have escape and a digit read as alt and the digit, in this process."""
+    table: Any = ANSI_SEQUENCES_KEYS  # a dict, declared as one that nobody changes
+    for digit in range(10):
+        table[f"\x1b{digit}"] = (AltDigit(f"alt+{digit}"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from screens.commands.model import GROUPS, Command
+from screens.commands.model import GROUPS, AppCommand
 from screens.commands.registry import BY_SECTION
 from screens.keys import shown_key
 from screens.sections import SECTIONS
@@ -34,7 +34,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _section(title: str, commands: tuple[Command, ...], summary: str = "") -> str:
+def _section(title: str, commands: tuple[AppCommand, ...], summary: str = "") -> str:
     lines = [f"## {title}", ""]
     if summary:
         lines += [summary[0].upper() + summary[1:], ""]
@@ -44,7 +44,7 @@ def _section(title: str, commands: tuple[Command, ...], summary: str = "") -> st
     return "\n".join(lines) + "\n"
 
 
-def _row(command: Command) -> str:
+def _row(command: AppCommand) -> str:
     keys = " ".join(f"`{shown_key(key)}`" for key in command.keys) or "·"
     line = f"`{command.cli}`" if command.cli else ""
     cells = (keys, f"**{command.title}** {command.help}", f"`{command.id}`", line)

@@ -30,7 +30,7 @@ def shown(text: str, style: Style | str = "", *, limit: int = MAX_LINE) -> Conte
     """Return a text as one line, without control or hidden characters, at most `limit` characters of it.
 
     Line feeds and tabs become their pictures. Of a longer text the number of characters that are left out
-    is told: `…(+1,048,000)`.
+    is appended: `…(+1,048,000)`.
     """
     return _content(_cut(text, limit, line=True), style)
 
@@ -40,7 +40,7 @@ def shown_lines(
 ) -> Content:
     """Return a text with its line feeds and tabs, at most `lines` lines of at most `limit` characters.
 
-    What is left out is told, of a line as `shown` does it and of the text in a last line.
+    What is left out is counted: of a line as `shown` does it, of the text in a last line.
     """
     parts = text.split("\n", lines)
     rest = parts.pop() if len(parts) > lines else ""

@@ -42,7 +42,7 @@ SECTIONS: Final = (
         "rules",
         "2",
         "Rules",
-        "browse, filter, search, edit, and keep files in step.",
+        "browse, filter, search, edit, and sync rule files.",
         "screens.rules.screen:RulesScreen",
     ),
     Section(
@@ -70,7 +70,7 @@ SECTIONS: Final = (
         "replay",
         "6",
         "Replay",
-        "past tasks put again to several systems: who was right, and why.",
+        "past tasks replayed with several systems: which was right, and why.",
         "screens.replay.screen:ReplayScreen",
     ),
     Section(
@@ -80,12 +80,10 @@ SECTIONS: Final = (
         "latency, caches and what is missing.",
         "screens.metrics.screen:MetricsScreen",
     ),
-    Section(
-        "log", "0", "Log", "every action as the command that does the same.", "screens.log.screen:LogScreen"
-    ),
+    Section("log", "0", "Log", "every action as the command that does the same.", "screens.log:LogScreen"),
 )
 
 
 def find_section(identifier: str) -> Section | None:
-    """Return the section with an id, None if there is none."""
+    """Return the section with an id, None for an unknown one."""
     return next((section for section in SECTIONS if section.id == identifier), None)

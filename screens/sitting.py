@@ -1,7 +1,8 @@
-"""How a sitting with the app begins and ends, so that neither loses anything.
+"""How a sitting with the app begins and ends without losing anything, and the log of what was done in it.
 
-Keys that come before there is a section to take them are held for it. The place is kept as it changes and
-when a signal ends the program; leaving asks where something would be lost.
+Keys that come before there is a section to take them are held for it. The place is saved as it changes and
+when a signal ends the program. Leaving asks first where something would be lost: text in a form that was not
+saved, and work that changes something and is not done.
 """
 
 from __future__ import annotations
@@ -10,20 +11,76 @@ import asyncio
 import os
 import signal
 import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App
 from textual.notifications import SeverityLevel
 
-from screens.action_log import ActionLog
-from screens.children import interrupt_children
-from screens.jobs import Jobs
-from screens.keeping import Keeper
-from screens.leaving import LeaveQuestion, losses
+from screens.jobs import Job, Jobs, interrupt_children
+from screens.place import PlaceKeeper
+from screens.widgets.dialogs import Confirm
 from workbench.errors import WorkbenchError
 from workbench.text.counts import counted
+
+_MOST_ACTIONS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAction:
+    """One thing done: when (seconds since the epoch), the command line, and how it ended."""
+
+    at: float
+    command: str
+    outcome: str
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class ActionLog:
+    """The newest actions, the oldest first."""
+
+    actions: deque[LoggedAction] = field(default_factory=lambda: deque(maxlen=_MOST_ACTIONS))
+
+    def add(self, command: str, outcome: str = "", *, failed: bool = False) -> LoggedAction:
+        """Note an action and return it."""
+        action = LoggedAction(time.time(), command, outcome, failed)
+        self.actions.append(action)
+        return action
+
+
+@runtime_checkable
+class Unsaved(Protocol):
+    """A dialog in which people write; `unsaved` while that is saved nowhere."""
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether closing it now would lose what was written."""
+        ...
+
+
+class LeaveQuestion(Confirm):
+    """Asks whether to leave anyway; no is what enter answers."""
+
+    def __init__(self, lost: Sequence[str]) -> None:
+        super().__init__("Leave?", "\n".join(lost), yes="Leave", no="Stay", danger=True)
+
+
+def find_losses(screens: Iterable[object], jobs: Iterable[Job]) -> list[str]:
+    """Return what would be lost by leaving now, as sentences."""
+    lost = []
+    if any(isinstance(screen, Unsaved) and screen.unsaved for screen in screens):
+        lost.append("What you wrote is not saved.")
+    names = sorted({job.name for job in jobs if job.writes and not job.cancelled})
+    if names:
+        lost.append(f"{', '.join(names)}: not done yet, leaving cancels it.")
+    return lost
+
 
 _DOING: Final = (events.Key, events.Paste, events.MouseDown, events.MouseUp)
 _AGAIN: Final = 5.0  # seconds within which a second ctrl+c leaves
@@ -35,9 +92,9 @@ class Sitting(App[int]):
     jobs: Jobs
     log_of_actions: ActionLog
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self.keeper: Keeper | None = None
+    def __init__(self, *, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        self.keeper: PlaceKeeper | None = None
         self._held: list[events.Key | events.Paste] | None = []  # what is typed before there is a section
         self._interrupted = False  # whether ctrl+c was pressed just now
 
@@ -83,7 +140,7 @@ class Sitting(App[int]):
 
     async def action_quit(self) -> None:
         """Leave; where something would be lost by it, ask. Asked for again, that is the answer."""
-        lost = losses(self.screen_stack, self.jobs.running)
+        lost = find_losses(self.screen_stack, self.jobs.running)
         if not lost or isinstance(self.screen, LeaveQuestion):
             self.exit()
             return
@@ -99,7 +156,7 @@ class Sitting(App[int]):
         await self.action_quit()
 
     def mind_signals(self) -> None:
-        """Keep the place when the terminal closes or the program is told to end."""
+        """Save the place when the terminal closes or a signal ends the program."""
         if self.is_headless or sys.platform == "win32":
             return
         for number in (signal.SIGHUP, signal.SIGTERM):  # also where they were ignored: it needs its terminal
@@ -126,4 +183,4 @@ class Sitting(App[int]):
         try:
             self.keeper.keep()
         except WorkbenchError as error:
-            self.log_of_actions.add("# keeping the place", error.message, failed=True)
+            self.log_of_actions.add("# saving the place", error.message, failed=True)

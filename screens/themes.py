@@ -19,7 +19,7 @@ LIGHT: Final = "workbench-light"
 ANSI: Final = "ansi-dark"
 """The theme of the terminal's own 16 colours, where it has no more; under NO_COLOR its attributes."""
 MANY_COLORS: Final = ("256", "truecolor")
-"""What Rich calls colours by which the other themes can be told from grey."""
+"""What Rich calls colours by which the other themes are distinct from grey."""
 
 CONTRAST: Final = 4.5
 _STEPS: Final = 20
@@ -90,7 +90,7 @@ def readable(ink: Color, grounds: Iterable[Color], wanted: float = CONTRAST) -> 
 def readable_variables(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
     """Return a theme's CSS variables with every ink made readable on every ground.
 
-    Themes of the terminal's own colours come back as they are, with marks told by attributes.
+    Themes of the terminal's own colours come back as they are, with marks shown by attributes.
     """
     made = dict(variables)
     grounds = [_opaque(made[name]) for name in GROUNDS]

@@ -1,158 +1,113 @@
-"""Commands of the desk of conflicts: one key for each way out, the next pair at once."""
+"""Commands of the conflict queue: a key for each resolution, then the next pair."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from screens.commands.model import ACT, CURATE, MOVE, VIEW, Command
+from screens.commands.model import act, curate, move, view
 
 _RESOLVE: Final = "workbench rules conflicts resolve ID"
 
 CONFLICTS: Final = (
-    Command(
+    curate(
         "conflicts.accept",
-        "Accept",
         "Do what is suggested for this pair; where a scope is missing, ask for it.",
-        ("a",),
+        "a",
         f"{_RESOLVE} --suggested",
-        CURATE,
         rank=1,
-        changes=True,
     ),
-    Command(
+    curate(
         "conflicts.keep-left",
-        "Left",
         "Keep the left one; the right one is taken out of force.",
-        ("L",),
+        "L",
         f"{_RESOLVE} --action keep-left",
-        CURATE,
+        title="Left",
         rank=2,
-        changes=True,
     ),
-    Command(
+    curate(
         "conflicts.keep-right",
-        "Right",
         "Keep the right one; the left one is taken out of force.",
-        ("R",),
+        "R",
         f"{_RESOLVE} --action keep-right",
-        CURATE,
+        title="Right",
         rank=3,
-        changes=True,
     ),
-    Command(
+    curate(
         "conflicts.keep-both",
-        "Both",
         "Keep both as they are; the pair is not asked about again while both keep their words.",
-        ("b",),
+        "b",
         f"{_RESOLVE} --action keep-both",
-        CURATE,
+        title="Both",
         rank=4,
-        changes=True,
     ),
-    Command(
+    curate(
         "conflicts.merge",
-        "Merge",
         "Write one text for both in an editor with three panes.",
-        ("m",),
+        "m",
         f"{_RESOLVE} --action merge --text TEXT",
-        CURATE,
         rank=5,
-        changes=True,
     ),
-    Command(
+    view(
         "conflicts.later",
-        "Wait",
-        "Let this pair wait: it moves to the end of the queue for this sitting.",
-        ("w",),
-        group=VIEW,
+        "Let this pair wait: it moves to the end of the queue until the app is left.",
+        "w",
+        title="Wait",
         rank=6,
     ),
-    Command(
+    curate(
         "conflicts.narrow",
-        "Narrow",
         "Limit one of the two to a scope, so that they do not meet.",
-        ("n",),
+        "n",
         f"{_RESOLVE} --action narrow-scope --keep left --scope SCOPE",
-        CURATE,
         rank=7,
-        changes=True,
     ),
-    Command(
+    curate(
         "conflicts.supersede",
-        "Supersede",
         "Let one of the two take the other one's place, as its next version.",
-        ("s",),
+        "s",
         f"{_RESOLVE} --action supersede --keep left",
-        CURATE,
         rank=8,
-        changes=True,
     ),
-    Command(
+    curate(
         "conflicts.accept-all",
-        "Accept all",
         "Settle all marked pairs, or without marks all listed exact duplicates, as suggested: one step.",
-        ("A",),
+        "A",
         "workbench rules conflicts resolve --kind exact --suggested",
-        CURATE,
         rank=9,
-        changes=True,
     ),
-    Command("conflicts.next", "Next", "Show the next pair without deciding this one.", ("J",), group=MOVE),
-    Command("conflicts.previous", "Previous", "Show the pair before.", ("K",), group=MOVE),
-    Command(
-        "conflicts.queue",
-        "Queue",
-        "Show or hide the list of pairs.",
-        ("t",),
-        group=VIEW,
-        rank=10,
-    ),
-    Command(
+    move("conflicts.next", "Show the next pair without deciding this one.", "J"),
+    move("conflicts.previous", "Show the pair before.", "K"),
+    view("conflicts.queue", "Show or hide the list of pairs.", "t", rank=10),
+    view(
         "conflicts.filter",
-        "Filter",
         "Show only some pairs: words, !words, kind:exact, file:CLAUDE.md, scope:*, of:learning.",
-        ("slash",),
-        group=VIEW,
+        "slash",
         rank=11,
     ),
-    Command(
-        "conflicts.sort",
-        "Sort",
-        "Order the pairs by certainty, kind, file or last change, in turn.",
-        ("r",),
-        group=VIEW,
-    ),
-    Command(
+    view("conflicts.sort", "Order the pairs by certainty, kind, file or last change, in turn.", "r"),
+    view(
         "conflicts.open-left",
-        "Open left",
         "Show where the left one comes from, at its line.",
-        ("o",),
+        "o",
         "workbench rules show ID",
-        VIEW,
         rank=12,
     ),
-    Command(
+    view(
         "conflicts.open-right",
-        "Open right",
         "Show where the right one comes from, at its line.",
-        ("O",),
+        "O",
         "workbench rules show ID",
-        VIEW,
     ),
-    Command(
+    act(
         "conflicts.copy",
-        "Copy",
         "Put the command line that shows this pair on the clipboard.",
-        ("y",),
+        "y",
         "workbench rules conflicts show ID",
-        ACT,
     ),
-    Command(
+    act(
         "conflicts.scan",
-        "Scan",
-        "Search for conflicts anew; in a large store this runs beside the app, and ctrl+c cancels it.",
-        ("S",),
+        "Search for conflicts again; in a large store this runs beside the app, and ctrl+c cancels it.",
+        "S",
         "workbench rules conflicts list",
-        ACT,
     ),
 )

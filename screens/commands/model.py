@@ -1,13 +1,15 @@
 """What a command of the app is: its name, its keys, its sentence of help and what does the same headless.
 
-Each screen declares its commands as a tuple of these in a module of its own beside this one. Screens bind
-them with `bindings`, so that no key, footer entry or line of help is written anywhere else.
+Each screen declares its commands with `act`, `curate`, `view` and `move`, the groups of the help, in a module
+beside this one. Screens bind them with `bindings`, so that no key, footer entry or line of help is written
+anywhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from textual.binding import Binding
@@ -20,25 +22,24 @@ GROUPS: Final = (ACT, CURATE, VIEW, MOVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class AppCommand:
     """Something a user can do.
 
-    `id` is what a configuration remaps, `<screen>.<verb>`. `action` names the Textual action, by default the
-    verb with underscores: `rules.edit-all` runs `action_edit_all`. `cli` is the command line that does the
-    same, words in capitals being arguments; only commands that merely move or change the view have none.
-    `rank` is the order in the footer, 1 first; 0 keeps a command out of it. One that `changes` something is
-    refused where the terminal is too small to see what it does.
+    `id` is what a configuration remaps, `<screen>.<verb>`; `action` names the Textual action. `cli` is the
+    command line that does the same, words in capitals being arguments; only commands that merely move or
+    change the view have none. `rank` is the order in the footer, 1 first; 0 keeps a command out of it. One
+    that `changes` something is refused where the terminal is too small to see what it does.
     """
 
     id: str
     title: str
     help: str
-    keys: tuple[str, ...] = ()
+    keys: tuple[str, ...]
+    action: str
+    group: str
     cli: str = ""
-    group: str = ACT
     rank: int = 0
     changes: bool = False
-    does: str = ""
     priority: bool = False
 
     @property
@@ -46,14 +47,48 @@ class Command:
         """The screen it belongs to; `app` for those that are everywhere."""
         return self.id.partition(".")[0]
 
-    @property
-    def action(self) -> str:
-        """The Textual action that carries it out, wherever it is asked for."""
-        name = self.does or self.id.partition(".")[2].replace("-", "_")
-        return f"app.{name}" if self.section == "app" else name
+
+def _declare(
+    identifier: str,
+    help: str,
+    keys: str = "",
+    cli: str = "",
+    *,
+    group: str,
+    title: str = "",
+    rank: int = 0,
+    changes: bool = False,
+    does: str = "",
+    priority: bool = False,
+) -> AppCommand:
+    """Return a command; `keys` are separated by spaces.
+
+    Its title and its action are its verb unless given: `rules.edit-all` is `Edit all` and runs
+    `action_edit_all`, wherever it is asked for.
+    """
+    section, _, verb = identifier.partition(".")
+    action = does or verb.replace("-", "_")
+    return AppCommand(
+        identifier,
+        title or verb.replace("-", " ").capitalize(),
+        help,
+        tuple(keys.split()),
+        f"app.{action}" if section == "app" else action,
+        group,
+        cli,
+        rank,
+        changes,
+        priority,
+    )
 
 
-def bindings(commands: Iterable[Command]) -> list[Binding]:
+act = partial(_declare, group=ACT)
+curate = partial(_declare, group=CURATE, changes=True)
+view = partial(_declare, group=VIEW)
+move = partial(_declare, group=MOVE)
+
+
+def bindings(commands: Iterable[AppCommand]) -> list[Binding]:
     """Return the key bindings of commands, remappable by their ids."""
     return [
         Binding(

@@ -4,153 +4,101 @@ from __future__ import annotations
 
 from typing import Final
 
-from screens.commands.model import ACT, MOVE, VIEW, Command
+from screens.commands.model import act, move, view
 
 REPLAY: Final = (
-    Command(
+    act(
         "replay.new",
-        "New",
         "Start a replay: choose what is replayed and by which systems; the command is shown first.",
-        ("n",),
+        "n",
         "workbench replay --source commits --tasks N --systems A,B --budget N",
-        ACT,
         rank=2,
         changes=True,
     ),
-    Command(
+    view(
         "replay.open",
-        "Open",
         "Open the run, the tasks of the system, or the task under the cursor.",
-        (),
+        "",
         "workbench runs show RUN",
-        VIEW,
     ),
-    Command(
+    move(
         "replay.back",
-        "Back",
-        "Go back: from a task to the tasks, from them to the run, from it to the list of runs.",
-        ("b", "escape", "backspace"),
-        group=MOVE,
+        "Go back: from a task to the tasks, to the run, to the list of runs.",
+        "b escape backspace",
         rank=1,
     ),
-    Command("replay.tasks", "Tasks", "List the tasks of the run.", ("t",), group=VIEW, rank=3),
-    Command(
+    view("replay.tasks", "List the tasks of the run.", "t", rank=3),
+    act(
         "replay.compare",
-        "Compare",
         "Compare the two marked runs, or the one under the cursor with the one before it.",
-        ("c",),
+        "c",
         "workbench runs compare BEFORE AFTER",
-        ACT,
         rank=3,
     ),
-    Command(
-        "replay.systems",
-        "Systems",
-        "Choose the two systems that are compared on each task.",
-        ("s",),
-        group=VIEW,
-        rank=4,
-    ),
-    Command("replay.swap", "Swap", "Put the left system to the right.", ("S",), group=VIEW),
-    Command(
+    view("replay.systems", "Choose the two systems that are compared on each task.", "s", rank=4),
+    view("replay.swap", "Swap the two systems.", "S"),
+    view(
         "replay.order",
-        "Order",
         "Order tasks by the next of: largest loss, largest gain, worst, best, newest, oldest, as replayed.",
-        ("o",),
-        group=VIEW,
+        "o",
         rank=5,
     ),
-    Command(
+    view(
         "replay.filter",
-        "Filter",
         "Filter: words, !without, field:value such as change:<0, missed:>=1, kind:bugfix, file:views.py.",
-        ("slash",),
-        group=VIEW,
+        "slash",
         rank=6,
     ),
-    Command(
+    view(
         "replay.plot",
-        "Plots",
         "Show the next: gaps to the baseline, intervals, by age, over tasks, latency, gates.",
-        ("p",),
-        group=VIEW,
+        "p",
+        title="Plots",
         rank=5,
     ),
-    Command(
+    act(
         "replay.gates",
-        "Gates",
         "Judge the gates G1 to G7 of this run and of the project's state.",
-        ("e",),
+        "e",
         "workbench runs show RUN --gate",
-        ACT,
         rank=7,
     ),
-    Command(
-        "replay.other",
-        "Other side",
-        "Go to the same file in the other ranking.",
-        ("x",),
-        group=MOVE,
-        rank=5,
-    ),
-    Command(
-        "replay.missed",
-        "Missed",
-        "Go to the next gold file that this system missed.",
-        ("m",),
-        group=MOVE,
-        rank=6,
-    ),
-    Command(
+    move("replay.other", "Go to the same file in the other ranking.", "x", title="Other side", rank=5),
+    move("replay.missed", "Go to the next gold file that this system missed.", "m", rank=6),
+    act(
         "replay.weigh",
-        "Weigh",
-        "Rank the files of this task again, as of when it began, to see all that features add to each.",
-        ("w",),
+        "Rank the files of this task again, as of its start, to see what each feature adds.",
+        "w",
         "workbench runs explain RUN TASK --system NAME",
-        ACT,
         rank=6,
     ),
-    Command("replay.next", "Next", "Go to the next task.", ("right_square_bracket",), group=MOVE, rank=7),
-    Command(
-        "replay.previous",
-        "Previous",
-        "Go to the task before.",
-        ("left_square_bracket",),
-        group=MOVE,
-        rank=8,
-    ),
-    Command(
+    move("replay.next", "Go to the next task.", "right_square_bracket", does="step(1)", rank=7),
+    move("replay.previous", "Go to the previous task.", "left_square_bracket", does="step(-1)", rank=8),
+    act(
         "replay.report",
-        "Report",
-        "Write the run as one HTML page to look into each task, and say where it is.",
-        ("H",),
+        "Write the run as one HTML page with each task, and show where it is.",
+        "H",
         "workbench runs show RUN --report FILE",
-        ACT,
         rank=8,
         changes=True,
     ),
-    Command(
+    act(
         "replay.rows",
-        "Rows",
-        "Write a Parquet row for each task and system, and say where they are.",
-        ("R",),
+        "Write a Parquet row for each task and system, and show where they are.",
+        "R",
         "workbench runs show RUN --rows FILE",
-        ACT,
         changes=True,
     ),
-    Command(
+    view(
         "replay.copy",
-        "Copy",
         "Copy the path of the file, the id of the task or of the run under the cursor.",
-        ("y",),
-        group=VIEW,
+        "y",
         rank=9,
     ),
-    Command(
+    view(
         "replay.copy-report",
-        "Copy path",
         "Copy the path of the report or the rows that were written last.",
-        ("Y",),
-        group=VIEW,
+        "Y",
+        title="Copy path",
     ),
 )

@@ -4,128 +4,104 @@ from __future__ import annotations
 
 from typing import Final
 
-from screens.commands.model import ACT, CURATE, MOVE, VIEW, Command
+from screens.commands.model import act, curate, move, view
 
-_UNDO: Final = " u says again what was known before; both words stay in the journal."
+_UNDO: Final = " u restores what was known before; the journal keeps both."
 
 SESSIONS: Final = (
-    Command(
+    view(
         "sessions.filter",
-        "Filter",
         "Filter by text, source:codex, outcome:failed, since:7d, file:login.py, open:yes, edits:>2.",
-        ("slash",),
-        group=VIEW,
+        "slash",
         rank=1,
     ),
-    Command(
+    view(
         "sessions.transcript",
-        "Transcript",
         "Read the conversation at this point: the prompt, the file's first call, or the end.",
-        ("t",),
-        group=VIEW,
+        "t",
         rank=2,
     ),
-    Command(
+    curate(
         "sessions.success",
-        "Success",
-        "Say that the session, or the marked ones, succeeded, and why." + _UNDO,
-        ("s",),
+        "Record that the session, or the marked ones, succeeded, and why." + _UNDO,
+        "s",
         "workbench feedback SESSION --outcome success --why TEXT",
-        CURATE,
+        does="judge('success')",
         rank=3,
-        changes=True,
     ),
-    Command(
+    curate(
         "sessions.failed",
-        "Failed",
-        "Say that the session, or the marked ones, failed, and why: its edits count less in plans." + _UNDO,
-        ("x",),
+        "Record that the session, or the marked ones, failed, and why; its edits weigh less." + _UNDO,
+        "x",
         "workbench feedback SESSION --outcome failed --why TEXT",
-        CURATE,
+        does="judge('failed')",
         rank=4,
-        changes=True,
     ),
-    Command(
+    curate(
         "sessions.partial",
-        "Partial",
-        "Say that the session, or the marked ones, succeeded in part, and why." + _UNDO,
-        ("p",),
+        "Record that the session, or the marked ones, succeeded in part, and why." + _UNDO,
+        "p",
         "workbench feedback SESSION --outcome partial --why TEXT",
-        CURATE,
-        changes=True,
+        does="judge('partial')",
     ),
-    Command(
+    curate(
         "sessions.clear",
-        "Clear",
-        "Say that how it ended is unknown: takes every earlier word on the outcome out of account." + _UNDO,
-        ("c",),
+        "Record that the outcome is unknown: earlier feedback on it no longer counts." + _UNDO,
+        "c",
         "workbench feedback SESSION --outcome unknown --why TEXT",
-        CURATE,
-        changes=True,
+        does="judge('unknown')",
     ),
-    Command(
+    act(
         "sessions.plan",
-        "Plan again",
         "Go to Plan with this task, to see what an agent would be given for it today.",
-        ("r",),
+        "r",
         "workbench plan TASK",
-        ACT,
+        title="Plan again",
         rank=5,
     ),
-    Command(
+    act(
         "sessions.import",
-        "Import",
-        "Look for transcripts of this project, tell how many there are, and import them once you agree.",
-        ("i",),
+        "Count the transcripts of this project, and import them once you agree.",
+        "i",
         "workbench import sessions",
-        ACT,
         rank=6,
         changes=True,
     ),
-    Command(
+    act(
         "sessions.import-from",
-        "Import from",
         "Import sessions from a file or a directory: of another machine, of stream-json, of an export.",
-        ("I",),
+        "I",
         "workbench import sessions PATH",
-        ACT,
         changes=True,
     ),
-    Command(
+    view(
         "sessions.commits",
-        "Commits",
         "Show the commits of version control among the sessions, or hide them.",
-        ("m",),
+        "m",
         "workbench episode list --commits",
-        VIEW,
         rank=7,
     ),
-    Command(
+    view(
         "sessions.file",
-        "File's past",
-        "Show which tasks read and edited the file under the cursor, and what was changed with it.",
-        ("f",),
-        group=VIEW,
+        "Show which tasks read and edited the file under the cursor, and what changed with it.",
+        "f",
+        title="File's past",
         rank=8,
     ),
-    Command("sessions.sort", "Sort", "Sort by the next column.", ("o",), group=VIEW),
-    Command("sessions.reverse", "Reverse", "Turn the order round.", ("O",), group=VIEW),
-    Command(
+    view("sessions.sort", "Sort by the next column.", "o"),
+    view("sessions.reverse", "Reverse the sort order.", "O"),
+    act(
         "sessions.copy",
-        "Copy",
         "Copy the path, the commit or the task under the cursor.",
-        ("y",),
+        "y",
         "workbench episode show SESSION",
-        ACT,
     ),
-    Command(
+    act(
         "sessions.copy-id",
-        "Copy id",
         "Copy the session's id, for `workbench episode show`.",
-        ("Y",),
+        "Y",
         "workbench episode show SESSION",
-        ACT,
     ),
-    Command("sessions.next-pane", "Other pane", "Go to the other pane.", ("tab",), group=MOVE),
-    Command("sessions.list", "List", "Go back to the list.", ("escape",), group=MOVE),
+    move("sessions.next-pane", "Go to the other pane.", "tab", title="Other pane"),
+    move("sessions.list", "Go back to the list.", "escape"),
 )

@@ -16,9 +16,8 @@ from textual.widgets.option_list import Option
 from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, advised
 from screens.curation.dialog import Dialog
 from screens.safe_text import shown
-from screens.widgets import choose
-from screens.widgets.choose import ChoiceList
-from screens.widgets.confirm import DIALOG_CSS, Confirm
+from screens.widgets import dialogs
+from screens.widgets.dialogs import DIALOG_CSS, ChoiceList, Confirm
 from screens.widgets.form import FieldForm, FormField
 from screens.widgets.merge import MergeEditor
 from workbench.records.conflicts import Action, ConflictKind
@@ -221,15 +220,15 @@ class PairDialogs:
         left, right = self.pair.sides
         first = 1 if self.pair.suggestion.keep == left.id else 0
         options = [
-            choose.Choice(right.id, "the left one gives way", f"{right.where} is its next version"),
-            choose.Choice(left.id, "the right one gives way", f"{left.where} is its next version"),
+            dialogs.DialogChoice(right.id, "the left one gives way", f"{right.where} is its next version"),
+            dialogs.DialogChoice(left.id, "the right one gives way", f"{left.where} is its next version"),
         ]
 
         def then(keep: str | None) -> None:
             if keep is not None:
                 self.decide(PairChoice(self.pair, Action.SUPERSEDE, keep=keep))
 
-        chooser: choose.Choose[str] = choose.Choose("Which one gives way?", options, selected=first)
+        chooser: dialogs.Choose[str] = dialogs.Choose("Which one gives way?", options, selected=first)
         self.bench.push_screen(chooser, then)
 
     @staticmethod

@@ -16,7 +16,7 @@ from screens.conflicts.pair_source import (
     walkable_at,
 )
 from screens.conflicts.queue import PairScan
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.jobs import Job
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.learnings import FeatureLearning
@@ -34,7 +34,7 @@ class LearningPairs:
 
     of = PairType.LEARNING
 
-    def scan(self, engine: Engine, job: Job, asked: PairQuestion) -> PairScan:
+    def scan(self, engine: AppEngine, job: Job, asked: PairQuestion) -> PairScan:
         """Return the pairs of learnings that nobody settled. Raises: WorkbenchError."""
         from workbench.memory.learnings.kinds import has_memory
         from workbench.memory.learnings.learningtype import LEARNINGS
@@ -66,7 +66,7 @@ class LearningPairs:
             pairs, count, settled, frozenset(changed), {}, newest(ledger.steps), again, done_again
         )
 
-    def settle(self, engine: Engine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
+    def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. Raises: WorkbenchError."""
         seen = {side.id: _learning(side) for choice in choices for side in choice.pair.sides}
         with engine.learnings(job.progress) as curated:
@@ -77,12 +77,12 @@ class LearningPairs:
         ids = {decision.conflict for decision in kept}
         return SettledPairs(tuple(choice for choice in choices if choice.pair.id in ids), skipped)
 
-    def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
+    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating learnings. Raises: WorkbenchError."""
         with engine.learnings(job.progress) as curated:
             return (curated.undo() if back else curated.redo()).title
 
-    def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
+    def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
         with engine.learnings(job.progress) as curated:
             ledger = curated.store.ledger()

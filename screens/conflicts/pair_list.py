@@ -11,7 +11,7 @@ from screens.conflicts.pair import PairSide, PairType
 from screens.conflicts.pair_panel import KINDS, OF, RANK, STATES
 from screens.conflicts.queue import LISTED, PairState, QueuedPair
 from screens.filter_matching import Record, filter_rows
-from screens.filtering import Field, Filter, Kind
+from screens.filters import Field, FieldKind, Filter
 from screens.jobs import Job
 from screens.safe_text import shown
 from screens.widgets.table import Column
@@ -31,16 +31,16 @@ COLUMNS: Final = (
 )
 
 FIELDS: Final = (
-    Field("text", Kind.TEXT),
-    Field("why", Kind.TEXT),
+    Field("text", FieldKind.TEXT),
+    Field("why", FieldKind.TEXT),
     Field("file"),
     Field("kind", choices=tuple(kind.value for kind in reversed(KINDS))),
     Field("of", choices=tuple(of.value for of in PairType)),
     Field("suggested", choices=tuple(action.value.replace("_", "-") for action in Action)),
     Field("state", choices=("open", "later", "changed", "settling", "elsewhere", "gone")),
     Field("scope"),
-    Field("score", Kind.NUMBER),
-    Field("updated", Kind.TIME),
+    Field("score", FieldKind.NUMBER),
+    Field("updated", FieldKind.TIME),
     Field("id"),
 )
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar
 
 from screens.conflicts.pair import PairChoice, PairType, RecordPair
 from screens.conflicts.queue import PairScan
-from screens.engine import BY, Engine
+from screens.engine import BY, AppEngine
 from screens.jobs import Job
 
 COMMANDS: Final[Mapping[PairType, str]] = {PairType.RULE: "rules", PairType.LEARNING: "memory"}
@@ -42,19 +42,19 @@ class PairSource(Protocol):
 
     of: PairType
 
-    def scan(self, engine: Engine, job: Job, asked: PairQuestion) -> PairScan:
+    def scan(self, engine: AppEngine, job: Job, asked: PairQuestion) -> PairScan:
         """Return the pairs that wait and what became of those known."""
         ...
 
-    def settle(self, engine: Engine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
+    def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. A single one that others overtook raises UsageError."""
         ...
 
-    def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
+    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Undo, or redo, the last step and return its title."""
         ...
 
-    def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
+    def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about, "" if there is none."""
         ...
 

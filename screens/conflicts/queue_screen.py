@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from screens.base import SectionScreen
-from screens.chrome.top_bar import TopBar
+from screens.chrome import TopBar
 from screens.conflicts.learning_pairs import LearningPairs
 from screens.conflicts.pair import PairType
 from screens.conflicts.pair_list import COLUMNS, FIELDS, SORTS, PairRows, arranged

@@ -21,7 +21,7 @@ from screens.conflicts.pair_source import (
     walkable_at,
 )
 from screens.conflicts.queue import PairScan
-from screens.engine import BY, Engine, Rules
+from screens.engine import BY, AppEngine, Rules
 from screens.headless import run_command
 from screens.jobs import Job
 from workbench.records.conflicts import Conflict, conflict_id
@@ -55,7 +55,7 @@ class RulePairs:
     def __init__(self) -> None:
         self._many = False
 
-    def scan(self, engine: Engine, job: Job, asked: PairQuestion) -> PairScan:
+    def scan(self, engine: AppEngine, job: Job, asked: PairQuestion) -> PairScan:
         """Return the conflicts among the rules in force. Raises: WorkbenchError."""
         if self._many and not asked.whole:
             with engine.workspace(job.progress) as opened:
@@ -68,7 +68,7 @@ class RulePairs:
         with engine.rules("conflicts", job.progress) as rules:
             return _compared(rules.store, asked, *_read(job, told.output))
 
-    def settle(self, engine: Engine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
+    def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
         """Carry choices out as one step. Raises: WorkbenchError."""
         from workbench.rules.files.drift import files_behind
 
@@ -87,20 +87,20 @@ class RulePairs:
             sides = [_rule(side) for choice in done for side in choice.pair.sides]
             return SettledPairs(done, skipped, files_behind(store, opened.workspace.rule_files, sides))
 
-    def walk(self, engine: Engine, job: Job, *, back: bool) -> str:
+    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Undo or redo the last step of curating rules. Raises: WorkbenchError."""
         with self._opened(engine, job, "undo" if back else "redo") as opened:
             curator = Curator(opened.workspace.rule_store(), BY, opened.workspace.rule_files)
             return (curator.undo() if back else curator.redo()).summary
 
-    def walkable(self, engine: Engine, job: Job, *, back: bool) -> str:
+    def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
         """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
         with engine.workspace(job.progress) as opened:
             ledger = opened.workspace.rule_store().ledger()
         return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
 
     @contextmanager
-    def _opened(self, engine: Engine, job: Job, operation: str) -> Iterator[Project]:
+    def _opened(self, engine: AppEngine, job: Job, operation: str) -> Iterator[Project]:
         if self._many:
             with engine.workspace(job.progress) as opened:
                 yield opened

@@ -17,7 +17,7 @@ from screens.curation.overtaken import OvertakenRecord, field_merges
 from screens.curation.record_form import RecordFields, RecordForm
 from screens.curation.steps import StepQueue
 from screens.jobs import Failure, Job
-from screens.widgets.confirm import Confirm
+from screens.widgets.dialogs import Confirm
 from screens.widgets.form import FormField
 from workbench.curation.records import Record
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from screens.widgets.details import Details
+from screens.widgets.code import Details
 from workbench.beneath import open_beneath
 from workbench.errors import UsageError
 

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from screens.curation.dialog import ListDialog
 from screens.curation.record_form import RecordFields
 from screens.safe_text import shown
-from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.diff import WordDiff
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from screens.curation.dialog import Dialog
 from screens.safe_text import shown
-from screens.widgets.confirm import DIALOG_CSS, Confirm
+from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.form import FieldForm, FormField, ValidateAll
 
 Convert: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 from textual import on
 
 from screens.base import SectionScreen
-from screens.filtering import Filter
+from screens.filters import Filter
 from screens.jobs import Failure
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable

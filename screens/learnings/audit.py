@@ -13,13 +13,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.curation.dialog import Dialog
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.learnings.learning_service import KnownLearnings, documents
 from screens.safe_text import shown
 from screens.widgets.bars import bar
-from screens.widgets.confirm import DIALOG_CSS, Confirm
+from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.errors import ProcessError
 from workbench.text.counts import counted
@@ -61,7 +61,7 @@ class JunkAudit:
         return self.findings.get(PRUNE, ())
 
 
-def audited(engine: Engine, known: KnownLearnings, job: Job) -> JunkAudit:
+def audited(engine: AppEngine, known: KnownLearnings, job: Job) -> JunkAudit:
     """Ask for the audit in a process of its own. Raises: ProcessError."""
     told = run_command(job, engine.root, ["memory", "audit", "--json"])
     return audit_of(told.output, known, job)

@@ -11,10 +11,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.curation.dialog import ListDialog
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.safe_text import shown, shown_lines
-from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.memory.learnings.corrections.report import (
     CorrectionReport,
@@ -32,7 +32,7 @@ _OPEN: Final = frozenset(CorrectionStatus) - {CorrectionStatus.RULE, CorrectionS
 """Where a person may still make a rule."""
 
 
-def read_corrections(engine: Engine, job: Job) -> tuple[CorrectionReport, ...]:
+def read_corrections(engine: AppEngine, job: Job) -> tuple[CorrectionReport, ...]:
     """Return the corrections, suggested rules first. Raises: WorkbenchError."""
     from workbench.memory.learnings.learningstore import store_of
 

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from screens.curation.record_screen import ListQuery
 from screens.filter_matching import Value, filter_rows
-from screens.filtering import Field, Kind
+from screens.filters import Field, FieldKind
 from screens.learnings.learning_service import KnownLearnings
 from screens.safe_text import shown
 from screens.widgets.table import Column
@@ -138,9 +138,9 @@ def _why(one: FeatureLearning, known: KnownLearnings) -> Value:
 Getter: TypeAlias = Callable[[FeatureLearning, KnownLearnings], Value]
 
 _TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
-    (Field("text", Kind.TEXT), lambda one, known: one.text),
-    (Field("reason", Kind.TEXT), lambda one, known: one.reason),
-    (Field("evidence", Kind.TEXT), lambda one, known: [one.evidence, one.trigger, one.remedy]),
+    (Field("text", FieldKind.TEXT), lambda one, known: one.text),
+    (Field("reason", FieldKind.TEXT), lambda one, known: one.reason),
+    (Field("evidence", FieldKind.TEXT), lambda one, known: [one.evidence, one.trigger, one.remedy]),
     (Field("feature"), lambda one, known: one.feature),
     (Field("file"), lambda one, known: one.files),
     (Field("task"), lambda one, known: one.task_id),
@@ -160,18 +160,21 @@ _TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
         Field("kind", choices=tuple(str(one) for one in LearningKind), searched=False),
         lambda one, known: one.kind.value,
     ),
-    (Field("hits", Kind.NUMBER, searched=False), lambda one, known: one.hit_count),
-    (Field("against", Kind.NUMBER, searched=False), lambda one, known: len(known.against.get(one.id, ()))),
-    (Field("confidence", Kind.NUMBER, searched=False), lambda one, known: one.confidence),
-    (Field("age", Kind.NUMBER, searched=False), lambda one, known: age(one, known.now)),
-    (Field("heard", Kind.NUMBER, searched=False), lambda one, known: stale_days(one, known.now)),
-    (Field("iteration", Kind.NUMBER, searched=False), lambda one, known: one.iteration),
-    (Field("live", Kind.YES_NO, searched=False), lambda one, known: one.live),
-    (Field("reviewed", Kind.YES_NO, searched=False), lambda one, known: one.reviewed),
-    (Field("stale", Kind.YES_NO, searched=False), lambda one, known: is_stale(one, known.now)),
-    (Field("mine", Kind.YES_NO, searched=False), lambda one, known: one.project_id is None),
-    (Field("created", Kind.TIME, searched=False), lambda one, known: one.timestamp),
-    (Field("updated", Kind.TIME, searched=False), lambda one, known: max(one.updated_at, one.timestamp)),
+    (Field("hits", FieldKind.NUMBER, searched=False), lambda one, known: one.hit_count),
+    (
+        Field("against", FieldKind.NUMBER, searched=False),
+        lambda one, known: len(known.against.get(one.id, ())),
+    ),
+    (Field("confidence", FieldKind.NUMBER, searched=False), lambda one, known: one.confidence),
+    (Field("age", FieldKind.NUMBER, searched=False), lambda one, known: age(one, known.now)),
+    (Field("heard", FieldKind.NUMBER, searched=False), lambda one, known: stale_days(one, known.now)),
+    (Field("iteration", FieldKind.NUMBER, searched=False), lambda one, known: one.iteration),
+    (Field("live", FieldKind.YES_NO, searched=False), lambda one, known: one.live),
+    (Field("reviewed", FieldKind.YES_NO, searched=False), lambda one, known: one.reviewed),
+    (Field("stale", FieldKind.YES_NO, searched=False), lambda one, known: is_stale(one, known.now)),
+    (Field("mine", FieldKind.YES_NO, searched=False), lambda one, known: one.project_id is None),
+    (Field("created", FieldKind.TIME, searched=False), lambda one, known: one.timestamp),
+    (Field("updated", FieldKind.TIME, searched=False), lambda one, known: max(one.updated_at, one.timestamp)),
     (Field("by", searched=False), lambda one, known: one.reviewed_by),
 )
 

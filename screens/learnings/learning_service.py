@@ -13,7 +13,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from screens.curation.changes import Overtaken, Saved
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.learnings.learning_form import MINE, OWNER
@@ -79,14 +79,14 @@ class LearningLibrary:
     def __init__(self) -> None:
         self._reader: LedgerReader[LearningLedger] | None = None
 
-    def read(self, engine: Engine, before: KnownLearnings, job: Job) -> KnownLearnings:
+    def read(self, engine: AppEngine, before: KnownLearnings, job: Job) -> KnownLearnings:
         """Return what there is, with those collisions of `before` that still are some.
 
         Raises: WorkbenchError.
         """
         return self._known(engine, before.collisions, before.whole, job)
 
-    def compare(self, engine: Engine, before: KnownLearnings, job: Job) -> KnownLearnings:
+    def compare(self, engine: AppEngine, before: KnownLearnings, job: Job) -> KnownLearnings:
         """Compare all live learnings with each other. Raises: WorkbenchError."""
         from workbench.memory.learnings.review import conflicts_of
 
@@ -101,7 +101,9 @@ class LearningLibrary:
             found = conflicts_of(ledger)
         return self._known(engine, found, True, job)
 
-    def _known(self, engine: Engine, found: Iterable[ConflictFound], whole: bool, job: Job) -> KnownLearnings:
+    def _known(
+        self, engine: AppEngine, found: Iterable[ConflictFound], whole: bool, job: Job
+    ) -> KnownLearnings:
         from workbench.memory.learnings.kinds import has_memory
         from workbench.memory.learnings.review import queue_of
 
@@ -236,7 +238,7 @@ class Decided:
 class LearningService:
     """Changes learnings, each call one step that `u` takes back. Raises: WorkbenchError."""
 
-    engine: Engine
+    engine: AppEngine
 
     def save(
         self, seen: FeatureLearning, changes: Mapping[str, Any], job: Job

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from screens.curation.excerpt import Excerpt, read_excerpt
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.jobs import Job
 from workbench.errors import UsageError
 from workbench.records.learnings import FeatureLearning
@@ -50,7 +50,7 @@ def origins(one: FeatureLearning) -> tuple[LearningOrigin, ...]:
     return tuple(found)
 
 
-def opened(engine: Engine, one: FeatureLearning, origin: LearningOrigin, job: Job) -> Excerpt:
+def opened(engine: AppEngine, one: FeatureLearning, origin: LearningOrigin, job: Job) -> Excerpt:
     """Return the text behind an origin, and the lines that matter. Raises: UsageError if there is none."""
     if origin.file:
         return _file(engine.root, origin)
@@ -66,7 +66,7 @@ def _file(root: Path, origin: LearningOrigin) -> Excerpt:
     return read_excerpt(root, origin.file, (origin.line, origin.line))
 
 
-def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Excerpt:
+def _extract(engine: AppEngine, one: FeatureLearning, session: str, job: Job) -> Excerpt:
     from workbench.sessions.importers.lines import TranscriptSource, open_transcript
 
     for path in _transcripts(engine, session, job):
@@ -85,7 +85,7 @@ def _extract(engine: Engine, one: FeatureLearning, session: str, job: Job) -> Ex
     )
 
 
-def _transcripts(engine: Engine, session: str, job: Job) -> Sequence[Path]:
+def _transcripts(engine: AppEngine, session: str, job: Job) -> Sequence[Path]:
     from workbench.entry.services.sessions import project_places
     from workbench.sessions.importers.places import project_transcripts
 

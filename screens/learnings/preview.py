@@ -17,7 +17,7 @@ from screens.learnings.learning_form import prompt_command
 from screens.learnings.learning_service import LearningService
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
-from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.fields import SafeInput
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line

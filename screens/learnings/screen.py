@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.widgets import Static
 
-from screens.chrome.top_bar import TopBar
+from screens.chrome import TopBar
 from screens.commands.learnings import LEARNINGS
 from screens.commands.model import bindings
 from screens.curation.excerpt import Excerpt, excerpt_view
@@ -49,7 +49,7 @@ from screens.learnings.learning_service import (
 )
 from screens.learnings.origins import LearningOrigin, opened, origins
 from screens.learnings.preview import PromptPreview
-from screens.widgets.choose import Choice, Choose
+from screens.widgets.dialogs import Choose, DialogChoice
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from workbench.memory.learnings.corrections.report import CorrectionReport
@@ -449,7 +449,7 @@ class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
         if len(found) == 1:
             chosen(found[0])
         elif found:
-            choices = [Choice(origin, origin.name) for origin in found]
+            choices = [DialogChoice(origin, origin.name) for origin in found]
             self.app.push_screen(Choose("Where it comes from", choices), chosen)
 
     def _show_excerpt(self, excerpt: Excerpt) -> None:

@@ -1,8 +1,9 @@
-"""What the metrics show, from what was measured: rows of tables, series of charts and a headline."""
+"""What the metrics show: spans of time to look back over, rows of tables, series of charts and a headline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,33 @@ from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import Call, Measurements, OperationStats
+
+
+@dataclass(frozen=True, slots=True)
+class LookBack:
+    """A time to look back: its name as `workbench stats --since` takes it, and both lengths in seconds."""
+
+    name: str
+    seconds: int
+    step: int
+
+
+SPANS: Final = (
+    LookBack("15m", 900, 15),
+    LookBack("1h", 3_600, 60),
+    LookBack("6h", 6 * 3_600, 300),
+    LookBack("24h", 24 * 3_600, 900),
+    LookBack("7d", 7 * 86_400, 6 * 3_600),
+    LookBack("30d", 30 * 86_400, 86_400),
+    LookBack("90d", 90 * 86_400, 2 * 86_400),
+)
+_A_DAY: Final = 3
+
+
+def find_span(name: object) -> int:
+    """Return the place of a span by its name, that of a day for one there is not."""
+    return next((place for place, span in enumerate(SPANS) if span.name == name), _A_DAY)
+
 
 CHARTS: Final = ("latency", "cache hits", "degraded")
 _THOUSAND: Final = 10_000

@@ -13,22 +13,23 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from screens.base import SectionScreen
-from screens.commands.metrics import METRICS
 from screens.commands.model import bindings
-from screens.headless import Told, run_command
+from screens.commands.registry import METRICS
+from screens.headless import CommandOutput, run_command
 from screens.jobs import Job
 from screens.metrics.figures import (
     CHARTS,
+    SPANS,
     busiest,
     call_cells,
     call_story,
     chart,
+    find_span,
     headline,
     operation_cells,
 )
-from screens.metrics.spans import SPANS, span_named
 from screens.safe_text import shown
-from screens.widgets.details import Details
+from screens.widgets.code import Details
 from screens.widgets.plot import Plot
 from screens.widgets.table import Column, ListRows, VirtualTable
 
@@ -86,7 +87,7 @@ class MetricsScreen(SectionScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.span = span_named("")
+        self.span = find_span("")
         self.which = 0
         self.alone = ""
         self.paused = False
@@ -116,7 +117,7 @@ class MetricsScreen(SectionScreen):
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take them back."""
-        self.span = span_named(kept.get("span"))
+        self.span = find_span(kept.get("span"))
         self.which = CHARTS.index(kept["chart"]) if kept.get("chart") in CHARTS else 0
         self.paused = kept.get("paused") is True
 
@@ -149,8 +150,8 @@ class MetricsScreen(SectionScreen):
             without = ", ".join(missing_parts(opened.workspace, planner)) or "nothing"
             return f"embedding {embedding} · tokens by {planner.counter.name} · missing: {without}"
 
-    def _show_parts(self, told: str) -> None:
-        self.query_one("#metrics-parts", Static).update(shown(told))
+    def _show_parts(self, line: str) -> None:
+        self.query_one("#metrics-parts", Static).update(shown(line))
 
     def _show(self, found: Measurements) -> None:
         self.found = found
@@ -197,13 +198,11 @@ class MetricsScreen(SectionScreen):
         self.which = (self.which + 1) % len(CHARTS)
         self._draw()
 
-    def action_longer(self) -> None:
-        """Look further back."""
-        self._look(min(self.span + 1, len(SPANS) - 1))
-
-    def action_shorter(self) -> None:
-        """Look at a shorter time."""
-        self._look(max(self.span - 1, 0))
+    def action_widen(self, step: int) -> None:
+        """Look further back by a step, or at a shorter time."""
+        self.span = min(max(self.span + step, 0), len(SPANS) - 1)
+        self.bench.log_action(["stats", "--since", SPANS[self.span].name])
+        self._ask()
 
     def action_pause(self) -> None:
         """Follow no more, or again."""
@@ -220,16 +219,11 @@ class MetricsScreen(SectionScreen):
     def action_doctor(self) -> None:
         """Check everything and show what was found."""
 
-        def check(job: Job) -> Told:
+        def check(job: Job) -> CommandOutput:
             return run_command(job, self.engine.root, ["doctor"], accept=(0, 1))
 
-        def then(told: Told) -> None:
-            self.bench.log_action(["doctor"], "sound" if told.code == 0 else "something is broken")
-            self.app.push_screen(Details("Doctor", told.output))
+        def then(result: CommandOutput) -> None:
+            self.bench.log_action(["doctor"], "sound" if result.code == 0 else "something is broken")
+            self.app.push_screen(Details("Doctor", result.output))
 
         self.ask("Checking", check, then)
-
-    def _look(self, span: int) -> None:
-        self.span = span
-        self.bench.log_action(["stats", "--since", SPANS[span].name])
-        self._ask()

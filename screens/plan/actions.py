@@ -1,4 +1,4 @@
-"""What the keys of the plan do. Each changes what is asked, or asks once more and plans anew."""
+"""What the keys of the plan do. Each changes what is asked, or asks once more and plans again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from screens.base import SectionScreen
 from screens.jobs import Failure, Job
-from screens.plan import asking, work
-from screens.plan.asking import Asked
-from screens.plan.candidates import Candidate, Shown
+from screens.plan import query, work
+from screens.plan.candidates import PackCandidate, ShownPlan
 from screens.plan.first_run import FirstRun
+from screens.plan.query import PlanQuery
 from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
@@ -25,13 +25,13 @@ _PULSE = 0.25  # seconds between two looks at how far the first index is
 class PlanActions(SectionScreen):
     """The commands of the plan. The screen below it composes, asks and shows."""
 
-    asked: Asked
-    plan: Shown | None
+    asked: PlanQuery
+    plan: ShownPlan | None
     indexing: Job | None
 
     # What the screen gives.
 
-    def replan(self, asked: Asked, *, log: bool = True) -> None:
+    def replan(self, asked: PlanQuery, *, log: bool = True) -> None:
         """Plan as asked from now on."""
         raise NotImplementedError
 
@@ -59,7 +59,7 @@ class PlanActions(SectionScreen):
         """Whether the project was never indexed."""
         return self.has_class("-first")
 
-    def chosen(self) -> list[Candidate]:
+    def chosen(self) -> list[PackCandidate]:
         """Return the candidates a command is for: the marked ones, else the one under the cursor."""
         known = {} if self.plan is None else {one.key: one for one in self.plan.candidates}
         return [known[key] for key in self.table.chosen if key in known]
@@ -137,28 +137,24 @@ class PlanActions(SectionScreen):
         """Write the task."""
         self.editor.focus()
 
-    def action_more(self) -> None:
-        """Enlarge the budget."""
-        self._budget(asking.stepped(self._budget_now, 1))
-
-    def action_less(self) -> None:
-        """Reduce the budget."""
-        self._budget(asking.stepped(self._budget_now, -1))
+    def action_step_budget(self, steps: int) -> None:
+        """Enlarge or reduce the budget."""
+        self._budget(query.step_budget(self._budget_now, steps))
 
     def action_budget(self) -> None:
         """Ask for a budget."""
-        from screens.widgets.confirm import Ask
+        from screens.widgets.dialogs import Ask
 
         def answered(text: str | None) -> None:
             if text is not None:
-                self._budget(asking.typed_budget(text))
+                self._budget(query.parse_budget(text))
 
         self.app.push_screen(
             Ask(
-                "Budget of tokens",
-                body="The whole text, headings included, never has more.",
+                "Token budget",
+                body="Maximum tokens in the pack, headings included.",
                 value=str(self._budget_now),
-                validate=asking.wrong_budget,
+                validate=query.check_budget,
             ),
             answered,
         )
@@ -169,15 +165,15 @@ class PlanActions(SectionScreen):
 
     def action_kind(self) -> None:
         """Choose the kind of task."""
-        from screens.widgets.choose import Choice, Choose
+        from screens.widgets.dialogs import Choose, DialogChoice
 
-        kinds = ("", *asking.KINDS)
+        kinds = ("", *query.KINDS)
 
         def chosen(kind: str | None) -> None:
             if kind is not None and kind != self.asked.query_type:
                 self.replan(replace(self.asked, query_type=kind))
 
-        choices = [Choice(kind, kind or "told from the words") for kind in kinds]
+        choices = [DialogChoice(kind, kind or "predicted from the words") for kind in kinds]
         self.app.push_screen(
             Choose("Kind of task", choices, selected=kinds.index(self.asked.query_type)), chosen
         )
@@ -196,21 +192,21 @@ class PlanActions(SectionScreen):
         if tokens != self._budget_now:
             self.replan(replace(self.asked, budget=tokens))
 
-    # Wishes.
+    # Overrides.
 
     def action_pin(self) -> None:
         """Pin the chosen candidates, or take their pins out."""
-        self._wish(self.asked.pinning)
+        self._override(self.asked.pinning)
 
     def action_exclude(self) -> None:
         """Exclude the chosen candidates, or let them back in."""
-        self._wish(self.asked.excluding)
+        self._override(self.asked.excluding)
 
     def action_clear(self) -> None:
-        """Take back all wishes."""
+        """Take back all pins and exclusions."""
         self.replan(replace(self.asked, pinned=(), excluded=()))
 
-    def _wish(self, change: Callable[[tuple[str, ...]], Asked]) -> None:
+    def _override(self, change: Callable[[tuple[str, ...]], PlanQuery]) -> None:
         found = [one for one in self.chosen() if one.named]
         if not found:
             self.say("this candidate has no name that could be pinned or excluded")
@@ -236,13 +232,13 @@ class PlanActions(SectionScreen):
 
     def action_reasons(self) -> None:
         """Show every reason as one text."""
-        from screens.widgets.details import Details
+        from screens.widgets.code import Details
         from workbench.plan.response import why_text
 
         if self.plan is not None:
             response = self.plan.response
-            told = why_text(response, dropped=len(response["dropped_candidates"]))
-            self.app.push_screen(Details("Why this pack", told))
+            reasons = why_text(response, dropped=len(response["dropped_candidates"]))
+            self.app.push_screen(Details("Why this pack", reasons))
 
     # What leaves the screen.
 
@@ -255,8 +251,7 @@ class PlanActions(SectionScreen):
 
     def action_export(self) -> None:
         """Ask for a form and a path, and write the pack there."""
-        from screens.widgets.choose import Choice, Choose
-        from screens.widgets.confirm import Ask
+        from screens.widgets.dialogs import Ask, Choose, DialogChoice
 
         if self.plan is None:
             return
@@ -267,35 +262,37 @@ class PlanActions(SectionScreen):
                 return
             # Beside the state, where no later plan takes the pack for a file of the project.
             title, name = f"Export as {form}", f".workbench/context.{work.FORMATS[form]}"
-            body = f"A path, from {self.engine.root} on unless it is absolute."
+            body = f"A path, relative to {self.engine.root} unless absolute."
             named = partial(self._export_to, asked, plan, form)
             self.app.push_screen(Ask(title, body=body, value=name, validate=_wrong_path), named)
 
         details = {"json": "the full answer, with every reason", "xml": "for prompts with tags"}
-        choices = [Choice(form, form, details.get(form, "")) for form in work.FORMATS]
+        choices = [DialogChoice(form, form, details.get(form, "")) for form in work.FORMATS]
         self.app.push_screen(Choose("Export the pack as", choices), formed)
 
-    def _export_to(self, asked: Asked, plan: Shown, form: str, path: str | None) -> None:
+    def _export_to(self, asked: PlanQuery, plan: ShownPlan, form: str, path: str | None) -> None:
         if path is None:
             return
         target = self.engine.root / Path(path.strip()).expanduser()
-        job = partial(work.exported, self.engine, asked, form, target, False)
+        job = partial(work.export_pack, self.engine, asked, form, target, False)
         then = partial(self._exported, asked, plan, form, target)
         self.ask("Exporting", job, then, group="export", writes=True)
 
-    def _exported(self, asked: Asked, plan: Shown, form: str, target: Path, written: int | None) -> None:
-        from screens.widgets.confirm import Confirm
+    def _exported(
+        self, asked: PlanQuery, plan: ShownPlan, form: str, target: Path, written: int | None
+    ) -> None:
+        from screens.widgets.dialogs import Confirm
 
         if written is None:
 
             def answered(yes: bool | None) -> None:
                 if yes:
-                    job = partial(work.exported, self.engine, asked, form, target, True)
+                    job = partial(work.export_pack, self.engine, asked, form, target, True)
                     then = partial(self._exported, asked, plan, form, target)
                     self.ask("Exporting", job, then, group="export", writes=True)
 
             self.app.push_screen(
-                Confirm("Replace the file?", f"{target} is there already.", yes="Replace", danger=True),
+                Confirm("Replace the file?", f"{target} already exists.", yes="Replace", danger=True),
                 answered,
             )
             return
@@ -305,17 +302,17 @@ class PlanActions(SectionScreen):
         self.bench.log_of_actions.add(f"{line} > {shlex.quote(str(target))}", f"{written:,} characters")
 
     def action_save(self) -> None:
-        """Begin an episode with this task and this pack."""
+        """Start an episode with this task and this pack."""
         if self.plan is not None:
-            job = partial(work.saved, self.engine, self.asked, self.plan)
+            job = partial(work.start_episode, self.engine, self.asked, self.plan)
             self.ask("Saving", job, partial(self._saved, self.asked, self.plan), group="save", writes=True)
 
-    def _handed_over(self, plan: Shown, session: str = "") -> None:
+    def _handed_over(self, plan: ShownPlan, session: str = "") -> None:
         if plan.learnings or plan.rules:
-            job = partial(work.handed_over, self.engine, plan, session)
+            job = partial(work.record_use, self.engine, plan, session)
             self.ask("Recording use", job, lambda _: None, group="given", quiet=True)
 
-    def _saved(self, asked: Asked, plan: Shown, session: str) -> None:
+    def _saved(self, asked: PlanQuery, plan: ShownPlan, session: str) -> None:
         self._handed_over(plan, session)
         self.bench.log_action(asked.arguments("--session", session), session)
         self.bench.tell(
@@ -331,8 +328,8 @@ _NEED_A_PLAN = frozenset(
 
 def _nothing_to_undo(job: Job) -> str:
     raise UsageError(
-        "nothing is undone here",
-        hint="i and x again take a wish back, c all of them; u works where rules and learnings are curated.",
+        "nothing can be undone here",
+        hint="i and x again clear a pin or an exclusion, c clears all; u undoes curation on other screens.",
     )
 
 
@@ -340,4 +337,4 @@ def _wrong_path(text: str) -> str:
     path = text.strip()
     if not path:
         return "a path is missing"
-    return "no path has such characters" if "\0" in path else ""
+    return "a path cannot contain NUL characters" if "\0" in path else ""

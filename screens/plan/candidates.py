@@ -1,17 +1,26 @@
-"""A plan as the section shows it: everything that is in and then everything that is out, one row each.
+"""A plan as the section shows it: one row for everything that is in and then everything that is out.
 
-Made in the background by `screens.plan.from_plan`; drawing asks for one row or one candidate at a time.
+It is made in the background by `screens.plan.presentation`; drawing asks for one row or one candidate at a
+time. Each state has a glyph of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from textual.content import Content
+
 from screens.filter_matching import Record
-from screens.filtering import Field, Kind
+from screens.filters import Field, FieldKind
+from screens.plan.query import PlanQuery
+from screens.safe_text import shown
 from screens.widgets.budget import Portion
+from screens.widgets.table import Column
+from screens.widgets.table_rows import ListRows
+from workbench.plan.response import missing_here
+from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.records.plan import RankedFile
@@ -24,21 +33,21 @@ FILES: Final = "files"
 LEARNINGS: Final = "learnings"
 RULES: Final = "rules"
 FIELDS: Final = (
-    Field("name", Kind.TEXT),
-    Field("why", Kind.TEXT),
+    Field("name", FieldKind.TEXT),
+    Field("why", FieldKind.TEXT),
     Field("kind"),
     Field("state", choices=("in", "out")),
     Field("as"),
-    Field("tokens", Kind.NUMBER),
-    Field("score", Kind.NUMBER),
-    Field("pinned", Kind.YES_NO),
-    Field("excluded", Kind.YES_NO),
+    Field("tokens", FieldKind.NUMBER),
+    Field("score", FieldKind.NUMBER),
+    Field("pinned", FieldKind.YES_NO),
+    Field("excluded", FieldKind.YES_NO),
 )
 """What a filter may name: `kind:rules`, `state:out`, `as:snippets`, `tokens:>500`, `pinned:yes`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PackCandidate:
     """Something that is in the pack or could have been.
 
     `name` is what pins and exclusions call it: a path or an id. `title` is what it is shown as, `place` where
@@ -67,12 +76,12 @@ class Candidate:
 
     @property
     def key(self) -> str:
-        """Tell it from all others."""
+        """What identifies it among all candidates."""
         return f"{self.kind}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownPlan:
     """A plan to be shown: its candidates, the text of the pack, and what the lines around them say.
 
     `learnings` {id: text} and `rules` are those in the pack, recorded once the pack is handed over.
@@ -80,7 +89,7 @@ class Shown:
 
     task: str
     response: Mapping[str, Any]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PackCandidate, ...]
     text: str
     style: str
     limit: int
@@ -100,7 +109,7 @@ class Shown:
         return sum(one.state == IN for one in self.candidates)
 
 
-def record_of(candidate: Candidate) -> Record:
+def record_of(candidate: PackCandidate) -> Record:
     """Return a candidate's fields as a filter sees them."""
     return {
         "name": (candidate.title, candidate.place, candidate.name),
@@ -113,3 +122,113 @@ def record_of(candidate: Candidate) -> Record:
         "pinned": candidate.pinned,
         "excluded": candidate.excluded,
     }
+
+
+COLUMNS: Final = (
+    Column("state", "", 1, priority=9),
+    Column("name", "Candidate", share=5, least=26, priority=10),
+    Column("form", "As", 8, priority=7),
+    Column("tokens", "Tokens", 6, align="right", priority=8),
+    Column("score", "Score", 6, align="right", priority=0),
+    Column("why", "Why", share=3, least=22, priority=1),
+)
+_MOST_TITLE: Final = 300
+_KINDS: Final = {"rules": "§", "learnings": "¶", FILES: ""}
+
+
+def list_rows(
+    candidates: Sequence[PackCandidate], order: Sequence[int] | None = None
+) -> ListRows[PackCandidate]:
+    """Return candidates as rows, all of them or those at some places."""
+    return ListRows(candidates, key=lambda one: one.key, cells=cells, order=order)
+
+
+def cells(one: PackCandidate) -> tuple[Content, ...]:
+    """Return state, name, form, tokens, score and reason."""
+    inside = one.state == IN
+    tone = "" if inside else "$text-muted"
+    form = one.form if inside else "out"
+    return (
+        state(one),
+        name(one),
+        shown(form, tone),
+        shown("" if one.tokens is None else f"{one.tokens:,}", tone),
+        shown("" if one.score is None else f"{one.score:.2f}", "$text-muted"),
+        shown(one.why, "$text-muted", limit=_MOST_TITLE),
+    )
+
+
+def state(one: PackCandidate) -> Content:
+    """Return the glyph of a candidate's state: in, pinned, pinned without room, excluded, out."""
+    if one.excluded:
+        return Content.styled("✗", "bold $text-error")
+    if one.pinned:
+        return Content.styled("◆" if one.state == IN else "!", "bold $text-warning")
+    return Content.styled("✓", "$text-success") if one.state == IN else Content.styled("·", "$text-muted")
+
+
+def name(one: PackCandidate) -> Content:
+    """Return what a candidate is called, a file by its name first and its folder after."""
+    tone = "" if one.state == IN else "$text-muted"
+    title = shown(one.title, tone, limit=_MOST_TITLE)
+    mark = _KINDS.get(one.kind, "¶")
+    head = Content.styled(f"{mark} ", "bold $text-primary") if mark else Content("")
+    if one.kind != FILES or not one.place:
+        return Content.assemble(head, title)
+    return Content.assemble(title, "  ", shown(one.place, "$text-muted", limit=_MOST_TITLE))
+
+
+_CACHE: Final = {"hit": "index up to date", "partial": "brought up to date", "miss": "indexed again"}
+_MOST_NAMES: Final = 3
+
+
+def plan_status(plan: ShownPlan) -> str:
+    """Return what the status line says of a plan: what it holds, its age, its time, what was missing."""
+    response = plan.response
+    count = f"{plan.selected:,} in, {len(plan.candidates) - plan.selected:,} out"
+    missing = missing_here(response)
+    without = [f"! without {', '.join(missing)}"] if missing else []
+    parts = [count, *without, *state_of(response), f"{milliseconds(response):,.0f} ms"]
+    if plan.gone:
+        names = ", ".join(map(visible_line, plan.gone[:_MOST_NAMES]))
+        more = f" and {len(plan.gone) - _MOST_NAMES}" if len(plan.gone) > _MOST_NAMES else ""
+        parts.append(f"! overrides of what is gone were dropped: {names}{more}")
+    return " · ".join(parts)
+
+
+def state_of(response: Mapping[str, Any]) -> list[str]:
+    """Return freshness and cache in words."""
+    return [str(response["freshness"]), _CACHE.get(response["cache_status"], str(response["cache_status"]))]
+
+
+def milliseconds(response: Mapping[str, Any]) -> float:
+    """Return how long a plan took."""
+    return float(response["timing"].get("total", 0.0))
+
+
+def query_line(asked: PlanQuery, plan: ShownPlan | None, *, strict: bool) -> Content:
+    """Return in one line how a task is planned: kind, ranking, overrides."""
+    parts = [_kind_of_task(asked, plan)]
+    parts.append(_pair("ranking", "baseline" if asked.baseline else "hybrid", asked.baseline))
+    if strict:
+        parts.append(_pair("", "strict", True))
+    if asked.pinned:
+        parts.append(_pair("◆", f"{len(asked.pinned)} pinned", True))
+    if asked.excluded:
+        parts.append(_pair("✗", f"{len(asked.excluded)} excluded", True))
+    return Content("  ").join(parts)
+
+
+def _kind_of_task(asked: PlanQuery, plan: ShownPlan | None) -> Content:
+    if asked.query_type:
+        return _pair("kind", asked.query_type, True)
+    if plan is None:
+        return _pair("kind", "by its words", False)
+    intent = plan.response["intent"]
+    sure = f" {intent['confidence']:.0%}" if intent["confidence"] else ""
+    return _pair("kind", f"{intent['predicted']}{sure}", False)
+
+
+def _pair(label: str, value: str, chosen: bool) -> Content:
+    head = shown(f"{label} ", "$text-muted") if label else Content("")
+    return Content.assemble(head, shown(value, "bold $text-warning" if chosen else ""))

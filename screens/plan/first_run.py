@@ -1,4 +1,4 @@
-"""What stands here before a project was ever indexed: what would be read, counted, and one key to begin."""
+"""What is shown before a project was ever indexed: what would be read, counted, and one key to start."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FirstRun(VerticalScroll, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self._found: tuple[str, FirstLook] | None = None
-        self._told: Content | None = None
+        self._progress: Content | None = None
 
     def compose(self) -> ComposeResult:
         """Make the box."""
@@ -59,7 +59,7 @@ class FirstRun(VerticalScroll, can_focus=True):
     def on_mount(self) -> None:
         """Say what is going on until there are counts."""
         self._box.border_title = shown("Welcome to the context workbench")
-        self._box.update(shown("Looking at what is here …", "$text-muted"))
+        self._box.update(shown("Looking at the project …", "$text-muted"))
 
     def show(self, project: str, found: FirstLook) -> None:
         """Take the counts and show them."""
@@ -69,23 +69,23 @@ class FirstRun(VerticalScroll, can_focus=True):
     def show_counts(self) -> None:
         """Show the counts again."""
         if self._found is not None:
-            self._told = None
+            self._progress = None
             project, found = self._found
             room = self.size or self.screen.size - (0, _BARS)  # it has no size before it is shown
             width = min(room.width - _FRAME, _WIDTH)
-            told = counts(project, found, width)
-            if told.plain.count("\n") + _FRAME > room.height:
-                told = counts(project, found, width, brief=True)
-            self._box.update(told)
+            text = counts(project, found, width)
+            if text.plain.count("\n") + _FRAME > room.height:
+                text = counts(project, found, width, brief=True)
+            self._box.update(text)
 
     def on_resize(self) -> None:
-        """Wrap the counts anew."""
-        if self._told is None:
+        """Wrap the counts again."""
+        if self._progress is None:
             self.show_counts()
 
     @property
     def counted(self) -> bool:
-        """Whether what would be read has been said."""
+        """Whether what would be read was shown."""
         return self._found is not None
 
     @property
@@ -95,8 +95,8 @@ class FirstRun(VerticalScroll, can_focus=True):
 
     def show_progress(self, job: Job) -> None:
         """Show how far the reading is."""
-        self._told = progress_text(job.stage or job.name, job.done, job.total)
-        self._box.update(Content.assemble(self._told, "\n\n", shown(_WAIT, "$text-muted")))
+        self._progress = progress_text(job.stage or job.name, job.done, job.total)
+        self._box.update(Content.assemble(self._progress, "\n\n", shown(_WAIT, "$text-muted")))
 
     @property
     def _box(self) -> Static:
@@ -130,7 +130,7 @@ def counts(project: str, found: FirstLook, width: int = _WIDTH, *, brief: bool =
         *([] if brief else _wrapped(purpose, width)),
         *gap,
         shown("To know this project it reads:", "$text-muted"),
-        *(_row(label, told, note, width) for label, told, note in facts(found, names)),
+        *(_row(label, count, note, width) for label, count, note in facts(found, names)),
         *gap,
         Content.assemble(
             ("● ", "$text-success"),
@@ -171,14 +171,14 @@ def facts(found: FirstLook, names: int = _NAMES) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _row(label: str, told: str, note: str, width: int) -> Content:
+def _row(label: str, count: str, note: str, width: int) -> Content:
     """Return a count; what it says more is wrapped beside it."""
     left = 2 + _LABEL + _COUNT + 2
     first, *rest = wrap(visible_line(note), max(width - left, 12)) or [""]
     head = Content.assemble(
         "  ",
         (f"{label:<{_LABEL}}", "$text-muted"),
-        (f"{told:>{_COUNT}}", "bold"),
+        (f"{count:>{_COUNT}}", "bold"),
         "  ",
         shown(first, "$text-muted"),
     )

@@ -1,7 +1,8 @@
 """The plan: a task above, its budget, what is in and out of the pack at the left, why and what beside it.
 
-The screen only wires: what is asked is `asking.Asked`, what is shown `candidates.Shown`, and everything that
-takes time runs in `work`.
+The screen only wires: what is asked is a `PlanQuery`, what is shown a `ShownPlan`, and everything that takes
+time runs in `work`. Wide terminals have three columns, normal ones two with the bars over the text, narrow
+ones a list over one panel at a time; short ones give up frames.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ from textual.widgets import Static
 from screens.commands.model import bindings
 from screens.commands.plan import PLAN
 from screens.jobs import Failure
-from screens.plan import asking, telling, work
+from screens.place import text_of, texts_of
+from screens.plan import candidates, query, work
 from screens.plan.actions import PlanActions
-from screens.plan.asking import Asked
-from screens.plan.candidates import FIELDS, FILES, IN, Candidate, Shown
-from screens.plan.details import PreviewPanel, WhyPanel
+from screens.plan.candidates import COLUMNS, FIELDS, FILES, IN, PackCandidate, ShownPlan, list_rows
 from screens.plan.first_run import FirstRun
-from screens.plan.layout import LAYOUT
-from screens.plan.rows import COLUMNS, rows_of
+from screens.plan.panels import PreviewPanel, WhyPanel
+from screens.plan.query import PlanQuery
 from screens.safe_text import shown, shown_lines
 from screens.widgets.budget import BudgetBar
 from screens.widgets.filter import FilterBar
@@ -36,6 +36,44 @@ from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
 from screens.widgets.table_rows import ListRows, NoRows
 from workbench.entry.project import seems_indexed
+
+_LAYOUT: Final = """
+PlanScreen {
+    & #plan-work { height: 1fr; }
+    & PromptEditor { max-height: 6; }
+    & BudgetBar { padding: 0 1; }
+    & #plan-how { height: 1; padding: 0 1; }
+    & #plan-panes { height: 1fr; layout: horizontal; }
+    & #plan-list { width: 1fr; height: 1fr; }
+    & #plan-side { width: 1fr; height: 1fr; layout: vertical; }
+    & WhyPanel { display: none; height: 2fr; }
+    & PreviewPanel { height: 3fr; }
+    &.-why WhyPanel { display: block; }
+    &.-whole WhyPanel { display: none; }
+    & FirstRun { display: none; height: 1fr; }
+    &.-first FirstRun { display: block; }
+    &.-first BudgetBar, &.-first #plan-how, &.-first #plan-panes { display: none; }
+}
+PlanScreen.-narrow {
+    & #plan-panes { layout: vertical; }
+    & #plan-list, & #plan-side { width: 100%; }
+    &.-why PreviewPanel { display: none; }
+    &.-whole PreviewPanel { display: block; }
+}
+PlanScreen.-wide {
+    & #plan-list { width: 2fr; }
+    & #plan-side { width: 3fr; layout: horizontal; }
+    & WhyPanel { width: 2fr; height: 1fr; }
+    & PreviewPanel { width: 3fr; height: 1fr; }
+}
+PlanScreen.-short {
+    & PromptEditor { min-height: 1; max-height: 3; border: none; border-left: outer $primary; }
+    & BudgetBar { height: 2; }
+    & WhyPanel, & PreviewPanel { border: none; border-top: solid $panel; }
+    & WhyPanel:focus, & PreviewPanel:focus-within { border: none; border-top: solid $primary; }
+}
+"""
+
 
 _REST: Final = 0.05  # seconds the cursor rests on a candidate before its text is drawn
 _HISTORY: Final = 50
@@ -55,12 +93,12 @@ class PlanScreen(PlanActions):
 
     section: ClassVar[str] = "plan"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
-    DEFAULT_CSS = LAYOUT
+    DEFAULT_CSS = _LAYOUT
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked = Asked()
-        self.plan: Shown | None = None
+        self.asked = PlanQuery()
+        self.plan: ShownPlan | None = None
         self._history: list[str] = []
         self._keep = ""
         self._anew = False
@@ -89,7 +127,7 @@ class PlanScreen(PlanActions):
     def remember(self) -> Mapping[str, Any]:
         """Return the task and all that was decided about it, and how it is looked at."""
         return {
-            **asking.kept(self.asked),
+            **query.dump_query(self.asked),
             "task": self.editor.text,
             "history": self._history[:_HISTORY],
             "cursor": self.table.cursor_key or self._keep,
@@ -101,14 +139,11 @@ class PlanScreen(PlanActions):
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take it back."""
-        self.asked = asking.taken_back(kept)
-        history = kept.get("history")
-        if isinstance(history, list):
-            self._history = [task for task in history if isinstance(task, str)][:_HISTORY]
+        self.asked = query.load_query(kept)
+        self._history = texts_of(kept, "history")[:_HISTORY]
         if not self.asked.blank and self.asked.task not in self._history:
             self._history.insert(0, self.asked.task)
-        cursor, text = kept.get("cursor"), kept.get("filter")
-        self._keep = cursor if isinstance(cursor, str) else ""
+        self._keep = text_of(kept, "cursor")
         self.set_class(kept.get("why") is not False, "-why")
         self.set_class(kept.get("whole") is True, "-whole")
         self._packed = kept.get("packed") is not False
@@ -116,7 +151,7 @@ class PlanScreen(PlanActions):
         self.editor.recall(self._history)
         self.editor.select_all()  # what is typed first is another task; up brings this one back
         self.set_focus(self.editor)
-        if isinstance(text, str) and text:
+        if text := text_of(kept, "filter"):
             self.filter.set_text(text)
         self._show_nothing()
 
@@ -137,14 +172,14 @@ class PlanScreen(PlanActions):
             self.call_after_refresh(self._open)
 
     def _open(self) -> None:
-        self.say("looking at what is here …")
-        self.ask("Opening", partial(work.opening, self.engine), self._opened)
+        self.say("looking at the project …")
+        self.ask("Opening", partial(work.find_opening, self.engine), self._opened)
 
-    def replan(self, asked: Asked, *, log: bool = True) -> None:
+    def replan(self, asked: PlanQuery, *, log: bool = True) -> None:
         """Plan as asked from now on; `log` notes the command line that does the same."""
         self.asked = asked
         self._show_how()
-        if not self._open_yet:  # planning indexes: nobody was told yet what would be read
+        if not self._open_yet:  # planning indexes: what would be read was not shown yet
             return
         if asked.blank:
             self.bench.jobs.cancel(f"{self.section}/plan")
@@ -162,7 +197,7 @@ class PlanScreen(PlanActions):
             stopped=partial(self._stopped, asked),
         )
 
-    def _stopped(self, asked: Asked) -> None:
+    def _stopped(self, asked: PlanQuery) -> None:
         """Say that what was asked last was cancelled: an older plan would pass for its answer."""
         if asked is self.asked and not any(
             job.group == f"{self.section}/plan" for job in self.bench.jobs.running
@@ -184,7 +219,7 @@ class PlanScreen(PlanActions):
             return
         self._open_yet = True
         if self.asked.blank:
-            self.ask("Bringing in step", partial(work.warm_up, self.engine), self._warm, quiet=False)
+            self.ask("Syncing", partial(work.warm_up, self.engine), self._warm, quiet=False)
         else:
             self.replan(self.asked, log=False)
 
@@ -193,14 +228,14 @@ class PlanScreen(PlanActions):
         if self.plan is None:
             self.say("ready")
 
-    def _planned(self, asked: Asked, log: bool, plan: Shown) -> None:
+    def _planned(self, asked: PlanQuery, log: bool, plan: ShownPlan) -> None:
         before, self.plan = self.plan, plan
         if plan.gone:
             self.asked = asked.without(plan.gone)
         self._recall_tasks(plan.heads)
         self.query_one(BudgetBar).show(plan.limit, plan.portions)
         self._show_how()
-        self.say(telling.status(plan))
+        self.say(candidates.plan_status(plan))
         self._anew = before is None or before.task != asked.task
         self._list()
         self.refresh_bindings()
@@ -209,7 +244,7 @@ class PlanScreen(PlanActions):
             outcome = f"{used:,} of {plan.limit:,} tokens, {plan.selected} in"
             self.bench.log_action(self.asked.arguments(), outcome)
 
-    def _not_planned(self, asked: Asked, failure: Failure) -> None:
+    def _not_planned(self, asked: PlanQuery, failure: Failure) -> None:
         self.plan = None
         self._show_nothing()
         self.table.set_empty(
@@ -223,7 +258,7 @@ class PlanScreen(PlanActions):
     # Showing.
 
     @property
-    def candidate(self) -> Candidate | None:
+    def candidate(self) -> PackCandidate | None:
         """The candidate under the cursor."""
         rows = self.table.rows
         return rows.thing(self.table.cursor) if isinstance(rows, ListRows) and len(rows) else None
@@ -235,21 +270,23 @@ class PlanScreen(PlanActions):
             return
         wanted = self.filter.filter
         if wanted:
-            job = partial(work.filtered, plan.candidates, wanted)
+            job = partial(work.filter_candidates, plan.candidates, wanted)
             self.ask("Filtering", job, partial(self._listed, plan), group="filter", quiet=True)
         else:
             self._listed(plan, None)
 
-    def _listed(self, plan: Shown, order: list[int] | None) -> None:
+    def _listed(self, plan: ShownPlan, order: list[int] | None) -> None:
         if plan is not self.plan:
             return
         total = len(plan.candidates)
         self.filter.show_count(total if order is None else len(order), total)
-        empty = _none(plan) if order is None else "Nothing matches the filter; escape in it takes it off."
+        empty = (
+            _no_candidates(plan) if order is None else "Nothing matches the filter; escape in it clears it."
+        )
         self.table.set_empty(shown_lines(empty, "$text-muted"))
         keep = self._keep or (None if self._anew else self.table.cursor_key)
         self._keep, self._anew = "", False
-        self.table.set_rows(rows_of(plan.candidates, order), keep=keep)
+        self.table.set_rows(list_rows(plan.candidates, order), keep=keep)
         self.show_candidate()
 
     def _show_nothing(self) -> None:
@@ -265,10 +302,12 @@ class PlanScreen(PlanActions):
     def _show_how(self) -> None:
         settings = self.engine.config.plan
         strict = settings.strict if self.asked.strict is None else self.asked.strict
-        self.query_one("#plan-how", Static).update(telling.how(self.asked, self.plan, strict=strict))
+        self.query_one("#plan-how", Static).update(
+            candidates.query_line(self.asked, self.plan, strict=strict)
+        )
 
     def show_candidate(self) -> None:
-        """Show why the candidate under the cursor stands where it does, and its text or the whole pack."""
+        """Show why the candidate under the cursor is in or out, and its text or the whole pack."""
         plan, one = self.plan, self.candidate
         preview = self.query_one(PreviewPanel)
         if plan is None:
@@ -292,10 +331,10 @@ class PlanScreen(PlanActions):
         else:
             preview.show_title(f"File · {one.name}")
             then = partial(self._read, one)
-            reading = partial(work.file_text, self.engine.root, one.name)
+            reading = partial(work.read_file_text, self.engine.root, one.name)
             self.ask("Reading", reading, then, group="file", quiet=True)
 
-    def _read(self, one: Candidate, text: bytes | str) -> None:
+    def _read(self, one: PackCandidate, text: bytes | str) -> None:
         if self.candidate is not None and self.candidate.key == one.key and not self.has_class("-whole"):
             code = self.query_one(PreviewPanel).code
             code.show(text, path=one.name, marks=one.spans)
@@ -350,7 +389,7 @@ class PlanScreen(PlanActions):
         self.show_candidate()
 
 
-def _none(plan: Shown) -> str:
+def _no_candidates(plan: ShownPlan) -> str:
     """Say why there are no candidates at all."""
     notes = "\n".join(plan.response["decision_trace"])
-    return f"Nothing here has to do with this task.\n{notes}".strip()
+    return f"Nothing here is relevant to this task.\n{notes}".strip()

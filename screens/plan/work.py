@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from screens.engine import BY, Engine, Planning
+from screens.engine import BY, AppEngine, Planning
 from screens.filter_matching import filter_rows
-from screens.filtering import Filter
+from screens.filters import Filter
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.plan.asking import Asked
-from screens.plan.candidates import FIELDS, Candidate, Shown, record_of
+from screens.plan.candidates import FIELDS, PackCandidate, ShownPlan, record_of
+from screens.plan.query import PlanQuery
 from workbench.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Opening:
         return self.look is None
 
 
-def opening(engine: Engine, job: Job) -> Opening:
+def find_opening(engine: AppEngine, job: Job) -> Opening:
     """Return whether there is an index, and what would be read if not. Raises: WorkbenchError."""
     with engine.workspace(job.progress) as opened:
         if opened.workspace.indexed:
@@ -49,26 +49,26 @@ def opening(engine: Engine, job: Job) -> Opening:
         return Opening(first_look(opened, progress=job.progress))
 
 
-def index(engine: Engine, sessions: bool, job: Job) -> None:
+def index(engine: AppEngine, sessions: bool, job: Job) -> None:
     """Index a project, and import its sessions if asked, as commands of their own. Raises: ProcessError."""
     if sessions:
         run_command(job, engine.root, ("import", "sessions", "--json"))
     run_command(job, engine.root, ("index", "--json"))
 
 
-def make_plan(engine: Engine, asked: Asked, job: Job) -> Shown:
-    """Plan, and return what is shown of it. Wishes for what is gone are dropped and told.
+def make_plan(engine: AppEngine, asked: PlanQuery, job: Job) -> ShownPlan:
+    """Plan, and return what is shown of it. Overrides of what is gone are dropped and reported.
 
     Raises: StaleProject under strict; other errors of the engine.
     """
-    from screens.plan.from_plan import shown_plan
+    from screens.plan.presentation import present_plan
 
     with engine.planning("plan", job.progress) as planning:
         opened = planning.opened
         style = _style(opened.config.plan.format)
         gone: tuple[str, ...] = ()
         try:
-            made = _planned(asked, style, job, planning)
+            made = _plan(asked, style, job, planning)
         except UsageError:
             from workbench.plan.overrides import unknown_names
             from workbench.plan.planner import overridable_ids
@@ -78,10 +78,10 @@ def make_plan(engine: Engine, asked: Asked, job: Job) -> Shown:
             gone = unknown_names(names, opened.workspace.index.positions.keys(), ids)
             if not gone:
                 raise
-            made = _planned(asked.without(gone), style, job, planning)
+            made = _plan(asked.without(gone), style, job, planning)
         job.check()
         kept = opened.workspace.learnings()
-        return shown_plan(
+        return present_plan(
             made,
             opened.workspace.rulebook.rules,
             {} if kept is None else {one.id: one.text for one in kept.known.live},
@@ -92,15 +92,17 @@ def make_plan(engine: Engine, asked: Asked, job: Job) -> Shown:
         )
 
 
-def warm_up(engine: Engine, job: Job) -> tuple[str, ...]:
-    """Bring the project in step, so that the first plan is a warm one; return the heads of past tasks."""
+def warm_up(engine: AppEngine, job: Job) -> tuple[str, ...]:
+    """Sync the project, so that the first plan is a warm one; return the heads of past tasks."""
     with engine.planning("refresh", job.progress) as planning:
         workspace = planning.opened.workspace
-        planning.told.synced(workspace.sync(progress=job.progress))
+        planning.measurement.synced(workspace.sync(progress=job.progress))
         return workspace.task_heads[:_HEADS]
 
 
-def exported(engine: Engine, asked: Asked, form: str, target: Path, overwrite: bool, job: Job) -> int | None:
+def export_pack(
+    engine: AppEngine, asked: PlanQuery, form: str, target: Path, overwrite: bool, job: Job
+) -> int | None:
     """Write the pack to a file and return its characters; None if one is there and not to be replaced.
 
     Raises: StoreError where it cannot be written; errors of the engine.
@@ -109,7 +111,7 @@ def exported(engine: Engine, asked: Asked, form: str, target: Path, overwrite: b
 
     with engine.planning("plan", job.progress) as planning:
         style = _style(form, planning.opened.config.plan.format)
-        made = _planned(asked, style, job, planning)
+        made = _plan(asked, style, job, planning)
     text = to_json(made.response) + "\n" if form == "json" else made.pack.text
     job.check()
     try:
@@ -126,7 +128,7 @@ def exported(engine: Engine, asked: Asked, form: str, target: Path, overwrite: b
     return len(text)
 
 
-def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> str:
+def start_episode(engine: AppEngine, asked: PlanQuery, plan: ShownPlan, job: Job) -> str:
     """Start an episode with the task, record its pack in it, and return its session.
 
     Raises: UsageError, StoreError.
@@ -140,7 +142,7 @@ def saved(engine: Engine, asked: Asked, plan: Shown, job: Job) -> str:
     return record_pack(episode_desk(engine.root, engine.config, BY), request, plan.response)
 
 
-def handed_over(engine: Engine, plan: Shown, session: str, job: Job) -> None:
+def record_use(engine: AppEngine, plan: ShownPlan, session: str, job: Job) -> None:
     """Record which rules and learnings left with a pack: their use counts, and no learning is learned again.
 
     `session` is the one they were given to, '' where nobody knows. Raises: StoreError.
@@ -155,7 +157,7 @@ def handed_over(engine: Engine, plan: Shown, session: str, job: Job) -> None:
             raise StoreError(note)
 
 
-def file_text(root: Path, path: str, job: Job) -> bytes | str:
+def read_file_text(root: Path, path: str, job: Job) -> bytes | str:
     """Return a file as it is now, or why it cannot be shown."""
     from screens.widgets.code import language_of
     from workbench.project.scan import read_bytes
@@ -166,7 +168,7 @@ def file_text(root: Path, path: str, job: Job) -> bytes | str:
     return f"not shown: {found.reason}" if isinstance(found, Skipped) else found
 
 
-def filtered(candidates: Sequence[Candidate], wanted: Filter, job: Job) -> list[int]:
+def filter_candidates(candidates: Sequence[PackCandidate], wanted: Filter, job: Job) -> list[int]:
     """Return the places of the candidates a filter lets through, in their order."""
     for step in filter_rows(
         wanted, lambda place: record_of(candidates[place]), len(candidates), fields=FIELDS
@@ -177,7 +179,7 @@ def filtered(candidates: Sequence[Candidate], wanted: Filter, job: Job) -> list[
     return []
 
 
-def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
+def _plan(asked: PlanQuery, style: str, job: Job, planning: Planning) -> Plan:
     from workbench.entry.services.plan import preview_for
 
     settings = planning.opened.config.plan
@@ -187,7 +189,7 @@ def _planned(asked: Asked, style: str, job: Job, planning: Planning) -> Plan:
     )
     return preview_for(
         planning.opened,
-        planning.told,
+        planning.measurement,
         request,
         style=style,
         baseline=asked.baseline,

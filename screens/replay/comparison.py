@@ -1,16 +1,22 @@
-"""Two runs compared, as they are shown: measures of each system, then the tasks that changed most. Pure."""
+"""Two runs compared: what changed by system and measure, and the tasks that changed most."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
 
-from screens.replay.scored import BETTER, SAME, WORSE
+from screens.replay.figures import BETTER, SAME, WORSE
 from screens.safe_text import shown
-from screens.widgets.table import Column
+from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.text.counts import counted
 
 CHANGE_COLUMNS: Final = (
@@ -38,7 +44,7 @@ _TONES: Final = {BETTER: "$text-success", WORSE: "$text-error", SAME: "$text-mut
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ComparedMeasure:
     """A measure of a system in both runs; `gap` is (after - before, low, high, p)."""
 
     system: str
@@ -50,7 +56,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskChange:
+class ChangedTask:
     """A task whose measure changed, with the right files it lost and found."""
 
     id: str
@@ -62,25 +68,25 @@ class TaskChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """Two runs, what was said of them, and what changed."""
+class RunComparison:
+    """Two runs, a summary of both, and what changed."""
 
     before: str
     after: str
     system: str
     measure: str
     head: tuple[str, ...]
-    changes: tuple[Change, ...]
-    tasks: tuple[TaskChange, ...]
+    changes: tuple[ComparedMeasure, ...]
+    tasks: tuple[ChangedTask, ...]
     less_is_better: bool = False
 
 
-def compared(document: Mapping[str, Any]) -> Compared:
+def read_comparison(document: Mapping[str, Any]) -> RunComparison:
     """Return what `workbench runs compare --json` printed; tasks that changed most come first."""
     from workbench.records.replay import LESS_IS_BETTER
 
     tasks = [
-        TaskChange(
+        ChangedTask(
             one["id"],
             one["head"],
             one["before"],
@@ -91,7 +97,7 @@ def compared(document: Mapping[str, Any]) -> Compared:
         for one in document["tasks"]
     ]
     tasks.sort(key=lambda one: (-abs(one.after - one.before), one.id))
-    return Compared(
+    return RunComparison(
         document["before"],
         document["after"],
         document["system"],
@@ -103,10 +109,10 @@ def compared(document: Mapping[str, Any]) -> Compared:
     )
 
 
-def _change(one: Mapping[str, Any]) -> Change:
+def _change(one: Mapping[str, Any]) -> ComparedMeasure:
     gap = one["gap"]
     parts = (gap["value"], gap["low"], gap["high"], gap["p"])
-    return Change(one["system"], one["measure"], one["before"], one["after"], parts, one["verdict"])
+    return ComparedMeasure(one["system"], one["measure"], one["before"], one["after"], parts, one["verdict"])
 
 
 def _head(found: Mapping[str, Any]) -> Sequence[str]:
@@ -125,13 +131,13 @@ def _head(found: Mapping[str, Any]) -> Sequence[str]:
     if others:
         lines[0] += f"; left out {', '.join(others)}"
     lines += [
-        f"set otherwise: {name}: {_brief(old)} → {_brief(new)}"
+        f"different settings: {name}: {_brief(old)} → {_brief(new)}"
         for name, (old, new) in found["settings"].items()
     ]
     return lines
 
 
-def change_cells(one: Change) -> tuple[Content, ...]:
+def change_cells(one: ComparedMeasure) -> tuple[Content, ...]:
     """Return the cells of a measure."""
     digits = 0 if one.measure == "context_tokens" else 3
     mark = _MARKS.get(one.verdict, SAME)
@@ -150,7 +156,7 @@ def change_cells(one: Change) -> tuple[Content, ...]:
     )
 
 
-def task_cells(one: TaskChange, *, less_is_better: bool) -> tuple[Content, ...]:
+def task_cells(one: ChangedTask, *, less_is_better: bool) -> tuple[Content, ...]:
     """Return the cells of a task."""
     change = one.after - one.before
     mark = WORSE if (change > 0) == less_is_better else BETTER
@@ -168,3 +174,79 @@ def task_cells(one: TaskChange, *, less_is_better: bool) -> tuple[Content, ...]:
 def _brief(value: object) -> str:
     text = str(value)
     return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
+
+
+class ComparePanel(Vertical):
+    """A comparison; enter on a measure lists the tasks by it, on a task opens it in the later run."""
+
+    DEFAULT_CSS = """
+    ComparePanel {
+        & #compare-head { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
+        & #changes { height: 1fr; }
+        & #changed-head { height: 1; padding: 0 1; text-style: bold; }
+        & #changed { height: 1fr; }
+    }
+    """
+
+    @dataclass
+    class TaskOpened(Message):
+        """A task is to be looked at in the later run."""
+
+        run: str
+        task_id: str
+
+    @dataclass
+    class MeasureOpened(Message):
+        """The tasks shall be those of another system and measure."""
+
+        system: str
+        measure: str
+
+    def __init__(self) -> None:
+        super().__init__(id="compare")
+        self.found: RunComparison | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the head, the measures and the tasks."""
+        yield Static(id="compare-head", markup=False)
+        yield VirtualTable(CHANGE_COLUMNS, empty="No system was measured on a common task.", id="changes")
+        yield Static(id="changed-head", markup=False)
+        yield VirtualTable(TASK_COLUMNS, empty="No task changed.", id="changed")
+
+    @property
+    def table(self) -> VirtualTable:
+        """The measures."""
+        return self.query_one("#changes", VirtualTable)
+
+    def show(self, found: RunComparison) -> None:
+        """Show a comparison."""
+        self.found = found
+        self.query_one("#compare-head", Static).update(
+            Content("\n").join([shown(line) for line in found.head])
+        )
+        keys = [f"{one.system}\n{one.measure}" for one in found.changes]
+        places = list(range(len(keys)))
+        table = self.table
+        wanted = f"{found.system}\n{found.measure}"
+        table.set_rows(
+            ListRows(places, key=lambda at: keys[at], cells=lambda at: change_cells(found.changes[at])),
+            wanted,
+        )
+        title = f"Tasks that changed: {found.system}, {found.measure} ({len(found.tasks):,})"
+        self.query_one("#changed-head", Static).update(shown(title))
+        drawn = partial(task_cells, less_is_better=found.less_is_better)
+        self.query_one("#changed", VirtualTable).set_rows(
+            ListRows(found.tasks, key=lambda one: one.id, cells=drawn)
+        )
+
+    @on(VirtualTable.Opened, "#changes")
+    def _measure(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        system, _, measure = event.key.partition("\n")
+        self.post_message(self.MeasureOpened(system, measure))
+
+    @on(VirtualTable.Opened, "#changed")
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        if self.found is not None:
+            self.post_message(self.TaskOpened(self.found.after, event.key))

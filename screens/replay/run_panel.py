@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
@@ -12,11 +13,21 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static
 
-from screens.replay.asking import Opened
-from screens.replay.curves import AGE, LATENCY, OVER
-from screens.replay.gates_view import gates_text
-from screens.replay.intervals import Interval, Intervals
-from screens.replay.scored import GAP_COLUMNS, Figures, GapLine, cells, columns, gap_cells
+from screens.replay.figures import (
+    AGE,
+    GAP_COLUMNS,
+    LATENCY,
+    OVER,
+    GapLine,
+    Interval,
+    Intervals,
+    SystemFigures,
+    gap_cells,
+    gates_text,
+    system_cells,
+    system_columns,
+)
+from screens.replay.work import OpenedRun
 from screens.safe_text import shown
 from screens.widgets.plot import Plot
 from screens.widgets.table import ListRows, VirtualTable
@@ -61,16 +72,15 @@ class RunPanel(Vertical):
     }
     """
 
+    @dataclass
     class SystemOpened(Message):
         """A system was opened: its tasks are wanted."""
 
-        def __init__(self, system: str) -> None:
-            super().__init__()
-            self.system = system
+        system: str
 
     def __init__(self) -> None:
         super().__init__(id="run")
-        self._opened: Opened | None = None
+        self._opened: OpenedRun | None = None
         self._gates: tuple[Gate, ...] | None = None
         self.view = GAPS
 
@@ -97,16 +107,16 @@ class RunPanel(Vertical):
         """The table of systems."""
         return self.query_one("#systems", VirtualTable)
 
-    def show(self, opened: Opened, gates: tuple[Gate, ...] | None, system: str = "") -> None:
+    def show(self, opened: OpenedRun, gates: tuple[Gate, ...] | None, system: str = "") -> None:
         """Show a run, the cursor on a system."""
         self._opened, self._gates = opened, gates
         figures = opened.figures
         self.query_one("#run-head", Static).update(_head(figures.head))
         table = self.systems
         table.styles.height = min(len(figures.systems), _MOST_SYSTEMS) + 1
-        table.set_columns(columns(figures))
+        table.set_columns(system_columns(figures))
         keep = system or opened.counterpart
-        table.set_rows(ListRows(figures.systems, key=lambda one: one.system, cells=cells), keep)
+        table.set_rows(ListRows(figures.systems, key=lambda one: one.system, cells=system_cells), keep)
         table.select_key(keep)
         self._show_plots(opened)
         self.query_one(f"#{GATES}", Static).update(gates_text(gates))
@@ -134,7 +144,7 @@ class RunPanel(Vertical):
         self.set_class(self.view != GAPS, "-lens")
         self.query_one(ContentSwitcher).current = INTERVALS if self.view == GAPS else self.view
 
-    def _show_plots(self, opened: Opened) -> None:
+    def _show_plots(self, opened: OpenedRun) -> None:
         for name, series in opened.curves.items():
             self.query_one(f"#{name}", Plot).show(series)
 
@@ -166,7 +176,7 @@ class RunPanel(Vertical):
 
 
 def intervals_of(
-    gaps: Mapping[str, tuple[GapLine, ...]], systems: Sequence[Figures], measure: str
+    gaps: Mapping[str, tuple[GapLine, ...]], systems: Sequence[SystemFigures], measure: str
 ) -> tuple[str, int, list[Interval]]:
     """Return the title, the digits and a row for each system that was measured."""
     rows, title, digits = [], measure, 3

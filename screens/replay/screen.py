@@ -17,18 +17,16 @@ from textual.widgets import ContentSwitcher, Static
 from screens.commands.model import bindings
 from screens.commands.replay import REPLAY
 from screens.jobs import Failure, Job
-from screens.replay import asking
-from screens.replay.asking import Listed, Opened
-from screens.replay.compare_panel import ComparePanel
-from screens.replay.outcomes import UsesRuns
-from screens.replay.place import COMPARE, RUN, RUNS, TASK, TASKS
+from screens.place import text_of, texts_of
+from screens.replay import work
+from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS, ReplayStarter, RunActions
+from screens.replay.comparison import ComparePanel
+from screens.replay.rankings import LEGEND
 from screens.replay.run_panel import RunPanel
-from screens.replay.runs_panel import RunsPanel
-from screens.replay.sides import LEGEND
-from screens.replay.starting import StartsReplays
+from screens.replay.runs import RunsPanel
 from screens.replay.task_panel import TaskPanel, TaskShown
-from screens.replay.tasks import ORDERS, TaskLine, arranged, task_lines
-from screens.replay.tasks_panel import TasksPanel
+from screens.replay.tasks import ORDERS, TaskLine, TasksPanel, arrange_tasks, task_lines
+from screens.replay.work import ListedRuns, OpenedRun
 from screens.safe_text import shown
 from screens.widgets.filter import FilterBar
 from workbench.records.replay import BASELINE
@@ -38,7 +36,7 @@ _UP: Final = {RUN: RUNS, TASKS: RUN, TASK: TASKS, COMPARE: RUNS}
 _ORDERS: Final = tuple(ORDERS)
 
 
-class ReplayScreen(StartsReplays, UsesRuns):
+class ReplayScreen(ReplayStarter, RunActions):
     """What would have been shown for past tasks, and was it right."""
 
     section: ClassVar[str] = "replay"
@@ -69,7 +67,7 @@ class ReplayScreen(StartsReplays, UsesRuns):
 
     def load(self) -> None:
         """Ask for the runs."""
-        self.ask("Reading runs", partial(asking.list_runs, self.engine.root), self._listed)
+        self.ask("Reading runs", partial(work.list_runs, self.engine.root), self._listed)
 
     def remember(self) -> Mapping[str, Any]:
         """Return the run, the task, the systems, the order and the filter."""
@@ -87,21 +85,15 @@ class ReplayScreen(StartsReplays, UsesRuns):
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Go back to where it was left; what is not there any more is left out."""
-
-        def text(name: str) -> str:
-            value = kept.get(name, "")
-            return value if isinstance(value, str) else ""
-
         place = self.place
-        place.view = text("view") if text("view") in (*_UP, RUNS) else RUNS
-        place.run, place.task = text("run"), text("task")
-        place.order = text("order") if text("order") in ORDERS else _ORDERS[0]
-        systems = kept.get("systems")
-        if isinstance(systems, list) and len(systems) == 2 and all(isinstance(one, str) for one in systems):
+        place.view = text_of(kept, "view", RUNS, (*_UP, RUNS))
+        place.run, place.task = text_of(kept, "run"), text_of(kept, "task")
+        place.order = text_of(kept, "order", _ORDERS[0], ORDERS)
+        if len(systems := texts_of(kept, "systems")) == 2:
             place.systems = (systems[0], systems[1])
-        self.query_one(RunPanel).set_view(text("plot"))
-        self.query_one(TasksPanel).bar.set_text(text("filter"))
-        self.query_one("#runs-filter", FilterBar).set_text(text("runs_filter"))
+        self.query_one(RunPanel).set_view(text_of(kept, "plot"))
+        self.query_one(TasksPanel).bar.set_text(text_of(kept, "filter"))
+        self.query_one("#runs-filter", FilterBar).set_text(text_of(kept, "runs_filter"))
 
     def available(self, command_id: str) -> bool | None:
         """Offer what makes sense in the view."""
@@ -120,7 +112,7 @@ class ReplayScreen(StartsReplays, UsesRuns):
 
     # Runs.
 
-    def _listed(self, found: Listed) -> None:
+    def _listed(self, found: ListedRuns) -> None:
         self.state = found.state
         panel = self.query_one(RunsPanel)
         there = bool(panel.lines) and self.place.view == RUNS  # the cursor is where the user put it
@@ -144,7 +136,7 @@ class ReplayScreen(StartsReplays, UsesRuns):
         self.query_one(RunsPanel).table.busy = "Reading the run …"
         self.ask(
             "Reading the run",
-            partial(asking.open_run, self.state, name),
+            partial(work.open_run, self.state, name),
             partial(self._run_opened, view=view),
             group="run",
             failed=self._not_opened,
@@ -159,7 +151,7 @@ class ReplayScreen(StartsReplays, UsesRuns):
         self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")
         self.show_view(RUNS)
 
-    def _run_opened(self, opened: Opened, view: str) -> None:
+    def _run_opened(self, opened: OpenedRun, view: str) -> None:
         self._not_busy()
         place = self.place
         if opened.name != place.run:
@@ -187,11 +179,13 @@ class ReplayScreen(StartsReplays, UsesRuns):
         def work(job: Job) -> tuple[tuple[TaskLine, ...], list[int]]:
             lines = task_lines(opened.run, *systems)
             job.check()
-            return lines, arranged(lines, opened.run.rows, wanted, order)
+            return lines, arrange_tasks(lines, opened.run.rows, wanted, order)
 
         self.ask("Ordering tasks", work, partial(self._arranged, opened, view), group="order", quiet=True)
 
-    def _arranged(self, opened: Opened, wanted: str, found: tuple[tuple[TaskLine, ...], list[int]]) -> None:
+    def _arranged(
+        self, opened: OpenedRun, wanted: str, found: tuple[tuple[TaskLine, ...], list[int]]
+    ) -> None:
         if opened is not self.opened:
             return
         self.lines, order = found
@@ -312,15 +306,8 @@ class ReplayScreen(StartsReplays, UsesRuns):
         if not self.query_one(TaskPanel).next_missed():
             self.say("this system missed no gold file")
 
-    def action_next(self) -> None:
-        """Go to the next task."""
-        self._step(1)
-
-    def action_previous(self) -> None:
-        """Go to the task before."""
-        self._step(-1)
-
-    def _step(self, step: int) -> None:
+    def action_step(self, step: int) -> None:
+        """Go to the next task or the one before."""
         order = self.query_one(TasksPanel).order
         number = next((line.number for line in self.lines if line.id == self.place.task), None)
         at = order.index(number) + step if number in order else 0
@@ -331,7 +318,7 @@ class ReplayScreen(StartsReplays, UsesRuns):
             self.say("there is no other task in this direction")
 
     def action_swap(self) -> None:
-        """Put the left system to the right."""
+        """Swap the two systems."""
         left, right = self.place.systems
         self._use((right, left))
 
@@ -339,10 +326,10 @@ class ReplayScreen(StartsReplays, UsesRuns):
         """Choose both systems, one after the other."""
         if self.opened is None:
             return
-        from screens.widgets.choose import Choice, Choose
+        from screens.widgets.dialogs import Choose, DialogChoice
 
         names = [one.system for one in self.opened.run.systems]
-        choices = [Choice(name, name) for name in names]
+        choices = [DialogChoice(name, name) for name in names]
 
         def place_of(name: str) -> int:
             return names.index(name) if name in names else 0

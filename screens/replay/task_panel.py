@@ -13,11 +13,20 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
-from screens.replay.sides import COLUMNS, RankRow, Side, cells, side
-from screens.replay.why import bars, contributions, never_there, weighs, why
+from screens.replay.rankings import (
+    COLUMNS,
+    RankedSide,
+    RankRow,
+    bars,
+    cells,
+    contributions,
+    explain_absent,
+    explain_file,
+    ranked_side,
+    weighs,
+)
 from screens.safe_text import shown
 from screens.widgets.bars import FeatureBars
 from screens.widgets.table import ListRows, VirtualTable
@@ -70,17 +79,14 @@ class TaskPanel(Vertical):
     TaskPanel.-one #right-side { border-left: none; }
     """
 
-    class FileChanged(Message):
-        """Another file is under the cursor."""
-
     def __init__(self) -> None:
         super().__init__(id="task")
         self._shown: TaskShown | None = None
-        self._sides: dict[str, Side] = {}
+        self._sides: dict[str, RankedSide] = {}
         self.focused_side = RIGHT
 
     def compose(self) -> ComposeResult:
-        """Lay out the head, the rankings, and what is said of a file."""
+        """Lay out the head, the rankings, and the explanation of a file."""
         yield Static(id="task-head", markup=False)
         with Horizontal(id="rankings"):
             for which in (LEFT, RIGHT):
@@ -118,7 +124,7 @@ class TaskPanel(Vertical):
         same = before is not None and before.row.id == given.row.id
         self._shown = given
         left, right = given.systems
-        self._sides = {LEFT: side(given.row, left, right), RIGHT: side(given.row, right, left)}
+        self._sides = {LEFT: ranked_side(given.row, left, right), RIGHT: ranked_side(given.row, right, left)}
         self.query_one("#task-head", Static).update(task_head(given.row))
         for which, one in self._sides.items():
             head = self.query_one(f"#{which}-head", Static)
@@ -158,7 +164,7 @@ class TaskPanel(Vertical):
         self._file()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Follow the focus: what is said is of the file under its cursor."""
+        """Follow the focus: the explanation is of the file under its cursor."""
         for which in (LEFT, RIGHT):
             if event.widget.id == f"{which}-ranking":
                 self._turn(which)
@@ -172,24 +178,27 @@ class TaskPanel(Vertical):
     def _file(self) -> None:
         found, given = self.current, self._shown
         if found is None or given is None:
-            told = Content("\n").join(_told(never_there(given.row))) if given is not None else Content("")
-            self.query_one("#why", Static).update(told)
+            text = (
+                Content("\n").join(_reason_lines(explain_absent(given.row)))
+                if given is not None
+                else Content("")
+            )
+            self.query_one("#why", Static).update(text)
             self.query_one(FeatureBars).show(())
             return
         system, row = found
         again = given.again.get((given.row.id, system), {})
         one = self._sides[self.focused_side]
-        said = why(given.row, one, row, given.budget, again)
-        lines = [shown(row.path, "bold"), *_told(said), *_told(never_there(given.row))]
+        reasons = explain_file(given.row, one, row, given.budget, again)
+        lines = [shown(row.path, "bold"), *_reason_lines(reasons), *_reason_lines(explain_absent(given.row))]
         self.query_one("#why", Static).update(Content("\n").join(lines))
         parts, total = bars(contributions(given.row, system, row.path, again), whole=row.path in again)
         widget = self.query_one(FeatureBars)
         widget.display = weighs(system)
         widget.show(parts, total=total)
-        self.post_message(self.FileChanged())
 
 
-def first_to_see(one: Side) -> int:
+def first_to_see(one: RankedSide) -> int:
     """Return the place of the first right file that was missed, else of the first one that was found."""
     missed = (at for at, row in enumerate(one.rows) if row.missed)
     found = (at for at, row in enumerate(one.rows) if row.gold)
@@ -218,7 +227,7 @@ def task_head(row: TaskRow) -> Content:
     return Content("\n").join(lines)
 
 
-def side_head(one: Side, width: int = 0) -> Content:
+def side_head(one: RankedSide, width: int = 0) -> Content:
     """Return a system's name and its figures of this task, as many as `width` cells hold (0: all)."""
     head = shown(one.system, "bold $text-primary")
     for title, value in one.measures:
@@ -229,7 +238,8 @@ def side_head(one: Side, width: int = 0) -> Content:
     return head
 
 
-def _told(said: tuple[tuple[str, str], ...]) -> list[Content]:
+def _reason_lines(reasons: tuple[tuple[str, str], ...]) -> list[Content]:
     return [
-        Content.assemble(shown(f"{title:<8} ", "bold $text-secondary"), shown(text)) for title, text in said
+        Content.assemble(shown(f"{title:<8} ", "bold $text-secondary"), shown(text))
+        for title, text in reasons
     ]

@@ -1,17 +1,26 @@
-"""The tasks of a run as a list: two systems compared on each, filtered and put in order. Pure."""
+"""The tasks of a run, filtered and in order: two systems compared on each, and all systems on one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
 
 from screens.filter_matching import Record, filter_rows
-from screens.filtering import Field, Filter, Kind
+from screens.filters import Field, FieldKind, Filter
+from screens.replay.rankings import name
 from screens.safe_text import shown
-from screens.widgets.table import Column
+from screens.widgets.bars import bar
+from screens.widgets.filter import FilterBar
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.records.replay import TaskRow
 
 if TYPE_CHECKING:
     from workbench.records.replay import ReplayRun, TaskRow
@@ -20,18 +29,18 @@ MEASURE: Final = "ndcg_at_10"
 WON, LOST, SAME, FAULT = "▲", "▼", "=", "✗"
 _CLOSE: Final = 0.0005
 FIELDS: Final = (
-    Field("task", Kind.TEXT),
-    Field("file", Kind.TEXT),
+    Field("task", FieldKind.TEXT),
+    Field("file", FieldKind.TEXT),
     Field("id"),
     Field("kind"),
     Field("source", choices=("commit", "session")),
-    Field("when", Kind.TIME),
-    Field("gold", Kind.NUMBER),
-    Field("left", Kind.NUMBER),
-    Field("right", Kind.NUMBER),
-    Field("change", Kind.NUMBER),
-    Field("missed", Kind.NUMBER),
-    Field("fault", Kind.YES_NO),
+    Field("when", FieldKind.TIME),
+    Field("gold", FieldKind.NUMBER),
+    Field("left", FieldKind.NUMBER),
+    Field("right", FieldKind.NUMBER),
+    Field("change", FieldKind.NUMBER),
+    Field("missed", FieldKind.NUMBER),
+    Field("fault", FieldKind.YES_NO),
 )
 """What a filter may name: `change:<0`, `missed:>=1`, `kind:bugfix`, `file:views.py`, `when:2026-05`."""
 
@@ -90,7 +99,9 @@ def task_lines(run: ReplayRun, left: str, right: str) -> tuple[TaskLine, ...]:
     return tuple(_line(number, row, left, right) for number, row in enumerate(run.rows))
 
 
-def arranged(lines: Sequence[TaskLine], rows: Sequence[TaskRow], wanted: Filter, order: str) -> list[int]:
+def arrange_tasks(
+    lines: Sequence[TaskLine], rows: Sequence[TaskRow], wanted: Filter, order: str
+) -> list[int]:
     """Return the places of the lines that a filter lets through, in an order."""
     places: Sequence[int] = range(len(lines))
     if wanted:
@@ -178,3 +189,137 @@ def _figure(value: float | None) -> str:
 
 def _short(system: str) -> str:
     return system if len(system) <= 8 else f"{system[:7]}…"
+
+
+_FILES = 12
+_BAR = 16
+
+
+class TasksPanel(Vertical):
+    """The tasks; the screen arranges them in a job and hands them over."""
+
+    SCOPED_CSS: ClassVar[bool] = False  # what fits depends on classes of the screen
+    DEFAULT_CSS = """
+    TasksPanel {
+        & #tasks-parts { height: 1fr; }
+        & #tasks-table { width: 2fr; height: 1fr; }
+        & #tasks-side { width: 1fr; height: 1fr; padding: 0 1; border-left: solid $panel; }
+        & #tasks-side { scrollbar-size-vertical: 1; }
+        & #tasks-side:focus { border-left: heavy $accent; }
+        & #task-preview { height: auto; }
+    }
+    .-narrow TasksPanel, .-normal TasksPanel {
+        & #tasks-parts { layout: vertical; }
+        & #tasks-table { width: 1fr; }
+        & #tasks-side { width: 1fr; height: auto; max-height: 40%; border-left: none; }
+        & #tasks-side { border-top: solid $panel; }
+        & #tasks-side:focus { border-left: none; border-top: heavy $accent; }
+    }
+    """
+
+    @dataclass
+    class Opened(Message):
+        """A task was opened, by its number in the run."""
+
+        number: int
+
+    class Filtered(Message):
+        """Another filter is wanted."""
+
+    def __init__(self) -> None:
+        super().__init__(id="tasks")
+        self._rows: Sequence[TaskRow] = ()
+        self.filter = Filter()
+        self.order: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        """Lay out the filter, the list, and what is under the cursor."""
+        yield FilterBar(FIELDS, id="tasks-filter")
+        with Horizontal(id="tasks-parts"):
+            yield VirtualTable(columns("", ""), empty="No task matches the filter.", id="tasks-table")
+            with VerticalScroll(id="tasks-side"):
+                yield Static(id="task-preview", markup=False)
+
+    @property
+    def table(self) -> VirtualTable:
+        """The table of tasks."""
+        return self.query_one("#tasks-table", VirtualTable)
+
+    @property
+    def bar(self) -> FilterBar:
+        """The filter."""
+        return self.query_one(FilterBar)
+
+    @property
+    def current(self) -> int | None:
+        """The number of the task under the cursor."""
+        key = self.table.cursor_key
+        return None if key is None else int(key)
+
+    def show(
+        self,
+        rows: Sequence[TaskRow],
+        lines: Sequence[TaskLine],
+        order: list[int],
+        systems: tuple[str, str],
+        keep: int | None = None,
+    ) -> None:
+        """Show tasks of a run at the places of `order`; the cursor goes to, or stays on, `keep`."""
+        self._rows, self.order = rows, order
+        kept = self.current if keep is None else keep
+        table = self.table
+        table.set_columns(columns(*systems))
+        found = ListRows(lines, key=lambda one: str(one.number), cells=cells, order=order)
+        table.set_rows(found, None if kept is None else str(kept))
+        self.bar.show_count(len(order), len(lines))
+        self._preview()
+
+    @on(FilterBar.Changed)
+    def _filtered(self, event: FilterBar.Changed) -> None:
+        event.stop()
+        self.filter = event.query
+        self.post_message(self.Filtered())
+
+    @on(VirtualTable.Highlighted)
+    def _highlighted(self, event: VirtualTable.Highlighted) -> None:
+        event.stop()
+        self._preview()
+
+    @on(VirtualTable.Opened)
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        event.stop()
+        if (number := self.current) is not None:
+            self.post_message(self.Opened(number))
+
+    def _preview(self) -> None:
+        number = self.current
+        known = number is not None and number < len(self._rows)
+        preview = task_preview(self._rows[number]) if known and number is not None else Content("")
+        self.query_one("#task-preview", Static).update(preview)
+
+
+def task_preview(row: TaskRow) -> Content:
+    """Return each system's nDCG@10 on a task and the right files with their places."""
+    lines = [shown(row.head or "(no text)", "bold", limit=400)]
+    if row.fault:
+        return Content("\n").join([*lines, shown(f"✗ not replayed: {row.fault}", "$text-warning")])
+    longest = max((len(one) for one in row.systems), default=0)
+    for system, did in row.systems.items():
+        value = did.measures.get(MEASURE)
+        figure = Content.styled(" –", "$text-muted")
+        if value is not None:
+            figure = Content.assemble((f" {value:.3f} ", "bold"), (bar(value, 1.0, _BAR), "$text-primary"))
+        lines.append(Content.assemble(shown(system).truncate(min(longest, 26), pad=True), figure))
+    lines.append(shown("gold files and their places, system by system", "$text-muted"))
+    for path in row.truth[:_FILES]:
+        places = " ".join(_rank(path, did.ranking) for did in row.systems.values())
+        lines.append(
+            Content.assemble(("★ ", "$text-success"), shown(f"{places:<{4 * len(row.systems)}} "), name(path))
+        )
+    if len(row.truth) > _FILES:
+        lines.append(shown(f"and {len(row.truth) - _FILES:,} more", "$text-muted"))
+    return Content("\n").join(lines)
+
+
+def _rank(path: str, ranking: Sequence[str]) -> str:
+    return f"{ranking.index(path) + 1:>3}" if path in ranking else "  –"

@@ -14,10 +14,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.curation.dialog import Dialog
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.safe_text import shown
-from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.diff import unified, unified_content
 from screens.widgets.fields import Flag
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -50,7 +50,9 @@ class ExportPlan:
         return sum(file.changed for file in self.files)
 
 
-def export_rules(engine: Engine, targets: Sequence[str], home: bool, dry_run: bool, job: Job) -> ExportPlan:
+def export_rules(
+    engine: AppEngine, targets: Sequence[str], home: bool, dry_run: bool, job: Job
+) -> ExportPlan:
     """Write the rules into files of agents, or say what would be written. Raises: WorkbenchError."""
     files: list[ExportedFile] = []
     notes: list[str] = []

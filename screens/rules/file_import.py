@@ -14,10 +14,10 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from screens.curation.dialog import Dialog
-from screens.engine import BY, Engine
+from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
 from screens.safe_text import shown, shown_lines
-from screens.widgets.confirm import DIALOG_CSS
+from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.errors import UsageError
@@ -49,7 +49,7 @@ class ImportPreview:
     problems: tuple[str, ...] = ()
 
 
-def known_files(engine: Engine, job: Job) -> tuple[RuleFileRow, ...]:
+def known_files(engine: AppEngine, job: Job) -> tuple[RuleFileRow, ...]:
     """Return the rule files that are kept in sync, with how many rules are in each."""
     with engine.rules("rules", job.progress) as work:
         book = work.book
@@ -62,7 +62,7 @@ def known_files(engine: Engine, job: Job) -> tuple[RuleFileRow, ...]:
     )
 
 
-def preview(engine: Engine, text: str, job: Job) -> ImportPreview:
+def preview(engine: AppEngine, text: str, job: Job) -> ImportPreview:
     """Return what importing the files or directories named in a line would bring. Raises: UsageError."""
     paths = split_paths(text)
     with engine.rules("import", job.progress) as work:
@@ -73,7 +73,7 @@ def preview(engine: Engine, text: str, job: Job) -> ImportPreview:
     return ImportPreview(paths, rows, rules, (*named.refused, *map(str, found.warnings), *left))
 
 
-def import_paths(engine: Engine, paths: Sequence[str], job: Job) -> int:
+def import_paths(engine: AppEngine, paths: Sequence[str], job: Job) -> int:
     """Import files as one step; return how many rules changed. Raises: WorkbenchError."""
     with engine.rules("import", job.progress) as work:
         named = named_files(work.store.root, _from(engine, paths), progress=job.progress)
@@ -91,7 +91,7 @@ def split_paths(text: str) -> tuple[str, ...]:
         raise UsageError(f"invalid list of paths: {error}", hint="Close the quotes.") from error
 
 
-def _from(engine: Engine, paths: Sequence[str]) -> list[str]:
+def _from(engine: AppEngine, paths: Sequence[str]) -> list[str]:
     """Return paths as seen from the project."""
     return [path if path.startswith("~") else str(engine.root / path) for path in paths]
 

@@ -12,10 +12,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.curation.dialog import ListDialog
-from screens.engine import BY, Engine
+from screens.engine import BY, AppEngine
 from screens.jobs import Failure, Job
 from screens.safe_text import shown
-from screens.widgets.confirm import DIALOG_CSS, Confirm
+from screens.widgets.dialogs import DIALOG_CSS, Confirm
 from screens.widgets.diff import WordDiff, unified
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -90,7 +90,7 @@ def differences(drift: Sequence[FileDrift]) -> tuple[RuleDifference, ...]:
     return tuple(found)
 
 
-def look_at(engine: Engine, job: Job) -> tuple[RuleDifference, ...]:
+def look_at(engine: AppEngine, job: Job) -> tuple[RuleDifference, ...]:
     """Return what is out of sync, changing nothing. Raises: StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
@@ -98,21 +98,21 @@ def look_at(engine: Engine, job: Job) -> tuple[RuleDifference, ...]:
     return differences(outcome.drift)
 
 
-def sync_files(engine: Engine, dry_run: bool, job: Job) -> Outcome:
+def sync_files(engine: AppEngine, dry_run: bool, job: Job) -> Outcome:
     """Write what the store alone changed into the files, or say what would be written. Raises: StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
         return write_pending(workspace.rule_store(), workspace.rule_files(), dry_run=dry_run)
 
 
-def take_side(engine: Engine, difference: RuleDifference, side: str, job: Job) -> None:
+def take_side(engine: AppEngine, difference: RuleDifference, side: str, job: Job) -> None:
     """Keep one side of a conflict, `ours` or `theirs`. Raises: UsageError, StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
         settle(workspace.rule_store(), workspace.rule_files(), difference.identifier, side, by=BY)
 
 
-def take_merged(engine: Engine, difference: RuleDifference, text: str, job: Job) -> None:
+def take_merged(engine: AppEngine, difference: RuleDifference, text: str, job: Job) -> None:
     """Settle a conflict with words of both sides: ours are kept and reworded. Raises: as above."""
     from workbench.rules.curation.curator import Curator
 

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.rules.rows import near_end
@@ -150,7 +150,7 @@ class MessageMatches:
         return sum(not answer.reason for answer in self.answers)
 
 
-def answers(engine: Engine, message: str, job: Job) -> MessageMatches:
+def answers(engine: AppEngine, message: str, job: Job) -> MessageMatches:
     """Match the rules with a message and the files it is about, as a plan does. Raises: WorkbenchError.
 
     A project without an index is indexed first, in a process of its own.

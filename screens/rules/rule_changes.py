@@ -19,8 +19,7 @@ from screens.rules.rule_form import (
     switch_command,
 )
 from screens.rules.rule_service import RuleService, place_of
-from screens.widgets.choose import Choice, Choose
-from screens.widgets.confirm import Ask, Confirm
+from screens.widgets.dialogs import Ask, Choose, Confirm, DialogChoice
 from screens.widgets.external_editor import Edited, Failed, edit_externally, open_externally
 from screens.widgets.form import FormField
 from workbench.errors import UsageError
@@ -176,7 +175,7 @@ class RuleChanges(RecordChanges[Rule]):
                 command = ["rules", "examples", rule.id, "--remove", str(number)]
                 self.save(rule, {"examples": remove_examples(rule, [number])}, command=command)
 
-        choices = [Choice(number, text) for number, text in enumerate(rule.examples, 1)]
+        choices = [DialogChoice(number, text) for number, text in enumerate(rule.examples, 1)]
         self._screen.app.push_screen(Choose("Remove an example", choices), chosen)
 
     # Several rules.

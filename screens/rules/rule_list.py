@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from screens.curation.record_screen import ListQuery
 from screens.filter_matching import Value, filter_rows
-from screens.filtering import Field, Kind
+from screens.filters import Field, FieldKind
 from screens.rules.rows import position_of
 from screens.rules.rule_form import condition_lines
 from workbench.records.rules import Authority, Category, Level, Provenance, Rule
@@ -39,9 +39,9 @@ def _source(value: Callable[[Provenance], Value]) -> Getter:
 
 
 _TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
-    (Field("text", Kind.TEXT), lambda rule: rule.rule),
-    (Field("condition", Kind.TEXT), lambda rule: rule.condition_text or None),
-    (Field("example", Kind.TEXT), lambda rule: rule.examples),
+    (Field("text", FieldKind.TEXT), lambda rule: rule.rule),
+    (Field("condition", FieldKind.TEXT), lambda rule: rule.condition_text or None),
+    (Field("example", FieldKind.TEXT), lambda rule: rule.examples),
     (Field("id"), lambda rule: (rule.id, rule.id.removeprefix("rule-"))),
     (Field("file"), _source(lambda found: (found.file, *found.names))),
     (Field("tag"), lambda rule: rule.tags),
@@ -57,18 +57,18 @@ _TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
         Field("level", choices=(Level.GLOBAL, Level.SCENARIO, Level.STEP), searched=False),
         lambda rule: rule.level,
     ),
-    (Field("priority", Kind.NUMBER), lambda rule: rule.priority),
-    (Field("tokens", Kind.NUMBER), lambda rule: rule.token_cost),
-    (Field("used", Kind.NUMBER), lambda rule: rule.usage_count),
-    (Field("version", Kind.NUMBER), lambda rule: rule.version),
-    (Field("cooldown", Kind.NUMBER), lambda rule: rule.cooldown),
-    (Field("line", Kind.NUMBER), _source(lambda found: found.line)),
-    (Field("enabled", Kind.YES_NO), lambda rule: rule.enabled),
-    (Field("home", Kind.YES_NO), lambda rule: rule.project_id is None),
-    (Field("checked", Kind.YES_NO), lambda rule: rule.check is not None),
-    (Field("created", Kind.TIME), lambda rule: rule.created_at),
-    (Field("updated", Kind.TIME), lambda rule: rule.updated_at),
-    (Field("last", Kind.TIME), lambda rule: rule.last_used),
+    (Field("priority", FieldKind.NUMBER), lambda rule: rule.priority),
+    (Field("tokens", FieldKind.NUMBER), lambda rule: rule.token_cost),
+    (Field("used", FieldKind.NUMBER), lambda rule: rule.usage_count),
+    (Field("version", FieldKind.NUMBER), lambda rule: rule.version),
+    (Field("cooldown", FieldKind.NUMBER), lambda rule: rule.cooldown),
+    (Field("line", FieldKind.NUMBER), _source(lambda found: found.line)),
+    (Field("enabled", FieldKind.YES_NO), lambda rule: rule.enabled),
+    (Field("home", FieldKind.YES_NO), lambda rule: rule.project_id is None),
+    (Field("checked", FieldKind.YES_NO), lambda rule: rule.check is not None),
+    (Field("created", FieldKind.TIME), lambda rule: rule.created_at),
+    (Field("updated", FieldKind.TIME), lambda rule: rule.updated_at),
+    (Field("last", FieldKind.TIME), lambda rule: rule.last_used),
     (Field("when", searched=False), lambda rule: condition_lines(rule.conditions)),
     (Field("project", searched=False), lambda rule: rule.project_id),
     (Field("source", searched=False), lambda rule: rule.source),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from screens.curation.changes import Overtaken, Saved
-from screens.engine import Engine, Rules
+from screens.engine import AppEngine, Rules
 from screens.jobs import Job
 from screens.rules.rule_text import summary
 from workbench.curation.conflicts import RecordChanged
@@ -26,7 +26,7 @@ from workbench.rules.rulebook import Rulebook
 class RuleService:
     """Changes rules, each call one step that `u` takes back. Raises: WorkbenchError."""
 
-    engine: Engine
+    engine: AppEngine
 
     def save(self, seen: Rule, changes: Mapping[str, Any], job: Job) -> Saved[Rule] | Overtaken[Rule]:
         """Change fields of a rule as it was seen, or say what others did to it."""
@@ -110,18 +110,18 @@ class RuleLibrary:
     def __init__(self) -> None:
         self._ledger: tuple[str, RuleLedger] | None = None
 
-    def read(self, engine: Engine, job: Job) -> LoadedRules:
+    def read(self, engine: AppEngine, job: Job) -> LoadedRules:
         """Return the rules in force, synced with their files. Raises: WorkbenchError."""
         with engine.rules("rules", job.progress) as work:
             book, notes = work.book, work.notes
         return LoadedRules(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
 
-    def story(self, engine: Engine, identifier: str, job: Job) -> tuple[Told, ...]:
+    def story(self, engine: AppEngine, identifier: str, job: Job) -> tuple[Told, ...]:
         """Return what was done to a rule and its earlier versions, oldest first. Raises: WorkbenchError."""
         ledger = self._fold(engine, job)
         return story(ledger, identifier)
 
-    def uses(self, engine: Engine, identifier: str, job: Job) -> tuple[Use, ...]:
+    def uses(self, engine: AppEngine, identifier: str, job: Job) -> tuple[Use, ...]:
         """Return every use of a rule and its earlier versions. Raises: WorkbenchError."""
         ledger = self._fold(engine, job)
         rule = ledger.current(identifier)
@@ -132,7 +132,7 @@ class RuleLibrary:
                 use for use in read_uses((store.journal, store.home_journal)) if use.rule_id in wanted
             )
 
-    def _fold(self, engine: Engine, job: Job) -> RuleLedger:
+    def _fold(self, engine: AppEngine, job: Job) -> RuleLedger:
         with engine.workspace(job.progress) as opened:
             store = opened.workspace.rule_store()
             stamp = f"{store.journal.revision('rules')} {store.home_journal.revision('rules')}"
@@ -141,13 +141,13 @@ class RuleLibrary:
             return self._ledger[1]
 
 
-def read_place(engine: Engine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:
+def read_place(engine: AppEngine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:
     """Return the file a rule is in, None if there is none. Raises: OSError if it cannot be read."""
     path = place_of(engine, rule, job.progress)
     return None if path is None else (path, path.read_bytes())
 
 
-def place_of(engine: Engine, rule: Rule, progress: Callable[[str, int, int], None]) -> Path | None:
+def place_of(engine: AppEngine, rule: Rule, progress: Callable[[str, int, int], None]) -> Path | None:
     """Return the path of the file a rule is in, None if it is in none or that is gone."""
     if rule.provenance is None:
         return None

@@ -17,7 +17,7 @@ from screens.commands.model import bindings
 from screens.commands.rules import RULES
 from screens.curation.dialog import Dialog
 from screens.curation.record_screen import RecordScreen
-from screens.filtering import Facet, write
+from screens.filters import Facet, write
 from screens.jobs import Failure, Job
 from screens.rules.facets import FacetCount, FacetDialog, count_facets, plain_facets
 from screens.rules.matches import MatchesView, MessageMatches, answers

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.jobs import Job
 from screens.safe_text import shown
 from screens.widgets.fields import SafeInput
@@ -137,7 +137,7 @@ class Finder:
     def __init__(self) -> None:
         self._matcher: RuleMatcher | None = None
 
-    def search(self, engine: Engine, book: Rulebook, text: str, job: Job) -> RuleSearch:
+    def search(self, engine: AppEngine, book: Rulebook, text: str, job: Job) -> RuleSearch:
         """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
         from workbench.entry.services.rules import ready_to_search
         from workbench.plan.matching import RuleMatcher

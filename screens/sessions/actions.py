@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from screens.base import SectionScreen
 from screens.jobs import Job
-from screens.sessions import importing, judging, work
-from screens.sessions.listing import Wanted
-from screens.sessions.past_dialog import FilePastDialog
-from screens.sessions.reading import Point
-from screens.sessions.rows import COLUMNS, SORTS, SessionRows
-from screens.sessions.story import FACT, FILE, HEADING, SESSION, Line
-from screens.sessions.story_panel import StoryPanel
+from screens.sessions import feedback, imports, work
+from screens.sessions.file_past import FilePastDialog
+from screens.sessions.listing import SessionQuery
+from screens.sessions.pages import Point
+from screens.sessions.rows import COLUMNS, SORTS
+from screens.sessions.story import FACT, FILE, HEADING, SESSION, StoryLine, StoryPanel
 from screens.sessions.transcript import TranscriptScreen
-from screens.sessions.work import FilePast, Known, Told, Verdict
-from screens.widgets.confirm import Ask, Confirm
-from screens.widgets.details import Details
+from screens.sessions.work import FilePast, KnownSessions, SessionStory, SessionVerdict
+from screens.widgets.code import Details
+from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
-from screens.widgets.table import VirtualTable
+from screens.widgets.table import ListRows, VirtualTable
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
@@ -35,21 +34,21 @@ _WHY: Final = {
     "success": "What is good about it?",
     "failed": "What went wrong?",
     "partial": "What is missing?",
-    "unknown": "Why is it not known how it ended?",
+    "unknown": "Why is the outcome unknown?",
 }
 
 
 class SessionActions(SectionScreen):
     """The commands of the sessions."""
 
-    known: Known | None
-    wanted: Wanted
-    told: Told | None
-    judged: judging.Judged
+    known: KnownSessions | None
+    wanted: SessionQuery
+    current: SessionStory | None
+    judged: feedback.FeedbackHistory
     keep: str = ""
 
     def list_again(self) -> None:
-        """List anew."""
+        """List again."""
         raise NotImplementedError
 
     def fold(self, name: str) -> None:
@@ -75,10 +74,10 @@ class SessionActions(SectionScreen):
     def row(self) -> SessionRow | None:
         """The session under the cursor."""
         rows = self.table.rows
-        return rows.row(self.table.cursor) if isinstance(rows, SessionRows) and len(rows) else None
+        return rows.thing(self.table.cursor) if isinstance(rows, ListRows) and len(rows) else None
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> StoryLine | None:
         """The line of the story under the cursor, if the story has the focus."""
         return self.story.line if self.story.has_focus else None
 
@@ -107,7 +106,7 @@ class SessionActions(SectionScreen):
         self.sort(columns[(columns.index(self.wanted.sort) + 1) % len(columns)], reverse=False)
 
     def action_reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the sort order."""
         self.sort(self.wanted.sort, reverse=not self.wanted.reverse)
 
     def sort(self, column: str, *, reverse: bool) -> None:
@@ -127,7 +126,7 @@ class SessionActions(SectionScreen):
 
     # Opening.
 
-    async def open_line(self, line: Line) -> None:
+    async def open_line(self, line: StoryLine) -> None:
         """Open what a line of the story is about."""
         if line.kind == HEADING:
             self.fold(line.target)
@@ -144,7 +143,7 @@ class SessionActions(SectionScreen):
             text = f"binary file, {len(data):,} bytes" if binary else data.decode("utf-8", "replace")
             self.app.push_screen(Details(path, text, path=path))
 
-        self.ask("Reading a file", partial(work.file_text, self.engine.root, path), then, group="file")
+        self.ask("Reading a file", partial(work.read_file_text, self.engine.root, path), then, group="file")
 
     def _go_to(self, session: str) -> None:
         self.table.focus()
@@ -159,12 +158,12 @@ class SessionActions(SectionScreen):
 
     async def action_transcript(self) -> None:
         """Read the conversation at this point."""
-        told = self.told
-        if told is None or self.row is None:
+        current = self.current
+        if current is None or self.row is None:
             return
-        session = told.trace.episode.session_id
+        session = current.trace.episode.session_id
         self.bench.log_action(("episode", "show", session, "--events"))
-        await self.app.push_screen(TranscriptScreen(Point(told.trace.episode, self.line)))
+        await self.app.push_screen(TranscriptScreen(Point(current.trace.episode, self.line)))
 
     def action_file(self) -> None:
         """Show the past of the file under the cursor, or of the only one, or ask which."""
@@ -172,10 +171,10 @@ class SessionActions(SectionScreen):
         if line is not None and line.kind == FILE:
             self._past_of(line.target)
             return
-        told = self.told
+        current = self.current
         first = ""
-        if told is not None:
-            episode = told.trace.episode
+        if current is not None:
+            episode = current.trace.episode
             first = next((change.path for change in episode.changes), next(iter(episode.reads), ""))
 
         def answered(path: str | None) -> None:
@@ -201,23 +200,8 @@ class SessionActions(SectionScreen):
 
     # Judging.
 
-    def action_success(self) -> None:
-        """Say that it succeeded."""
-        self._judge("success")
-
-    def action_failed(self) -> None:
-        """Say that it failed."""
-        self._judge("failed")
-
-    def action_partial(self) -> None:
-        """Say that it succeeded in part."""
-        self._judge("partial")
-
-    def action_clear(self) -> None:
-        """Say that how it ended is unknown."""
-        self._judge("unknown")
-
-    def _judge(self, outcome: str) -> None:
+    def action_judge(self, outcome: str) -> None:
+        """Record how the sessions went, and why."""
         sessions = self.table.chosen
         if not sessions:
             return
@@ -225,45 +209,45 @@ class SessionActions(SectionScreen):
 
         def answered(why: str | None) -> None:
             if why is not None:
-                asked = partial(work.judged, self.engine, sessions, outcome, why.strip())
+                asked = partial(work.record_feedback, self.engine, sessions, outcome, why.strip())
                 self.ask("Judging", asked, self._judged, writes=True)
 
         self.app.push_screen(
-            Ask(f"{what}: {outcome}", body="Why? Nothing is fine, too.", placeholder=_WHY[outcome]), answered
+            Ask(f"{what}: {outcome}", body="Why? May be left empty.", placeholder=_WHY[outcome]), answered
         )
 
-    def _judged(self, verdicts: Sequence[Verdict]) -> None:
+    def _judged(self, verdicts: Sequence[SessionVerdict]) -> None:
         self.judged = self.judged.did(verdicts)
         for one in verdicts:
-            self.bench.log_action(judging.arguments(one), f"was {one.before}")
-        self.bench.tell(f"{judging.title(tuple(verdicts))} (u takes it back)")
+            self.bench.log_action(feedback.arguments(one), f"was {one.before}")
+        self.bench.tell(f"{feedback.title(tuple(verdicts))} (u undoes it)")
         self.table.set_marks(())
         self.mark_stale()
 
     def undo_with(self) -> tuple[Callable[[Job], str], Callable[[Job], str], str]:
-        """Say again what was known before the last verdict, or the verdict."""
+        """Undo and redo the last feedback: both record it, or what was known before it."""
         return partial(self._walk, True), partial(self._walk, False), "feedback"
 
     def _walk(self, back: bool, job: Job) -> str:
         step = self.judged.last(back=back)
-        work.judged_again(self.engine, step, back=back)
-        return judging.title(step)
+        work.repeat_feedback(self.engine, step, back=back)
+        return feedback.title(step)
 
     def step_commands(self, verb: str) -> Iterable[Sequence[str]]:
         """Return the feedback that was given for an undo or a redo."""
         back = verb == "undo"
         step = self.judged.last(back=back)
         self.judged = self.judged.walked(back=back)
-        return [judging.arguments(one, back=back) for one in step]
+        return [feedback.arguments(one, back=back) for one in step]
 
     # Elsewhere.
 
     def action_plan(self) -> None:
         """Go to Plan with this task."""
-        told = self.told
-        if told is None:
+        current = self.current
+        if current is None:
             return
-        task = told.trace.episode.task_text
+        task = current.trace.episode.task_text
         kept = self.bench.place.sections.get("plan", {})
         self.bench.place.sections["plan"] = {**kept, "task": task, "pinned": [], "excluded": []}
         self.bench.log_action(("plan", *(("--",) if task.startswith("-") else ()), task))
@@ -277,11 +261,11 @@ class SessionActions(SectionScreen):
 
     def action_copy(self) -> None:
         """Copy what is under the cursor: a path, or the task."""
-        line, told = self.line, self.told
+        line, current = self.line, self.current
         if line is not None and line.kind == FILE:
             self.bench.copy(line.target, "path")
-        elif told is not None:
-            self.bench.copy(told.trace.episode.task_text, "task")
+        elif current is not None:
+            self.bench.copy(current.trace.episode.task_text, "task")
 
     def action_copy_id(self) -> None:
         """Copy the session's id."""
@@ -295,11 +279,11 @@ class SessionActions(SectionScreen):
 
     def action_import(self) -> None:
         """Look for transcripts, and ask."""
-        self.ask("Looking for transcripts", partial(work.discovered, self.engine), self._discovered)
+        self.ask("Looking for transcripts", partial(work.discover_transcripts, self.engine), self._discovered)
 
     def action_import_from(self) -> None:
         """Ask for a place, and import from there."""
-        self._ask_place(importing.FROM)
+        self._ask_place(imports.FROM)
 
     def _discovered(self, found: tuple[Found, ...]) -> None:
         def answered(yes: bool | None) -> None:
@@ -307,27 +291,27 @@ class SessionActions(SectionScreen):
                 self._import(())
 
         if found:
-            question = Confirm("Import sessions?", importing.question(found), yes="Import")
+            question = Confirm("Import sessions?", imports.question(found), yes="Import")
             self.app.push_screen(question, answered)
         else:
-            self._ask_place(importing.NOTHING)
+            self._ask_place(imports.NO_TRANSCRIPTS)
 
     def _ask_place(self, body: str) -> None:
         def answered(text: str | None) -> None:
             if text is not None:
-                self._import((str(importing.given_path(self.engine.root, text)),))
+                self._import((str(imports.resolve_path(self.engine.root, text)),))
 
-        check = partial(importing.wrong_path, self.engine.root)
+        check = partial(imports.check_path, self.engine.root)
         self.app.push_screen(
             Ask("Import sessions from", body=body, placeholder="PATH", validate=check), answered
         )
 
     def _import(self, places: tuple[str, ...]) -> None:
-        arguments = (*importing.ARGUMENTS, *places)
-        asked = partial(work.imported, self.engine, arguments)
+        arguments = (*imports.ARGUMENTS, *places)
+        asked = partial(work.import_sessions, self.engine, arguments)
         self.ask("Importing sessions", asked, partial(self._imported, arguments), writes=True)
 
     def _imported(self, arguments: tuple[str, ...], done: dict[str, Any]) -> None:
-        self.bench.log_action(arguments, importing.headline(done))
-        self.app.push_screen(Details("Imported sessions", importing.summary(done)))
+        self.bench.log_action(arguments, imports.headline(done))
+        self.app.push_screen(Details("Imported sessions", imports.summary(done)))
         self.mark_stale()

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from screens.filter_matching import filter_rows
-from screens.filtering import Facet, Filter, Op, Problem, Term
-from screens.sessions.rows import FIELDS, SORTS, Clock, SessionRecord
+from screens.filters import Facet, Filter, Op, Problem, Term
+from screens.sessions.rows import FIELDS, SORTS, SessionClock, SessionRecord
 from screens.widgets.timeline import density, ends
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SLICE: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SessionQuery:
     """What the list shall show: a filter, whether commits too, and what it is sorted by."""
 
     filter: Filter = EVERYTHING
@@ -39,7 +39,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SessionListing:
     """Positions of sessions in the order they are shown, and how many of them began in each stretch."""
 
     order: Sequence[int]
@@ -47,10 +47,10 @@ class Listing:
     between: tuple[float, float]
 
 
-def resolved(wanted: Filter, now: datetime) -> Filter:
-    """Return the filter with `since:` as a comparison of times; what is no time becomes a problem.
+def resolve_since(wanted: Filter, now: datetime) -> Filter:
+    """Return the filter with `since:` as a comparison of times; what is not a time becomes a problem.
 
-    A span (7d, 24h, 2w) counts back from `now`, the time of this place; a date stands for itself.
+    A span (7d, 24h, 2w) counts back from `now`, in local time; a date is taken as it is.
     """
     terms: list[Term] = []
     problems = list(wanted.problems)
@@ -60,7 +60,7 @@ def resolved(wanted: Filter, now: datetime) -> Filter:
         elif at := moment(term.values[-1], now):
             terms.append(Facet("when", (at,), Op.BELOW if term.negated else Op.AT_LEAST))
         else:
-            problems.append(Problem(0, 0, f"since: {term.values[-1]!r} is no time: 7d, 24h or 2026-11-30"))
+            problems.append(Problem(0, 0, f"since: {term.values[-1]!r} is not a time: 7d, 24h or 2026-11-30"))
     return replace(wanted, terms=tuple(terms), problems=tuple(problems))
 
 
@@ -81,18 +81,18 @@ def file_terms(wanted: Filter) -> tuple[list[Facet], Filter]:
     return terms, replace(wanted, terms=rest)
 
 
-def listed(
+def list_sessions(
     rows: Sequence[SessionRow],
-    wanted: Wanted,
-    clock: Clock,
+    wanted: SessionQuery,
+    clock: SessionClock,
     touching: Mapping[Facet, frozenset[str]],
     progress: Progress,
-) -> Listing:
+) -> SessionListing:
     """Return what is shown of rows that come newest first; `touching` are the sessions of terms about files.
 
     A filter that ranks puts better matches first unless another order than the newest was chosen.
     """
-    base = _sorted(rows, wanted, progress)
+    base = _sort(rows, wanted, progress)
     if touching:
         base = array(
             "I",
@@ -107,15 +107,15 @@ def listed(
         )
     if wanted.filter:
         ranked = wanted.sort == "when" and not wanted.reverse
-        base = _let_through(rows, wanted.filter, base, clock, progress, ranked=ranked)
+        base = _filter(rows, wanted.filter, base, clock, progress, ranked=ranked)
     times: list[float] = []
     for start in range(0, len(base), _SLICE):
         progress("Counting", start, len(base))
         times += [float(rows[position].started_at) for position in base[start : start + _SLICE]]
-    return Listing(base, tuple(density(times, CELLS)), ends(times))
+    return SessionListing(base, tuple(density(times, CELLS)), ends(times))
 
 
-def _sorted(rows: Sequence[SessionRow], wanted: Wanted, progress: Progress) -> array[int]:
+def _sort(rows: Sequence[SessionRow], wanted: SessionQuery, progress: Progress) -> array[int]:
     progress("Sorting", 0, 0)
     if wanted.sort == "when":
         positions = range(len(rows))
@@ -125,11 +125,11 @@ def _sorted(rows: Sequence[SessionRow], wanted: Wanted, progress: Progress) -> a
     return array("I", sorted(range(len(rows)), key=keys.__getitem__, reverse=wanted.reverse))
 
 
-def _let_through(
+def _filter(
     rows: Sequence[SessionRow],
     wanted: Filter,
     base: Sequence[int],
-    clock: Clock,
+    clock: SessionClock,
     progress: Progress,
     *,
     ranked: bool,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.content import Content
 
 from screens.filter_matching import Value
-from screens.filtering import Field, Kind
+from screens.filters import Field, FieldKind
 from screens.safe_text import shown
-from screens.widgets.table import Column
+from screens.widgets.table import Column, ListRows
 from workbench.records.episodes import Outcome
 from workbench.sessions.episodes_fold import COMMITS, state_of
 
@@ -33,17 +33,17 @@ COLUMNS: Final = (
     Column("took", "Took", 9, "right", priority=2),
 )
 FIELDS: Final = (
-    Field("task", Kind.TEXT),
-    Field("id", Kind.TEXT),
+    Field("task", FieldKind.TEXT),
+    Field("id", FieldKind.TEXT),
     Field("source", searched=False),
     Field("outcome", choices=("failed", "partial", "success", "unknown"), searched=False),
     Field("since", searched=False),
-    Field("when", Kind.TIME),
+    Field("when", FieldKind.TIME),
     Field("file", searched=False),
-    Field("open", Kind.YES_NO),
+    Field("open", FieldKind.YES_NO),
     Field("kind", searched=False),
-    Field("reads", Kind.NUMBER),
-    Field("edits", Kind.NUMBER),
+    Field("reads", FieldKind.NUMBER),
+    Field("edits", FieldKind.NUMBER),
 )
 """The fields of the filter. `since` and `file` are resolved before rows are looked at: see `listing`."""
 
@@ -80,19 +80,19 @@ _YEAR: Final = 300 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
-    """What is needed to tell how old things are: the time now and after how long a quiet session is over."""
+class SessionClock:
+    """The time now, and after how many seconds a quiet session is over."""
 
     now: float
     timeout: float
 
 
-def state(row: SessionRow, clock: Clock) -> str:
+def state(row: SessionRow, clock: SessionClock) -> str:
     """Return `open`, `ended` or `timed out`."""
     return state_of(row.ended_at is not None, row.closed_by, row.last_at, clock.now, clock.timeout)
 
 
-def cells(row: SessionRow, clock: Clock) -> tuple[Content | str, ...]:
+def cells(row: SessionRow, clock: SessionClock) -> tuple[Content | str, ...]:
     """Return the cells of `COLUMNS`."""
     running = state(row, clock) == OPEN
     dim = "$text-muted" if row.source == COMMITS else ""
@@ -108,8 +108,8 @@ def cells(row: SessionRow, clock: Clock) -> tuple[Content | str, ...]:
     )
 
 
-def took(row: SessionRow, clock: Clock) -> Content:
-    """Return how long a session took, or how long an open one has said nothing."""
+def took(row: SessionRow, clock: SessionClock) -> Content:
+    """Return how long a session took, or how long an open one has been quiet."""
     if state(row, clock) == OPEN:
         return shown(f"{span(clock.now - row.last_at)} ago", "bold $text-accent")
     seconds = duration_of(row)
@@ -123,8 +123,8 @@ def duration_of(row: SessionRow) -> int:
 
 def source(name: str) -> Content:
     """Return a source as its glyph and name."""
-    glyph, told = source_of(name)
-    return Content.assemble((f"{glyph} ", "$text-secondary"), shown(told, "$text-muted", limit=20))
+    glyph, label = source_of(name)
+    return Content.assemble((f"{glyph} ", "$text-secondary"), shown(label, "$text-muted", limit=20))
 
 
 def source_of(name: str) -> tuple[str, str]:
@@ -145,7 +145,7 @@ def head(task: str) -> str:
 
 
 def when(at: float, now: float) -> str:
-    """Return a time in this place's clock: with the time of day if it is less than a year ago."""
+    """Return a time in local time: with the time of day if it is less than a year ago."""
     moment = local(at)
     if moment is None:
         return "?"
@@ -159,7 +159,7 @@ def exact(at: float) -> str:
 
 
 def local(at: float) -> datetime | None:
-    """Return a time as this place's clock shows it, None for one that no calendar has."""
+    """Return a time as local time, None for one that no calendar has."""
     try:
         return datetime.fromtimestamp(at)
     except (ValueError, OverflowError, OSError):
@@ -180,36 +180,11 @@ def _count(number: int) -> Content:
     return Content(f"{number:,}") if number else Content.styled("·", "$text-muted")
 
 
-class SessionRows:
-    """Sessions in an order of positions. Knows where a session is, so that no table has to look for it."""
-
-    def __init__(self, rows: Sequence[SessionRow], order: Sequence[int], clock: Clock) -> None:
-        self.rows = rows
-        self.order = order
-        self.clock = clock
-        self._places: dict[str, int] | None = None
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def row(self, index: int) -> SessionRow:
-        """Return the session of a row."""
-        return self.rows[self.order[index]]
-
-    def key(self, index: int) -> str:
-        """Return a session's id."""
-        return self.row(index).session_id
-
-    def cells(self, index: int) -> Sequence[Content | str]:
-        """Return a row's cells."""
-        return cells(self.row(index), self.clock)
-
-    def find(self, key: str) -> int | None:
-        """Return the row of a session by its id."""
-        if self._places is None:
-            rows = self.rows
-            self._places = {rows[position].session_id: place for place, position in enumerate(self.order)}
-        return self._places.get(key)
+def session_rows(
+    rows: Sequence[SessionRow], order: Sequence[int], clock: Callable[[], SessionClock]
+) -> ListRows[SessionRow]:
+    """Return sessions in an order of positions as rows; `clock` is asked whenever one is drawn."""
+    return ListRows(rows, key=lambda row: row.session_id, cells=lambda row: cells(row, clock()), order=order)
 
 
 class SessionRecord(Mapping[str, Value]):
@@ -217,7 +192,7 @@ class SessionRecord(Mapping[str, Value]):
 
     __slots__ = ("_clock", "_row")
 
-    def __init__(self, row: SessionRow, clock: Clock) -> None:
+    def __init__(self, row: SessionRow, clock: SessionClock) -> None:
         self._row = row
         self._clock = clock
 
@@ -231,12 +206,12 @@ class SessionRecord(Mapping[str, Value]):
         return len(_VALUES)
 
 
-def _when(row: SessionRow, clock: Clock) -> str:
+def _when(row: SessionRow, clock: SessionClock) -> str:
     moment = local(row.started_at)
     return "" if moment is None else moment.isoformat()
 
 
-_VALUES: Final[Mapping[str, Callable[[SessionRow, Clock], Value]]] = {
+_VALUES: Final[Mapping[str, Callable[[SessionRow, SessionClock], Value]]] = {
     "task": lambda row, clock: row.task_text,
     "id": lambda row, clock: (row.session_id, row.parent_session),
     "source": lambda row, clock: (row.source, source_of(row.source)[1]),

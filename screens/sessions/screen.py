@@ -22,25 +22,25 @@ from textual.widgets import Static
 from screens.commands.model import bindings
 from screens.commands.sessions import SESSIONS
 from screens.jobs import Failure, Job
+from screens.place import text_of, texts_of
 from screens.safe_text import shown, shown_lines
-from screens.sessions import judging, work
+from screens.sessions import feedback, work
 from screens.sessions.actions import SessionActions
-from screens.sessions.listing import Listing, Wanted
-from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionRows
-from screens.sessions.story import Line, lines
-from screens.sessions.story_panel import StoryPanel
-from screens.sessions.work import Known, Told
+from screens.sessions.listing import SessionListing, SessionQuery
+from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionClock, session_rows
+from screens.sessions.story import StoryLine, StoryPanel, story_lines
+from screens.sessions.work import KnownSessions, SessionStory
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
-from screens.widgets.timeline import Timeline
+from screens.widgets.timeline import TimelineBar
 from workbench.text.counts import counted
 
 _FIRST: Final = 300
 """Sessions that are asked for at first, so that something shows at once."""
 
 _FOLLOW_EVERY: Final = 0.4  # seconds between two questions while others write
-_REST: Final = 0.06  # seconds the cursor rests on a session before its story is told
-_TICK: Final = 15.0  # seconds after which the age of open sessions is told anew
+_REST: Final = 0.06  # seconds the cursor rests on a session before its story is shown
+_TICK: Final = 15.0  # seconds after which the age of open sessions is shown again
 _TEACH: Final = (
     "No sessions yet.\n\n"
     "A session is what a coding agent did for one prompt: the task, the files it read and changed, and how "
@@ -62,24 +62,24 @@ class SessionsScreen(SessionActions):
         & #sessions-headline {
             height: 1; padding: 0 1; color: $text-accent; text-wrap: nowrap; text-overflow: ellipsis;
         }
-        & Timeline { height: 2; padding: 0 1; }
+        & TimelineBar { height: 2; padding: 0 1; }
         & #sessions-panes { height: 1fr; layout: horizontal; }
         & #sessions-list { width: 6fr; height: 1fr; }
         & #sessions-story { width: 5fr; height: 1fr; border-left: vkey $panel; }
         &.-narrow #sessions-panes { layout: vertical; }
         &.-narrow #sessions-list { width: 100%; }
         &.-narrow #sessions-story { width: 100%; border-left: none; border-top: solid $panel; }
-        &.-empty Timeline { display: none; }
+        &.-empty TimelineBar { display: none; }
         &.-empty #sessions-story { display: none; }
     }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.known: Known | None = None
-        self.wanted = Wanted()
-        self.told: Told | None = None
-        self.judged = judging.Judged()
+        self.known: KnownSessions | None = None
+        self.wanted = SessionQuery()
+        self.current: SessionStory | None = None
+        self.judged = feedback.FeedbackHistory()
         self.keep = ""
         self._folded: frozenset[str] = frozenset()
         self._width = 0
@@ -88,7 +88,7 @@ class SessionsScreen(SessionActions):
         """Put the timeline above the list and the story of one."""
         with Vertical(classes="body"):
             yield Static(id="sessions-headline", markup=False)
-            yield Timeline(empty="")
+            yield TimelineBar(empty="")
             with Container(id="sessions-panes"):
                 with Vertical(id="sessions-list"):
                     yield FilterBar(
@@ -108,26 +108,20 @@ class SessionsScreen(SessionActions):
             "sort": self.wanted.sort,
             "reverse": self.wanted.reverse,
             "folded": sorted(self._folded),
-            "judged": judging.kept(self.judged),
+            "judged": feedback.dump_history(self.judged),
         }
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take it back."""
-        cursor, text, sort = kept.get("cursor"), kept.get("filter"), kept.get("sort")
-        folded = kept.get("folded")
-        self.keep = cursor if isinstance(cursor, str) else ""
-        self._folded = (
-            frozenset(one for one in folded if isinstance(one, str))
-            if isinstance(folded, list)
-            else frozenset()
-        )
-        self.judged = judging.taken_back(kept.get("judged"))
-        self.wanted = Wanted(
+        self.keep = text_of(kept, "cursor")
+        self._folded = frozenset(texts_of(kept, "folded"))
+        self.judged = feedback.load_history(kept.get("judged"))
+        self.wanted = SessionQuery(
             commits=kept.get("commits") is True,
-            sort=sort if isinstance(sort, str) and sort in SORTS else "when",
+            sort=text_of(kept, "sort", "when", SORTS),
             reverse=kept.get("reverse") is True,
         )
-        if isinstance(text, str) and text:
+        if text := text_of(kept, "filter"):
             self.filter.set_text(text)
         self.table.focus()
         self.set_interval(_TICK, self._tick)
@@ -146,13 +140,13 @@ class SessionsScreen(SessionActions):
             self.bench.jobs.later("sessions/follow", _FOLLOW_EVERY, self._ask)
 
     def _ask(self, limit: int = work.MOST) -> None:
-        asked = partial(work.known_sessions, self.engine, self.wanted.commits, limit)
+        asked = partial(work.read_sessions, self.engine, self.wanted.commits, limit)
         self.table.busy = "reading" if self.known is None else ""
         self.ask(
             "Reading sessions", asked, partial(self._found, limit), group="sessions", failed=self._unknown
         )
 
-    def _found(self, limit: int, known: Known) -> None:
+    def _found(self, limit: int, known: KnownSessions) -> None:
         more = len(known.rows) == limit < work.MOST
         self.known = known
         self.list_again()
@@ -172,24 +166,24 @@ class SessionsScreen(SessionActions):
         if known is None:
             return
         wanted = replace(self.wanted, filter=self.filter.filter)
-        work_ = partial(work.arranged, self.engine, known, wanted)
+        work_ = partial(work.arrange_sessions, self.engine, known, wanted)
         self.ask("Arranging", work_, partial(self._arranged, known), group="list", quiet=True)
 
-    def _arranged(self, known: Known, found: tuple[Wanted, Listing]) -> None:
+    def _arranged(self, known: KnownSessions, found: tuple[SessionQuery, SessionListing]) -> None:
         wanted, listing = found
         self.table.busy = ""
         self.set_class(not known.rows, "-empty")
         if not known.rows:
             self._teach(_TEACH)
         else:
-            self.table.set_empty("Nothing matches the filter; escape in it takes it off.")
+            self.table.set_empty("Nothing matches the filter; escape in it clears it.")
             keep, self.keep = self.keep or self.table.cursor_key, ""
-            self.table.set_rows(SessionRows(known.rows, listing.order, known.clock), keep=keep)
+            self.table.set_rows(session_rows(known.rows, listing.order, self._clock), keep=keep)
         self.table.sort = (wanted.sort, (wanted.sort in DESCENDING) is not wanted.reverse)
         self.filter.show_count(len(listing.order), len(known.rows))
         if wanted.filter.problems:
             self.say(wanted.filter.problems[0].message)
-        self.query_one(Timeline).show_counts(listing.counts, listing.between, selected=self._moment())
+        self.query_one(TimelineBar).show_counts(listing.counts, listing.between, selected=self._moment())
         self._headline()
         self._tell()
         self.refresh_bindings()
@@ -207,7 +201,7 @@ class SessionsScreen(SessionActions):
         parts = [counted(stories.ended + stories.open, "session")]
         parts += [f"▶ {stories.open:,} open"] if stories.open else []
         if stories.share is not None:
-            parts.append(f"{stories.share:.0%} tell a whole story")
+            parts.append(f"{stories.share:.0%} have a complete story")
         more = len(known.rows) - stories.ended - stories.open
         if known.commits:
             parts.append(f"○ {counted(more, 'commit')} shown (m)" if more > 0 else "○ no commits known yet")
@@ -220,52 +214,49 @@ class SessionsScreen(SessionActions):
     def _tell(self) -> None:
         row, known = self.row, self.known
         if row is None or known is None:
-            self.told = None
+            self.current = None
             self.query_one(StoryPanel).show_none()
             return
-        asked = partial(work.told, self.engine, row.session_id, known.rows)
-        self.ask("Reading a session", asked, self._show, group="story", failed=self._untold, quiet=True)
+        asked = partial(work.read_story, self.engine, row.session_id, known.rows)
+        self.ask("Reading a session", asked, self._show, group="story", failed=self._unread, quiet=True)
 
-    def _untold(self, failure: Failure) -> None:
-        self.told = None
+    def _unread(self, failure: Failure) -> None:
+        self.current = None
         self.query_one(StoryPanel).show_none(f"! {failure.message}")
 
-    def _show(self, told: Told) -> None:
-        same = self.told is not None and _id(self.told) == _id(told)
-        self.told = told
+    def _show(self, current: SessionStory) -> None:
+        same = self.current is not None and _id(self.current) == _id(current)
+        self.current = current
         self._draw(same=same)
 
     def _draw(self, *, same: bool) -> None:
-        told, known = self.told, self.known
-        if told is None or known is None:
+        current, known = self.current, self.known
+        if current is None or known is None:
             return
         panel = self.query_one(StoryPanel)
         self._width = panel.text_width
         clock, folded, width = known.clock, self._folded, self._width
 
-        def made(job: Job) -> list[Line]:
-            return lines(told, clock, folded, width)
+        def made(job: Job) -> list[StoryLine]:
+            return story_lines(current, clock, folded, width)
 
-        def then(found: list[Line]) -> None:
-            if self.told is told:
+        def then(found: list[StoryLine]) -> None:
+            if self.current is current:
                 panel.show(found, keep=same)
 
         self.ask("Drawing a session", made, then, group="drawing", quiet=True)
 
     def _tick(self) -> None:
-        """Tell how long open sessions have been quiet."""
-        known, rows = self.known, self.table.rows
-        if (
-            known is None
-            or not isinstance(rows, SessionRows)
-            or not self.is_current
-            or not known.stories.open
-        ):
-            return
-        self.known = replace(known, clock=replace(known.clock, now=time.time()))
-        rows.clock = self.known.clock
-        self.table.refresh_rows()
-        self._draw(same=True)
+        """Update how long open sessions have been quiet."""
+        known = self.known
+        if known is not None and self.is_current and known.stories.open:
+            self.known = replace(known, clock=replace(known.clock, now=time.time()))
+            self.table.refresh_rows()
+            self._draw(same=True)
+
+    def _clock(self) -> SessionClock:
+        assert self.known is not None
+        return self.known.clock
 
     def _moment(self) -> float | None:
         row = self.row
@@ -276,7 +267,7 @@ class SessionsScreen(SessionActions):
     @on(VirtualTable.Highlighted, "#sessions-table")
     def _moved(self, message: VirtualTable.Highlighted) -> None:
         message.stop()
-        self.query_one(Timeline).select(self._moment())
+        self.query_one(TimelineBar).select(self._moment())
         self.bench.jobs.later("sessions/rest", _REST, self._tell)
 
     @on(VirtualTable.Opened, "#sessions-table")
@@ -310,12 +301,12 @@ class SessionsScreen(SessionActions):
         self.list_again()
 
     def on_resize(self, event: Resize) -> None:
-        """Break the task's lines anew."""
+        """Break the task's lines again."""
         super().on_resize(event)
         self.call_after_refresh(self._fit_story)
 
     def _fit_story(self) -> None:
-        if self.told is not None and self.query_one(StoryPanel).text_width != self._width:
+        if self.current is not None and self.query_one(StoryPanel).text_width != self._width:
             self._draw(same=True)
 
     def fold(self, name: str) -> None:
@@ -324,5 +315,5 @@ class SessionsScreen(SessionActions):
         self._draw(same=True)
 
 
-def _id(told: Told) -> str:
-    return told.trace.episode.session_id
+def _id(current: SessionStory) -> str:
+    return current.trace.episode.session_id

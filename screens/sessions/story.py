@@ -1,6 +1,6 @@
 """One session as a tree: task → reads → edits → outcome, and the session it is a part of.
 
-Pure: what the engine tells of a session becomes lines, each with what opening it leads to.
+What the engine records of a session becomes lines, each with what opening it leads to.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from screens.safe_text import shown
-from screens.sessions.rows import OPEN, Clock, exact, head, local, outcome, source_of, span
+from screens.sessions.rows import OPEN, SessionClock, exact, head, local, outcome, source_of, span
 from screens.sessions.rows import state as row_state
+from screens.widgets.table import Column, ListRows, NoRows, VirtualTable
 from workbench.records.episodes import ChangeKind, Episode, Event, EventType
 from workbench.records.plan import QueryType
 from workbench.sessions.episodes_fold import COMMITS
@@ -22,7 +23,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
-    from screens.sessions.work import Told
+    from screens.sessions.work import SessionStory
     from workbench.entry.project import SessionRow
 
 TASK, FILE, EVENT, END, SESSION, HEADING, FACT = "task file event end session heading fact".split()
@@ -37,11 +38,11 @@ _CHANGES: Final = {
     ChangeKind.MODIFIED: ("~", "bold $text-warning"),
     ChangeKind.REMOVED: ("-", "bold $text-error"),
 }
-_SIBLINGS: Final = 8  # prompts that are shown before and after the one that is told
+_SIBLINGS: Final = 8  # prompts that are shown before and after the one that is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StoryLine:
     """A line of the tree: `kind` as above, `target` what it is about, `at` when, in seconds or None."""
 
     key: str
@@ -52,22 +53,24 @@ class Line:
     at: int | None = None
 
 
-def lines(told: Told, clock: Clock, folded: Collection[str], width: int) -> list[Line]:
+def story_lines(
+    story: SessionStory, clock: SessionClock, folded: Collection[str], width: int
+) -> list[StoryLine]:
     """Return the lines of a session; of headings in `folded` only they themselves."""
-    episode = told.trace.episode
+    episode = story.trace.episode
     return [
         *_task(episode, width),
-        *_branch("reads", _reads(told), folded, counted(len(episode.reads), "file")),
-        *_branch("edits", _edits(told), folded, counted(len(episode.changes), "file")),
-        *_events(told, folded),
-        *_outcome(told, clock, width),
-        *_family(episode, told.family, clock, folded),
+        *_branch("reads", _reads(story), folded, counted(len(episode.reads), "file")),
+        *_branch("edits", _edits(story), folded, counted(len(episode.changes), "file")),
+        *_events(story, folded),
+        *_outcome(story, clock, width),
+        *_family(episode, story.family, clock, folded),
     ]
 
 
-def _task(episode: Episode, width: int) -> Iterator[Line]:
+def _task(episode: Episode, width: int) -> Iterator[StoryLine]:
     glyph, name = source_of(episode.source)
-    yield Line(
+    yield StoryLine(
         "task",
         TASK,
         Content.assemble(
@@ -76,15 +79,14 @@ def _task(episode: Episode, width: int) -> Iterator[Line]:
         ),
         at=episode.started_at,
     )
-    told = _wrapped(episode.task_text, max(width - 3, 20))
-    for number, text in enumerate(told):
-        yield Line(f"task/{number}", TASK, Content.assemble("  ", shown(text)), at=episode.started_at)
+    for number, text in enumerate(_wrap_task(episode.task_text, max(width - 3, 20))):
+        yield StoryLine(f"task/{number}", TASK, Content.assemble("  ", shown(text)), at=episode.started_at)
     kind = [] if episode.query_type == QueryType.UNKNOWN else [episode.query_type]
     if facts := [*kind, *episode.issue_refs]:
-        yield Line("task/kind", FACT, Content.assemble("  ", shown(" · ".join(facts), "$text-muted")))
+        yield StoryLine("task/kind", FACT, Content.assemble("  ", shown(" · ".join(facts), "$text-muted")))
 
 
-def _wrapped(task: str, width: int) -> list[str]:
+def _wrap_task(task: str, width: int) -> list[str]:
     """Return the first lines of a task, broken at spaces to fit."""
     found: list[str] = []
     for line in visible(task[:_TASK_TEXT]).splitlines():
@@ -98,13 +100,13 @@ def _wrapped(task: str, width: int) -> list[str]:
     return found or ["(no task)"]
 
 
-def _branch(name: str, inside: list[Line], folded: Collection[str], told: str) -> Iterator[Line]:
+def _branch(name: str, inside: list[StoryLine], folded: Collection[str], note: str) -> Iterator[StoryLine]:
     shut = name in folded and bool(inside)
     sign = "▸" if shut else "▾" if inside else " "
-    yield Line(
+    yield StoryLine(
         name,
         HEADING,
-        Content.assemble((f"{sign} ", "$text-muted"), (name, "bold $text-accent"), f" {told}"),
+        Content.assemble((f"{sign} ", "$text-muted"), (name, "bold $text-accent"), f" {note}"),
         target=name,
     )
     if shut:
@@ -112,50 +114,50 @@ def _branch(name: str, inside: list[Line], folded: Collection[str], told: str) -
     for number, line in enumerate(inside):
         stem = "└ " if number == len(inside) - 1 else "├ "
         text = Content.assemble(("  " + stem, "$text-muted"), line.text)
-        yield Line(line.key, line.kind, text, line.note, line.target, line.at)
+        yield StoryLine(line.key, line.kind, text, line.note, line.target, line.at)
 
 
-def _reads(told: Told) -> list[Line]:
-    events = _by_file(told, EventType.READ)
+def _reads(story: SessionStory) -> list[StoryLine]:
+    events = _by_file(story, EventType.READ)
     return [
-        Line(f"read:{path}", FILE, _path(path, told), _times(events.get(path, ())), path)
-        for path in told.trace.episode.reads
+        StoryLine(f"read:{path}", FILE, _path(path, story), _times(events.get(path, ())), path)
+        for path in story.trace.episode.reads
     ]
 
 
-def _edits(told: Told) -> list[Line]:
+def _edits(story: SessionStory) -> list[StoryLine]:
     made = []
-    events = _by_file(told, EventType.EDIT)
-    for change in told.trace.episode.changes:
+    events = _by_file(story, EventType.EDIT)
+    for change in story.trace.episode.changes:
         sign = Content.styled(*_CHANGES[change.kind])
         name = Content.assemble(
-            sign, " ", _path(change.path, told, removed=change.kind is ChangeKind.REMOVED)
+            sign, " ", _path(change.path, story, removed=change.kind is ChangeKind.REMOVED)
         )
         if change.old_path:
             name = Content.assemble(name, shown(f" (was {change.old_path})", "$text-muted"))
         counts = f"+{change.added} -{change.removed}" if change.added or change.removed else ""
         times = _times(events.get(change.path, ()))
         note = Content(" ").join([part for part in (shown(counts, "$text-muted"), times) if part.plain])
-        made.append(Line(f"edit:{change.path}", FILE, name, note, change.path))
+        made.append(StoryLine(f"edit:{change.path}", FILE, name, note, change.path))
     return made
 
 
-def _path(path: str, told: Told, *, removed: bool = False) -> Content:
-    if path in told.there or removed:
+def _path(path: str, story: SessionStory, *, removed: bool = False) -> Content:
+    if path in story.there or removed:
         return shown(path, "$text-muted" if removed else "")
     return Content.assemble(shown(path, "$text-muted strike"), (" gone", "italic $text-warning"))
 
 
-def _by_file(told: Told, kind: EventType) -> dict[str, list[Event]]:
+def _by_file(story: SessionStory, kind: EventType) -> dict[str, list[Event]]:
     found: dict[str, list[Event]] = {}
-    for event in told.trace.events:
+    for event in story.trace.events:
         if event.event_type is kind:
             found.setdefault(event.file_path, []).append(event)
     return found
 
 
 def _times(found: Sequence[Event]) -> Content:
-    """Return when, how often and by which tool events about a file were told."""
+    """Return when, how often and by which tool events about a file were recorded."""
     if not found:
         return Content("")
     tool = found[0].payload.get("tool")
@@ -165,11 +167,11 @@ def _times(found: Sequence[Event]) -> Content:
     return shown(" ".join(parts), "$text-muted", limit=60)
 
 
-def _events(told: Told, folded: Collection[str]) -> Iterator[Line]:
-    """Yield what was told besides reads and edits: hits, decisions, deltas, feedback."""
+def _events(story: SessionStory, folded: Collection[str]) -> Iterator[StoryLine]:
+    """Yield what was recorded besides reads and edits: hits, decisions, deltas, feedback."""
     others = [
         (number, event)
-        for number, event in enumerate(told.trace.events)
+        for number, event in enumerate(story.trace.events)
         if event.event_type not in (EventType.READ, EventType.EDIT)
     ]
     if others:
@@ -177,36 +179,38 @@ def _events(told: Told, folded: Collection[str]) -> Iterator[Line]:
         yield from _branch("events", inside, folded, counted(len(inside), "event"))
 
 
-def _event(number: int, event: Event) -> Line:
-    said = event.payload
-    what = [str(said[name]) for name in ("outcome", "why", "rationale", "query", "text") if said.get(name)]
-    told = " · ".join(part for part in (event.file_path, event.symbol, *what) if part)
+def _event(number: int, event: Event) -> StoryLine:
+    payload = event.payload
+    what = [
+        str(payload[name]) for name in ("outcome", "why", "rationale", "query", "text") if payload.get(name)
+    ]
+    about = " · ".join(part for part in (event.file_path, event.symbol, *what) if part)
     late = Content.styled(" late", "$text-warning") if event.late else Content("")
-    text = Content.assemble(shown(f"{event.event_type.value} ", "$text-secondary"), shown(told), late)
+    text = Content.assemble(shown(f"{event.event_type.value} ", "$text-secondary"), shown(about), late)
     note = shown(_clock(event.timestamp), "$text-muted")
-    return Line(f"event:{number}", EVENT, text, note, event.file_path, event.timestamp)
+    return StoryLine(f"event:{number}", EVENT, text, note, event.file_path, event.timestamp)
 
 
-def _outcome(told: Told, clock: Clock, width: int) -> Iterator[Line]:
-    episode = told.trace.episode
-    open_ = told.state == OPEN
+def _outcome(story: SessionStory, clock: SessionClock, width: int) -> Iterator[StoryLine]:
+    episode = story.trace.episode
+    open_ = story.state == OPEN
     ended = episode.ended_at
     if open_:
         word = Content.styled("▶ open", "bold $text-accent")
-        note = shown(f" · last word {span(clock.now - episode.last_at)} ago", "$text-accent")
+        note = shown(f" · last event {span(clock.now - episode.last_at)} ago", "$text-accent")
     else:
         word = outcome(episode.outcome.value)
         note = shown("" if ended is None else f" · {exact(ended)}", "$text-muted")
-    yield Line(
+    yield StoryLine(
         "outcome",
         END,
         Content.assemble("  ", ("outcome ", "bold $text-accent"), word, note),
         at=episode.last_at,
     )
-    for name, text in _facts(told):
+    for name, text in _facts(story):
         parts = wrap(visible_line(text), max(width - _LABEL, 12), break_on_hyphens=False)[:_TASK_LINES]
         for number, part in enumerate(parts):
-            yield Line(
+            yield StoryLine(
                 f"outcome/{name}/{number}",
                 END if name == "because" else FACT,
                 Content.assemble(
@@ -215,16 +219,16 @@ def _outcome(told: Told, clock: Clock, width: int) -> Iterator[Line]:
             )
 
 
-def _facts(told: Told) -> Iterator[tuple[str, str]]:
-    episode = told.trace.episode
-    if told.state == "timed out":
-        yield "ended", "by itself: nothing was heard of it for sessions.timeout_hours"
+def _facts(story: SessionStory) -> Iterator[tuple[str, str]]:
+    episode = story.trace.episode
+    if story.state == "timed out":
+        yield "ended", "by itself: nothing was recorded for sessions.timeout_hours"
     if episode.judged is not None:
         yield "judged", f"{episode.judged.value}, by feedback"
     if episode.outcome_evidence and episode.outcome_evidence != "feedback":
         yield "because", episode.outcome_evidence
-    elif episode.judged is None and told.state != OPEN and episode.source != COMMITS:
-        yield "because", "nothing speaks for an outcome: s, x or p says how it went"
+    elif episode.judged is None and story.state != OPEN and episode.source != COMMITS:
+        yield "because", "no evidence of an outcome: s, x or p records how it went"
     if episode.rationale:
         yield "why", episode.rationale
     if episode.commit_sha:
@@ -239,8 +243,8 @@ def _facts(told: Told) -> Iterator[tuple[str, str]]:
 
 
 def _family(
-    episode: Episode, siblings: Sequence[SessionRow], clock: Clock, folded: Collection[str]
-) -> Iterator[Line]:
+    episode: Episode, siblings: Sequence[SessionRow], clock: SessionClock, folded: Collection[str]
+) -> Iterator[StoryLine]:
     """Yield the session that this is a prompt of, with its other prompts; what is a part of this one too."""
     number = "" if episode.prompt_index is None else f"prompt {episode.prompt_index + 1}"
     of = f" of {visible_line(episode.parent_session)}" if episode.parent_session else ""
@@ -249,23 +253,23 @@ def _family(
     inside = list(_near(episode, siblings, clock)) if others else []
     yield from _branch("session", inside, folded, about)
     if episode.parent_session:
-        yield Line("id", FACT, Content.assemble("  ", shown(episode.session_id, "$text-muted")))
+        yield StoryLine("id", FACT, Content.assemble("  ", shown(episode.session_id, "$text-muted")))
 
 
-def _near(episode: Episode, siblings: Sequence[SessionRow], clock: Clock) -> Iterator[Line]:
+def _near(episode: Episode, siblings: Sequence[SessionRow], clock: SessionClock) -> Iterator[StoryLine]:
     """Yield the prompts around an episode's own, and how many there are before and after them."""
     ids = [row.session_id for row in siblings]
     own = ids.index(episode.session_id) if episode.session_id in ids else 0
     start, end = max(own - _SIBLINGS, 0), own + _SIBLINGS + 1
     if start:
-        yield Line("session/before", FACT, shown(f"… {start:,} before", "$text-muted"))
+        yield StoryLine("session/before", FACT, shown(f"… {start:,} before", "$text-muted"))
     for row in siblings[start:end]:
         yield _sibling(row, episode, clock)
     if len(siblings) > end:
-        yield Line("session/after", FACT, shown(f"… {len(siblings) - end:,} after", "$text-muted"))
+        yield StoryLine("session/after", FACT, shown(f"… {len(siblings) - end:,} after", "$text-muted"))
 
 
-def _sibling(row: SessionRow, episode: Episode, clock: Clock) -> Line:
+def _sibling(row: SessionRow, episode: Episode, clock: SessionClock) -> StoryLine:
     here = row.session_id == episode.session_id
     number = "" if row.prompt_index is None else f"{row.prompt_index + 1:>2} "
     word = (
@@ -279,7 +283,7 @@ def _sibling(row: SessionRow, episode: Episode, clock: Clock) -> Line:
     note = (
         Content.styled("this", "italic $text-muted") if here else shown(_clock(row.started_at), "$text-muted")
     )
-    return Line(f"session:{row.session_id}", SESSION, text, note, row.session_id, row.started_at)
+    return StoryLine(f"session:{row.session_id}", SESSION, text, note, row.session_id, row.started_at)
 
 
 def _clock(at: int) -> str:
@@ -287,19 +291,50 @@ def _clock(at: int) -> str:
     return "?" if moment is None else moment.strftime("%H:%M")
 
 
-class StoryRows:
-    """The lines of a story as rows of a table."""
+_COLUMNS = (
+    Column("line", "Session", least=20, priority=9),
+    Column("note", "", 14, "right", priority=1),
+)
 
-    def __init__(self, made: Sequence[Line]) -> None:
-        self.lines = made
 
-    def __len__(self) -> int:
-        return len(self.lines)
+class StoryPanel(VirtualTable):
+    """A table of the lines of a story. Rows are opened and folded, not marked."""
 
-    def key(self, index: int) -> str:
-        """Return what a line is known by."""
-        return self.lines[index].key
+    DEFAULT_CSS = """
+    StoryPanel { background: $background; }
+    """
 
-    def cells(self, index: int) -> Sequence[Content | str]:
-        """Return a line and its note."""
-        return (self.lines[index].text, self.lines[index].note)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(_COLUMNS, id=id, empty="")
+
+    @property
+    def text_width(self) -> int:
+        """Cells that the text of a line has."""
+        placed = self.placed()
+        return placed[0].width if placed else 20
+
+    @property
+    def line(self) -> StoryLine | None:
+        """The line under the cursor."""
+        rows = self.rows
+        return rows.thing(self.cursor) if isinstance(rows, ListRows) and len(rows) else None
+
+    def show(self, lines: Sequence[StoryLine], *, keep: bool) -> None:
+        """Show a story; with `keep` the cursor stays on its line."""
+        rows = ListRows(lines, key=lambda line: line.key, cells=lambda line: (line.text, line.note))
+        self.set_rows(rows, keep=self.cursor_key if keep else None)
+
+    def show_none(self, why: str = "") -> None:
+        """Show that there is nothing to show."""
+        self.set_empty(why)
+        self.set_rows(NoRows())
+
+    def action_mark(self) -> None:
+        """Open or fold instead of marking."""
+        self.action_open()
+
+    def action_range(self) -> None:
+        """Mark nothing."""
+
+    def action_invert(self) -> None:
+        """Mark nothing."""

@@ -15,12 +15,11 @@ from textual.widgets import Static
 
 from screens.jobs import Failure, Job
 from screens.safe_text import shown
-from screens.sessions import reading
-from screens.sessions.conversation_rows import laid_out
-from screens.sessions.conversation_view import ConversationView
-from screens.sessions.reading import Point, Shown, Transcript
+from screens.sessions import pages
+from screens.sessions.conversation import ConversationView, lay_out_turns
+from screens.sessions.pages import OpenTranscript, Point, ShownPage
 from screens.sessions.rows import head
-from screens.widgets.messages import CopyRequested
+from screens.widgets.dialogs import CopyRequested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +67,7 @@ class TranscriptScreen(ModalScreen[None]):
     def __init__(self, point: Point) -> None:
         super().__init__()
         self.point = point
-        self.made: Transcript | None = None
+        self.made: OpenTranscript | None = None
         self.page: Page | None = None
         self.missing = ""
         self._gone = False
@@ -110,7 +109,7 @@ class TranscriptScreen(ModalScreen[None]):
             self.made.close()
 
     def on_resize(self) -> None:
-        """Break the lines anew."""
+        """Break the lines again."""
         if self.page is not None and self.view.text_width != self._width:
             self.bench.jobs.later("transcript/resize", 0.05, self._lay_out)
 
@@ -135,7 +134,7 @@ class TranscriptScreen(ModalScreen[None]):
 
     def _open(self) -> None:
         self._width = self.view.text_width
-        work = partial(reading.open_at, self.bench.engine, self.point, self._width, self._keep)
+        work = partial(pages.open_at, self.bench.engine, self.point, self._width, self._keep)
         job = self._ask("Opening the transcript", work, self._opened)
         self.set_interval(_PULSE, lambda: self._tell_progress(job))
 
@@ -144,13 +143,13 @@ class TranscriptScreen(ModalScreen[None]):
         if not job.over and job.total:
             self.view.say(f"{job.stage}: {job.done:,} of {job.total:,} …")
 
-    def _keep(self, made: Transcript) -> None:
+    def _keep(self, made: OpenTranscript) -> None:
         """Take what was opened, in the job's thread."""
         self.made = made
         if self._gone:
             made.close()
 
-    def _opened(self, found: tuple[SessionFile, Shown | None]) -> None:
+    def _opened(self, found: tuple[SessionFile, ShownPage | None]) -> None:
         file, page = found
         if page is None or self.made is None:
             self.missing = file.why
@@ -161,7 +160,7 @@ class TranscriptScreen(ModalScreen[None]):
         made = self.made
         self._ask(
             "Looking for other prompts",
-            partial(reading.read_on, made),
+            partial(pages.read_on, made),
             lambda _: self._place(),
             group="prompts",
         )
@@ -173,13 +172,13 @@ class TranscriptScreen(ModalScreen[None]):
         else:
             self.bench.tell(f"{failure.message}\n{failure.hint}", severity="error")
 
-    def _show(self, shown_page: Shown | None) -> None:
+    def _show(self, shown_page: ShownPage | None) -> None:
         if shown_page is None:
-            self.bench.tell("that is all there is")
+            self.bench.tell("there is no more")
             return
         self.page = shown_page.page
         if not shown_page.page.turns:
-            self.view.say("Nothing was said here.")
+            self.view.say("There are no turns here.")
         else:
             self.view.show(shown_page.page.turns, shown_page.rows, at=shown_page.at)
         self._place()
@@ -192,7 +191,7 @@ class TranscriptScreen(ModalScreen[None]):
         unfolded = self.view.unfolded
         self._ask(
             "Breaking lines",
-            lambda job: laid_out(turns, unfolded, width, job.check),
+            lambda job: lay_out_turns(turns, unfolded, width, job.check),
             self.view.lay_out,
             group="lines",
         )
@@ -231,10 +230,10 @@ class TranscriptScreen(ModalScreen[None]):
             return
         if message.step > 0:
             if page.more:
-                work = partial(reading.page_at, made, page.end, page.end_line, self._width)
+                work = partial(pages.page_at, made, page.end, page.end_line, self._width)
                 self._ask("Turning the page", work, self._show)
         elif page.start > 0:
-            self._ask("Turning back", partial(reading.page_before, made, page, self._width), self._show)
+            self._ask("Turning back", partial(pages.page_before, made, page, self._width), self._show)
 
     def action_prompt(self, step: int) -> None:
         """Go to the next prompt or the one before."""
@@ -251,11 +250,13 @@ class TranscriptScreen(ModalScreen[None]):
         )
         if found is None:
             still = step > 0 and not made.prompts.complete
-            self.bench.tell("still looking for later prompts" if still else "there is no other prompt there")
+            self.bench.tell(
+                "still looking for later prompts" if still else "there is no other prompt in this direction"
+            )
             return
         self._ask(
             "Going to the prompt",
-            partial(reading.page_at, made, found.offset, found.line, self._width),
+            partial(pages.page_at, made, found.offset, found.line, self._width),
             self._show,
         )
 
@@ -265,9 +266,9 @@ class TranscriptScreen(ModalScreen[None]):
         if made is None or self.page is None:
             return
         if step < 0:
-            self._ask("Going to the start", partial(reading.page_at, made, 0, 1, self._width), self._show)
+            self._ask("Going to the start", partial(pages.page_at, made, 0, 1, self._width), self._show)
             return
-        self._ask("Going to the end", partial(reading.last_page, made, self._width), self._show)
+        self._ask("Going to the end", partial(pages.last_page, made, self._width), self._show)
 
     def action_copy(self) -> None:
         """Copy what is under the cursor, without its secrets."""

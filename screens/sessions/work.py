@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from screens.engine import BY, Engine
-from screens.filtering import Facet
+from screens.engine import BY, AppEngine
+from screens.filters import Facet
 from screens.headless import run_command
 from screens.jobs import Job
-from screens.sessions.listing import Listing, Wanted, file_terms, listed, resolved
-from screens.sessions.rows import Clock, head
+from screens.sessions.listing import SessionListing, SessionQuery, file_terms, list_sessions, resolve_since
+from screens.sessions.rows import SessionClock, head
 from workbench.sessions.episodes_fold import HOUR, state_of
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ _NAME: Final = 60  # characters of a task that name it in a note
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """All sessions, newest first, how many tell a whole story, and the clock they were asked by."""
+class KnownSessions:
+    """All sessions, newest first, how many have a complete story, and the clock they were asked by."""
 
     rows: tuple[SessionRow, ...]
     stories: Completeness
-    clock: Clock
+    clock: SessionClock
     commits: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SessionStory:
     """One session with its events and its state, and which of the files it touched are still there."""
 
     trace: Trace
@@ -53,8 +53,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What was said of a session, and what was known of it before."""
+class SessionVerdict:
+    """Feedback on a session, and what was known of it before."""
 
     session: str
     outcome: str
@@ -73,14 +73,14 @@ class FilePast:
     companions: tuple[Companion, ...]
 
 
-def desk(engine: Engine) -> EpisodeService:
+def open_episodes(engine: AppEngine) -> EpisodeService:
     """Return where sessions are recorded and judged. Raises: WorkbenchError."""
     from workbench.entry.services.episodes import episode_desk
 
     return episode_desk(engine.root, engine.config, BY)
 
 
-def known_sessions(engine: Engine, commits: bool, limit: int, job: Job) -> Known:
+def read_sessions(engine: AppEngine, commits: bool, limit: int, job: Job) -> KnownSessions:
     """Return the newest sessions, with `commits` those of version control too. Raises: WorkbenchError."""
     from workbench.entry.services.sessions import recorded_sessions
 
@@ -88,15 +88,17 @@ def known_sessions(engine: Engine, commits: bool, limit: int, job: Job) -> Known
     with engine.workspace(job.progress) as place:
         rows, stories = recorded_sessions(place, timeout, commits=commits, ended=True, limit=limit)
         now = place.clock.now()
-    return Known(tuple(rows), stories, Clock(now, timeout), commits)
+    return KnownSessions(tuple(rows), stories, SessionClock(now, timeout), commits)
 
 
-def arranged(engine: Engine, known: Known, wanted: Wanted, job: Job) -> tuple[Wanted, Listing]:
+def arrange_sessions(
+    engine: AppEngine, known: KnownSessions, wanted: SessionQuery, job: Job
+) -> tuple[SessionQuery, SessionListing]:
     """Return what of the sessions is shown, and the filter as it was understood. Raises: WorkbenchError."""
     from workbench.entry.services.sessions import sessions_touching
 
     now = datetime.fromtimestamp(known.clock.now)
-    understood = resolved(wanted.filter, now)
+    understood = resolve_since(wanted.filter, now)
     files, rest = file_terms(understood)
     touching: dict[Facet, frozenset[str]] = {}
     if files:
@@ -104,23 +106,23 @@ def arranged(engine: Engine, known: Known, wanted: Wanted, job: Job) -> tuple[Wa
             for term in files:
                 found = (sessions_touching(place, part) for part in term.values)
                 touching[term] = frozenset().union(*found)
-    shown = listed(known.rows, replace(wanted, filter=rest), known.clock, touching, job.progress)
+    shown = list_sessions(known.rows, replace(wanted, filter=rest), known.clock, touching, job.progress)
     return replace(wanted, filter=understood), shown
 
 
-def told(engine: Engine, session: str, rows: Sequence[SessionRow], job: Job) -> Told:
+def read_story(engine: AppEngine, session: str, rows: Sequence[SessionRow], job: Job) -> SessionStory:
     """Return a session's story; its family is found among `rows`. Raises: WorkbenchError."""
-    place = desk(engine)
+    place = open_episodes(engine)
     trace = place.trace(session)
     job.check()
     episode = trace.episode
     over = episode.ended_at is not None
     state = state_of(over, episode.closed_by, episode.last_at, place.store.now(), place.store.timeout)
     paths = (*episode.reads, *(change.path for change in episode.changes))
-    return Told(trace, state, there(engine.root, paths), family(episode, rows))
+    return SessionStory(trace, state, find_existing(engine.root, paths), find_family(episode, rows))
 
 
-def family(episode: Episode, rows: Sequence[SessionRow]) -> tuple[SessionRow, ...]:
+def find_family(episode: Episode, rows: Sequence[SessionRow]) -> tuple[SessionRow, ...]:
     """Return the prompts of the session that an episode is a part of, and its own parts, in their order."""
     parent = episode.parent_session
     found = [
@@ -131,33 +133,37 @@ def family(episode: Episode, rows: Sequence[SessionRow]) -> tuple[SessionRow, ..
     return tuple(sorted(found, key=lambda row: (row.prompt_index or 0, row.started_at, row.session_id)))
 
 
-def there(root: Path, paths: Iterable[str]) -> frozenset[str]:
+def find_existing(root: Path, paths: Iterable[str]) -> frozenset[str]:
     """Return which of a project's paths exist."""
     return frozenset(path for path in paths if "\0" not in path and os.path.lexists(root / path))
 
 
-def judged(engine: Engine, sessions: Sequence[str], outcome: str, why: str, job: Job) -> list[Verdict]:
+def record_feedback(
+    engine: AppEngine, sessions: Sequence[str], outcome: str, why: str, job: Job
+) -> list[SessionVerdict]:
     """Judge sessions; return what was known of each before. Raises: WorkbenchError."""
-    place = desk(engine)
+    place = open_episodes(engine)
     done = []
     for number, session in enumerate(sessions):
         job.progress("Judging", number, len(sessions))
         before = place.trace(session).episode
         place.feedback(session, outcome, why)
         name = head(before.task_text)[:_NAME]
-        done.append(Verdict(before.session_id, outcome, why, before.outcome.value, before.rationale, name))
+        done.append(
+            SessionVerdict(before.session_id, outcome, why, before.outcome.value, before.rationale, name)
+        )
     return done
 
 
-def judged_again(engine: Engine, verdicts: Sequence[Verdict], *, back: bool) -> None:
-    """Say again what was said, or what was known before it. Raises: WorkbenchError."""
-    place = desk(engine)
+def repeat_feedback(engine: AppEngine, verdicts: Sequence[SessionVerdict], *, back: bool) -> None:
+    """Record feedback again, or what was known before it. Raises: WorkbenchError."""
+    place = open_episodes(engine)
     for one in verdicts:
         outcome, why = (one.before, one.before_why) if back else (one.outcome, one.why)
         place.feedback(one.session, outcome, why)
 
 
-def file_text(root: Path, path: str, job: Job) -> bytes:
+def read_file_text(root: Path, path: str, job: Job) -> bytes:
     """Return the beginning of a file of the project. Raises: WorkbenchError if it cannot be read."""
     from workbench.errors import UsageError
 
@@ -170,11 +176,11 @@ def file_text(root: Path, path: str, job: Job) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(
-            f"{path} cannot be read: {reason}", hint="It may be gone: f tells its past."
+            f"{path} cannot be read: {reason}", hint="It may be gone: f shows its past."
         ) from error
 
 
-def file_past(engine: Engine, path: str, job: Job) -> FilePast:
+def file_past(engine: AppEngine, path: str, job: Job) -> FilePast:
     """Return what sessions did with a file. Raises: WorkbenchError."""
     from workbench.entry.services.sessions import file_past as past
 
@@ -183,7 +189,7 @@ def file_past(engine: Engine, path: str, job: Job) -> FilePast:
     return FilePast(path, tuple(sessions), tuple(companions))
 
 
-def discovered(engine: Engine, job: Job) -> tuple[Found, ...]:
+def discover_transcripts(engine: AppEngine, job: Job) -> tuple[Found, ...]:
     """Return which transcripts there are, without opening any. Raises: WorkbenchError."""
     from workbench.entry.services.sessions import discovered_sessions
     from workbench.errors import UsageError
@@ -194,11 +200,11 @@ def discovered(engine: Engine, job: Job) -> tuple[Found, ...]:
     except OSError as error:
         raise UsageError(
             f"transcripts cannot be listed: {error.strerror}",
-            hint="See the rights of ~/.claude and ~/.codex.",
+            hint="Check the permissions of ~/.claude and ~/.codex.",
         ) from error
 
 
-def imported(engine: Engine, arguments: Sequence[str], job: Job) -> dict[str, Any]:
+def import_sessions(engine: AppEngine, arguments: Sequence[str], job: Job) -> dict[str, Any]:
     """Import sessions in a process of its own and return its report. Raises: WorkbenchError."""
     found: dict[str, Any] = run_command(job, engine.root, [*arguments, "--json"]).json()
     return found

@@ -1,7 +1,7 @@
 """Bars of block characters: how much each feature adds to a score, or takes from it.
 
 A row is a name, a bar that grows from an axis to the right or, for less than zero, to the left, and the
-number with its sign: three ways to tell the same, of which two need no colour.
+number with its sign: three ways to show the same, of which two need no colour.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A file or a snippet to read: line numbers, highlighting, marked ranges, a cursor line.
+"""A file or a snippet to read, in a panel or over a screen: line numbers, highlighting, marks, a cursor.
 
 Only the lines on screen are ever drawn, and highlighting is done for stretches of lines when they come into
 view, so a file of a hundred thousand lines opens as fast as one of ten. What begins in one stretch and ends
@@ -12,19 +12,24 @@ from heapq import nlargest
 from pathlib import PurePath
 from typing import ClassVar, Final
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
+from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region, Size
+from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
+from textual.widgets import Static
 
 from screens.safe_text import MAX_LINE, shown
+from screens.widgets.dialogs import DIALOG_CSS, CopyRequested
 from workbench.text.sanitize import safe_lines
 
 MOST_CHARACTERS: Final = 1_000_000
-"""Characters of a text that are read; the number of those left out is told in a last line."""
+"""Characters of a text that are read; the number of those left out is in a last line."""
 
 _STRETCH: Final = 100
 _STRETCH_CHARACTERS: Final = 40_000  # stretches with more are minified or data: highlighting them takes long
@@ -188,9 +193,9 @@ class CodeView(ScrollView, can_focus=True):
         number = self._first + place
         at_cursor = place == self._cursor
         marked = any(start <= number <= end for start, end in self._marks)
-        told = self._told_number(place)
+        label = self._number_at(place)
         gutter = Content.assemble(
-            (f"{told:>{self._digits}}", "bold" if at_cursor else "$text-muted"),
+            (f"{label:>{self._digits}}", "bold" if at_cursor else "$text-muted"),
             ("▌" if marked else " ", "bold $text-warning"),
             (">" if at_cursor and self.has_focus else " ", "bold"),
         )
@@ -202,7 +207,7 @@ class CodeView(ScrollView, can_focus=True):
         line = Strip.join([_strip(gutter, self.visual_style), body])
         return line.crop_extend(0, width, base)
 
-    def _told_number(self, place: int) -> str:
+    def _number_at(self, place: int) -> str:
         if place >= len(self._numbers):
             return str(self._first + place) if not self._numbers else ""
         return str(self._numbers[place] or "")
@@ -261,3 +266,47 @@ def _cells(line: str) -> int:
 
 def _strip(content: Content, style: Style) -> Strip:
     return Strip(content.render_segments(style))
+
+
+class Details(ModalScreen[None]):
+    """A text to scroll through; `c` or `y` copies the whole of it as it is, not as it is shown."""
+
+    DEFAULT_CSS = f"""Details {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 96; height: 80%; }}
+        & CodeView {{ height: 1fr; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "close", "Close", id="details.close", tooltip="Back to the screen"),
+        Binding("c,y", "copy", "Copy", id="details.copy", tooltip="Copy the whole text"),
+    ]
+
+    def __init__(self, title: str, text: str, *, path: str = "", lines: tuple[int, int] = (0, 0)) -> None:
+        """Make the dialog; `lines`, from 1 and inclusive, are marked and brought into view."""
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._path = path
+        self._lines = lines
+
+    def compose(self) -> ComposeResult:
+        """Lay out the text above the keys."""
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown(self._title)
+        with dialog:
+            yield CodeView(self._text, path=self._path, marks=[self._lines] if self._lines[0] else ())
+            yield Static(shown("c copies, escape closes"), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Go to the lines it was opened for."""
+        if self._lines[0]:
+            code = self.query_one(CodeView)
+            self.call_after_refresh(code.goto, self._lines[0])
+
+    def action_close(self) -> None:
+        """Go back to the screen."""
+        self.dismiss(None)
+
+    def action_copy(self) -> None:
+        """Ask the app for a copy."""
+        self.post_message(CopyRequested(self._text, self._title))

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from textual.app import App, SuspendNotSupported
 
-from screens.widgets.confirm import Validate
+from screens.widgets.dialogs import Validate
 from workbench.entry.os.editor import draft_bytes, edited, open_at
 from workbench.errors import WorkbenchError
 

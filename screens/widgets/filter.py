@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -14,7 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from screens.filtering import Field, Filter, parse
+from screens.filters import Field, Filter, parse
 from screens.safe_text import shown
 
 WAIT: Final = 0.12
@@ -62,7 +63,7 @@ class FilterInput(Input):
 class FilterBar(Horizontal):
     """A line with a filter over rows with `fields`, hidden while it is neither used nor holds anything.
 
-    A screen binds `/` to `open`, filters when `Changed` arrives and tells the result with `show_count`.
+    A screen binds `/` to `open`, filters when `Changed` arrives and shows the result with `show_count`.
     """
 
     DEFAULT_CSS = """
@@ -85,24 +86,24 @@ class FilterBar(Horizontal):
     }
     """
 
+    @dataclass
     class Changed(Message):
         """Another filter holds: what was understood of `text`."""
 
-        def __init__(self, bar: FilterBar, query: Filter, text: str) -> None:
-            super().__init__()
-            self.bar, self.query, self.text = bar, query, text
+        bar: FilterBar
+        query: Filter
+        text: str
 
         @property
         def control(self) -> FilterBar:
             """Return the bar, for `@on` with a selector."""
             return self.bar
 
+    @dataclass
     class Left(Message):
         """The bar was left; the focus is where it was before."""
 
-        def __init__(self, bar: FilterBar) -> None:
-            super().__init__()
-            self.bar = bar
+        bar: FilterBar
 
         @property
         def control(self) -> FilterBar:
@@ -124,7 +125,7 @@ class FilterBar(Horizontal):
         self._placeholder = placeholder
         self._wait = wait
         self._timer: Timer | None = None
-        self._told = ""
+        self._applied = ""
         self._history = list(history)[-_HISTORY:]
         self._place = len(self._history)
         self._typed = ""
@@ -218,8 +219,8 @@ class FilterBar(Horizontal):
             self._timer.stop()
             self._timer = None
         self._state()
-        if self.text != self._told:
-            self._told = self.text
+        if self.text != self._applied:
+            self._applied = self.text
             self.post_message(self.Changed(self, self.filter, self.text))
 
     def _leave(self) -> None:
@@ -233,7 +234,7 @@ class FilterBar(Horizontal):
     def _state(self) -> None:
         problems = self.filter.problems
         self.set_class(bool(problems), "-wrong")
-        said = Content(self._count if self.text else "")
+        state = Content(self._count if self.text else "")
         if problems:
-            said = shown(f"✗ {problems[0].start + 1}: {problems[0].message}")
-        self.query_one(".filter--state", Static).update(said)
+            state = shown(f"✗ {problems[0].start + 1}: {problems[0].message}")
+        self.query_one(".filter--state", Static).update(state)

@@ -21,7 +21,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from screens.safe_text import shown, shown_lines
-from screens.widgets.confirm import Validate
+from screens.widgets.dialogs import Validate
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible

@@ -91,7 +91,7 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
 
 
 def time_labels(low: float, high: float, count: int) -> tuple[list[float], list[str]]:
-    """Return places between two seconds since 1970 and how they are told there, in UTC."""
+    """Return places between two times, in seconds since 1970, and their labels in UTC."""
     span = high - low
     if span < _MINUTES:
         pattern = "%H:%M:%S"
@@ -175,7 +175,7 @@ class Plot(Widget):
         self._ready = plotext_is_loaded()
 
     def on_mount(self) -> None:
-        """Load plotext beside the app: that takes longer than the app may stand still."""
+        """Load plotext beside the app: that takes longer than the app may freeze."""
         if not self._ready:
             self.run_worker(self._load(), group="plotext", exclusive=True)
 

@@ -1,4 +1,4 @@
-"""Where a task is written: several lines, told when the typing pauses, with the earlier tasks a key away.
+"""Where a task is written: several lines, posted when the typing pauses, with earlier tasks a key away.
 
 The screen that shows it decides what a pause leads to, a plan say. Enter asks at once, ctrl+n breaks the
 line.
@@ -7,6 +7,7 @@ line.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
@@ -20,7 +21,7 @@ from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible
 
 PAUSE: Final = 0.25
-"""Seconds without a key after which a text is told."""
+"""Seconds without a key after which a text is posted."""
 
 
 class PromptEditor(SafeArea):
@@ -45,26 +46,24 @@ class PromptEditor(SafeArea):
         Binding("down", "later", "Later", show=False, id="prompt.later", tooltip="Down or a later task"),
     ]
 
+    @dataclass
     class Settled(Message):
-        """The typing paused, or enter was pressed (`asked`); the same text is not told twice unless asked."""
+        """The typing paused, or enter was pressed (`asked`); a text is posted again only when asked."""
 
-        def __init__(self, editor: PromptEditor, text: str, asked: bool) -> None:
-            super().__init__()
-            self.editor = editor
-            self.text = text
-            self.asked = asked
+        editor: PromptEditor
+        text: str
+        asked: bool
 
         @property
         def control(self) -> PromptEditor:
             """The editor."""
             return self.editor
 
+    @dataclass
     class Left(Message):
         """Escape was pressed: what is written stays, the keys are for something else."""
 
-        def __init__(self, editor: PromptEditor) -> None:
-            super().__init__()
-            self.editor = editor
+        editor: PromptEditor
 
         @property
         def control(self) -> PromptEditor:
@@ -89,7 +88,7 @@ class PromptEditor(SafeArea):
         )
         self._pause = pause
         self._waiting: Timer | None = None
-        self._told = self.text
+        self._posted = self.text
         self._earlier_tasks: tuple[str, ...] = ()
         self._place = -1
         self._written = self.text
@@ -107,15 +106,15 @@ class PromptEditor(SafeArea):
         self._waiting = self.set_timer(self._pause, self.settle, name="prompt-pause")
 
     def settle(self) -> None:
-        """Tell the text now if it is another one than the last time."""
-        self._tell(asked=False)
+        """Post the text now if it differs from the last one."""
+        self._post(asked=False)
 
     def action_ask(self) -> None:
-        """Tell the text now, once the keys that were pressed before are written: this one overtakes them."""
-        self.call_later(partial(self._tell, asked=True))
+        """Post the text now, once the keys that were pressed before are written: this one overtakes them."""
+        self.call_later(partial(self._post, asked=True))
 
     def action_leave(self) -> None:
-        """Tell that the editor is left, after what was written."""
+        """Post that the editor is left, after what was written."""
         self.settle()
         self.post_message(self.Left(self))
 
@@ -147,10 +146,10 @@ class PromptEditor(SafeArea):
         if place < 0:
             self.move_cursor(self.document.end)
 
-    def _tell(self, *, asked: bool) -> None:
+    def _post(self, *, asked: bool) -> None:
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
-        if asked or self.text != self._told:
-            self._told = self.text
+        if asked or self.text != self._posted:
+            self._posted = self.text
             self.post_message(self.Settled(self, self.text, asked))

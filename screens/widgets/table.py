@@ -8,6 +8,7 @@ and marks belong to rows by their keys, so they survive sorting, filtering and r
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from textual import events
@@ -16,12 +17,17 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from screens.widgets.table_cells import (
+from screens.widgets.table_rows import (
     GUTTER,
+    Column,
+    FindableRows,
+    ListRows,
+    NoRows,
+    Rows,
+    column_at,
+    find_row,
 )
-from screens.widgets.table_columns import Column, column_at
-from screens.widgets.table_drawing import DrawnTable
-from screens.widgets.table_rows import FindableRows, ListRows, NoRows, Rows, find_row
+from screens.widgets.table_view import DrawnTable
 
 __all__ = ["Column", "FindableRows", "ListRows", "NoRows", "Rows", "VirtualTable"]
 
@@ -75,58 +81,47 @@ class VirtualTable(DrawnTable, can_focus=True):
     }
     """
 
-    class Highlighted(Message):
+    @dataclass
+    class TableMessage(Message):
+        """What a table posts."""
+
+        table: VirtualTable
+
+        @property
+        def control(self) -> VirtualTable:
+            """Return the table, for `@on` with a selector."""
+            return self.table
+
+    @dataclass
+    class Highlighted(TableMessage):
         """The cursor is on another row: its index and key, or -1 and None where there are no rows."""
 
-        def __init__(self, table: VirtualTable, index: int, key: str | None) -> None:
-            super().__init__()
-            self.table, self.index, self.key = table, index, key
+        index: int
+        key: str | None
 
-        @property
-        def control(self) -> VirtualTable:
-            """Return the table, for `@on` with a selector."""
-            return self.table
-
-    class Opened(Message):
+    @dataclass
+    class Opened(TableMessage):
         """A row was opened with enter or a double click."""
 
-        def __init__(self, table: VirtualTable, index: int, key: str) -> None:
-            super().__init__()
-            self.table, self.index, self.key = table, index, key
+        index: int
+        key: str
 
-        @property
-        def control(self) -> VirtualTable:
-            """Return the table, for `@on` with a selector."""
-            return self.table
-
-    class MarksChanged(Message):
+    @dataclass
+    class MarksChanged(TableMessage):
         """Other rows are marked than before; `count` of them."""
 
-        def __init__(self, table: VirtualTable, count: int) -> None:
-            super().__init__()
-            self.table, self.count = table, count
+        count: int
 
         @property
         def keys(self) -> frozenset[str]:
             """Return the keys that are marked now."""
             return self.table.marks
 
-        @property
-        def control(self) -> VirtualTable:
-            """Return the table, for `@on` with a selector."""
-            return self.table
-
-    class SortRequested(Message):
+    @dataclass
+    class SortRequested(TableMessage):
         """The header of a column was clicked."""
 
-        def __init__(self, table: VirtualTable, column_id: str) -> None:
-            super().__init__()
-            self.table, self.column_id = table, column_id
-
-        @property
-        def control(self) -> VirtualTable:
-            """Return the table, for `@on` with a selector."""
-            return self.table
+        column_id: str
 
     # -- what a screen asks and sets
 
@@ -161,7 +156,7 @@ class VirtualTable(DrawnTable, can_focus=True):
     def set_rows(self, rows: Rows, keep: str | None = None) -> None:
         """Show other rows. The cursor goes to the row with the key `keep`, which stays where it is in view.
 
-        Without `keep` it goes to the first row; where there is no such row it stays at its place. Marks stay,
+        Without `keep` it goes to the first row; where there is no such row it keeps its place. Marks stay,
         also those of rows that are not among these; a range that is being drawn ends.
         """
         before = self.cursor
@@ -177,7 +172,7 @@ class VirtualTable(DrawnTable, can_focus=True):
         if self.is_mounted:
             self.scroll_to(y=index - offset if keep is not None else 0, animate=False, force=True)
             self.show_cursor()
-            self._tell()
+            self._post_highlight()
         self.refresh()
 
     def set_marks(self, keys: Iterable[str]) -> None:
@@ -201,22 +196,22 @@ class VirtualTable(DrawnTable, can_focus=True):
     # -- the cursor
 
     def watch_cursor(self, before: int, after: int) -> None:
-        """Draw a range up to the cursor and tell where it is."""
+        """Draw a range up to the cursor and post where it is."""
         if self._marks.stretch(after, self._rows.key):
             self._marks_changed()
         super().watch_cursor(before, after)
         if self.is_mounted:
-            self._tell()
+            self._post_highlight()
 
     def on_mount(self) -> None:
-        """Tell which row is under the cursor first."""
+        """Post which row is under the cursor first."""
         self.show_cursor()
-        self._tell()
+        self._post_highlight()
 
-    def _tell(self) -> None:
+    def _post_highlight(self) -> None:
         now = (self.cursor, self.cursor_key) if len(self._rows) else (-1, None)
-        if now != self._told:
-            self._told = now
+        if now != self._posted:
+            self._posted = now
             self.post_message(self.Highlighted(self, *now))
 
     def _marks_changed(self) -> None:
@@ -238,7 +233,7 @@ class VirtualTable(DrawnTable, can_focus=True):
         self.pan += PAN
 
     def action_open(self) -> None:
-        """Tell that the row under the cursor is opened."""
+        """Post that the row under the cursor is opened."""
         if (key := self.cursor_key) is None:
             raise SkipAction
         self.post_message(self.Opened(self, self.cursor, key))

@@ -1,6 +1,6 @@
 """When things happened, as one line of blocks: a cell is a stretch of time, its height how much happened.
 
-Below it a mark tells where the selected one is, and both ends say what time they are.
+Below it a mark is where the selected one is, and both ends have their times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def density(times: Sequence[float], width: int) -> list[int]:
     return counts
 
 
-def gathered(counts: Sequence[int], width: int) -> list[int]:
+def regroup(counts: Sequence[int], width: int) -> list[int]:
     """Return the counts of fewer cells: each takes those of the cells that begin in its stretch."""
     wide = [0] * max(width, 0)
     for place, count in enumerate(counts if wide else ()):
@@ -58,11 +58,11 @@ def blocks(counts: Sequence[int]) -> str:
     return "".join(_HEIGHTS[max(round(count / most * top), 1) if count else 0] for count in counts)
 
 
-class Timeline(Widget):
+class TimelineBar(Widget):
     """Times as blocks, over a line with the ends and a mark for the selected time."""
 
     DEFAULT_CSS = """
-    Timeline {
+    TimelineBar {
         width: 1fr;
         height: 2;
     }
@@ -110,7 +110,7 @@ class Timeline(Widget):
         width = self.content_size.width
         if not (self._times or any(self._counts)) or width <= 0:
             return shown(self._empty, "$text-muted italic")
-        counts = gathered(self._counts, width) if self._counts else density(self._times, width)
+        counts = regroup(self._counts, width) if self._counts else density(self._times, width)
         return Content("\n").join([Content.styled(blocks(counts), "$text-primary"), self._below(width)])
 
     def _below(self, width: int) -> Content:

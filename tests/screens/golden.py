@@ -15,7 +15,7 @@ from textual.app import App
 from textual.geometry import Size
 from textual.pilot import Pilot
 
-from screens.chrome.top_bar import TopBar
+from screens.chrome import TopBar
 
 GOLDENS: Final = Path(__file__).parent / "goldens"
 SIZES: Final = ((60, 20), (80, 24), (120, 40), (200, 60))

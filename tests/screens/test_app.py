@@ -11,17 +11,14 @@ from textual._xterm_parser import XTermParser
 from textual.widgets import OptionList
 
 from screens.app import WorkbenchApp
-from screens.chrome.footer import CommandFooter, Entry, fitting
-from screens.chrome.too_small import TooSmall
-from screens.chrome.top_bar import labels
+from screens.chrome import CommandFooter, FooterEntry, TooSmall, fit_entries, labels
 from screens.curation.record_form import RecordForm
-from screens.help import HelpScreen
 from screens.jobs import Job
-from screens.jump import JumpScreen
-from screens.leaving import LeaveQuestion
+from screens.keys import read_alt_digits
+from screens.overlays import HelpScreen, JumpScreen
 from screens.plan.screen import PlanScreen
 from screens.sections import SECTIONS
-from screens.terminal_keys import tell_alt_digits_apart
+from screens.sitting import LeaveQuestion
 from screens.widgets.form import FormField
 from tests.processes import LONG
 from tests.screens.conftest import settle
@@ -122,7 +119,7 @@ async def test_a_cancelled_job_stops_at_its_next_word_and_tells_nothing(tmp_path
 
 def test_alt_and_a_digit_are_no_composed_character() -> None:
     """Escape and a digit are alt and the digit; what a terminal composes itself stays a character."""
-    tell_alt_digits_apart()
+    read_alt_digits()
     for digit in "1234567890":
         (event,) = XTermParser()._sequence_to_key_events(f"\x1b{digit}")
         assert (event.key, event.character) == (f"alt+{digit}", None)
@@ -221,15 +218,19 @@ async def test_the_footer_is_never_clipped(tmp_path: Path) -> None:
             await settle(pilot)
             footer = app.screen.query_one(CommandFooter)
             for columns, _ in SIZES:
-                shown = fitting(footer.entries(), columns - 1)
+                shown = fit_entries(footer.entries(), columns - 1)
                 assert [entry.title for entry in shown[-2:]] == ["Help", "Commands"]
                 assert sum(entry.width + 2 for entry in shown) <= columns - 1
 
 
 def test_the_footer_drops_the_last_commands_first() -> None:
     """Where not all commands fit, those with the highest rank give way, help stays."""
-    entries = [Entry("a", "One", "a", 1), Entry("b", "Two", "b", 2), Entry("?", "Help", "h", 90)]
-    assert [entry.title for entry in fitting(entries, 16)] == ["One", "Help"]
+    entries = [
+        FooterEntry("a", "One", "a", 1),
+        FooterEntry("b", "Two", "b", 2),
+        FooterEntry("?", "Help", "h", 90),
+    ]
+    assert [entry.title for entry in fit_entries(entries, 16)] == ["One", "Help"]
 
 
 @pytest.mark.parametrize("width", [20, 60, 80, 120, 200])

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from screens.commands.model import GROUPS, MOVE, VIEW, Command
+from screens.commands.model import GROUPS, MOVE, VIEW, AppCommand
 from screens.commands.registry import BY_SECTION, commands_of, find_command
 from screens.keys import keymap, shown_key
 from screens.reference import page
@@ -36,7 +36,7 @@ def test_ids_are_unique_and_say_where_a_command_belongs() -> None:
 
 
 @pytest.mark.parametrize("command", _ALL, ids=lambda command: command.id)
-def test_a_command_says_what_it_does(command: Command) -> None:
+def test_a_command_says_what_it_does(command: AppCommand) -> None:
     """Each has a title, a sentence of help and a group; no key is one that terminals or tmux take."""
     assert command.title
     assert command.help.endswith(".")
@@ -45,7 +45,7 @@ def test_a_command_says_what_it_does(command: Command) -> None:
 
 
 @pytest.mark.parametrize("command", _ALL, ids=lambda command: command.id)
-def test_a_command_has_a_command_line_that_exists(command: Command) -> None:
+def test_a_command_has_a_command_line_that_exists(command: AppCommand) -> None:
     """What does more than move or show names a command of the program, with options it has."""
     if command.group not in (MOVE, VIEW):
         assert command.cli

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from screens.filter_matching import Filtered, Record, filter_rows, fuzzy, scorer
-from screens.filtering import Field, Kind, parse
+from screens.filters import Field, FieldKind, parse
 
 FIELDS = (
     Field("tag"),
-    Field("name", Kind.TEXT),
-    Field("rule", Kind.TEXT),
+    Field("name", FieldKind.TEXT),
+    Field("rule", FieldKind.TEXT),
     Field("level", choices=("global", "scenario", "step")),
-    Field("priority", Kind.NUMBER),
-    Field("enabled", Kind.YES_NO),
-    Field("created", Kind.TIME),
+    Field("priority", FieldKind.NUMBER),
+    Field("enabled", FieldKind.YES_NO),
+    Field("created", FieldKind.TIME),
 )
 
 ROWS: list[Record] = [

@@ -13,17 +13,17 @@ import pytest
 
 from screens import headless
 from screens.app import WorkbenchApp
-from screens.headless import Told, command_line, run_command
+from screens.headless import CommandOutput, command_line, run_command
 from screens.jobs import Cancelled, Failure, Job
 from tests.processes import LONG
 from tests.screens.conftest import settle
 from workbench.errors import ProcessError
 
 
-async def asked(root: Path, arguments: list[str]) -> tuple[list[Told], list[Failure], Job]:
+async def asked(root: Path, arguments: list[str]) -> tuple[list[CommandOutput], list[Failure], Job]:
     """Run a command in a job of the app; return what it said or why it failed."""
     app = WorkbenchApp(root, watch=False, section="log")
-    told: list[Told] = []
+    told: list[CommandOutput] = []
     failures: list[Failure] = []
     async with app.run_test() as pilot:
         await settle(pilot)
@@ -89,7 +89,7 @@ def _swallow(job: Job, root: Path) -> None:
 def test_what_is_no_json_is_an_error() -> None:
     """An answer that cannot be read is told as such."""
     with pytest.raises(ProcessError):
-        Told(0, "{", "narration").json()
+        CommandOutput(0, "{", "narration").json()
 
 
 def test_the_command_line_is_what_a_user_would_type() -> None:
@@ -98,7 +98,7 @@ def test_the_command_line_is_what_a_user_would_type() -> None:
 
 
 def test_progress_lines_are_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Told to, the program writes its progress as lines of JSON."""
+    """CommandOutput to, the program writes its progress as lines of JSON."""
     from workbench.entry.cli.output import PROGRESS_VARIABLE, Output
 
     os.environ[PROGRESS_VARIABLE] = "json"

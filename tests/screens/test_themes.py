@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
 from screens.app import WorkbenchApp
-from screens.resume import Place, write_place
+from screens.place import AppPlace, write_place
 from screens.themes import (
     CONTRAST,
     DARK,
@@ -120,7 +120,7 @@ def test_a_terminal_of_16_colours_gets_its_own(
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("COLORTERM", colors)
     place = tmp_path / "place.json"
-    place.write_bytes(write_place(Place(theme=kept)))
+    place.write_bytes(write_place(AppPlace(theme=kept)))
     flags: dict[str, object] = {"app.theme": configured} if configured else {}
     app = WorkbenchApp(tmp_path, flags=flags, place_file=place, watch=False)
     assert app.theme == wanted

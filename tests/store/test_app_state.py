@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from screens.resume import Place, changed_over, read_place
+from screens.place import AppPlace, merge_changes, read_place
 from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
 from workbench.config import Config
 from workbench.entry.project import open_workspace
@@ -18,8 +18,8 @@ def test_what_many_apps_change_at_once_is_all_there(tmp_path: Path) -> None:
     names = [f"section-{number}" for number in range(8)]
 
     def change(name: str) -> None:
-        now = Place(section=name, sections={name: {"filter": name}})
-        update_place_file(file, partial(changed_over, Place(), now))
+        now = AppPlace(section=name, sections={name: {"filter": name}})
+        update_place_file(file, partial(merge_changes, AppPlace(), now))
         assert read_place(read_place_file(file)).of(name) == {"filter": name}
 
     with ThreadPoolExecutor(4) as apps:
@@ -29,11 +29,11 @@ def test_what_many_apps_change_at_once_is_all_there(tmp_path: Path) -> None:
 
 def test_what_was_not_changed_here_is_left_as_it_is_there() -> None:
     """A section, the theme and the screen that are as they were found give way to what another app wrote."""
-    found = Place("plan", "nord", {"plan": {"task": "old"}, "rules": {"filter": ""}})
-    theirs = changed_over(found, Place("log", "nord", {**found.sections, "plan": {"task": "new"}}), None)
-    mine = Place("plan", "nord", {**found.sections, "rules": {"filter": "x"}})
-    both = read_place(changed_over(found, mine, theirs))
-    assert both == Place("log", "", {"plan": {"task": "new"}, "rules": {"filter": "x"}})
+    found = AppPlace("plan", "nord", {"plan": {"task": "old"}, "rules": {"filter": ""}})
+    theirs = merge_changes(found, AppPlace("log", "nord", {**found.sections, "plan": {"task": "new"}}), None)
+    mine = AppPlace("plan", "nord", {**found.sections, "rules": {"filter": "x"}})
+    both = read_place(merge_changes(found, mine, theirs))
+    assert both == AppPlace("log", "", {"plan": {"task": "new"}, "rules": {"filter": "x"}})
 
 
 def test_an_index_is_seen_without_opening_the_project(tmp_path: Path) -> None:

@@ -9,16 +9,14 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from screens.app import WorkbenchApp
-from screens.chrome.status_line import StatusLine
+from screens.chrome import StatusLine
 from screens.conflicts.decisions import NarrowForm
 from screens.conflicts.pair import PairType
 from screens.conflicts.pair_panel import PairPanel
 from screens.conflicts.queue import PairState
 from screens.conflicts.screen import ConflictsScreen
-from screens.widgets.choose import Choose
-from screens.widgets.code import CodeView
-from screens.widgets.confirm import Confirm
-from screens.widgets.details import Details
+from screens.widgets.code import CodeView, Details
+from screens.widgets.dialogs import Choose, Confirm
 from screens.widgets.filter import FilterBar
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable

@@ -13,7 +13,7 @@ from textual.app import App
 from textual.content import Content
 from textual.widget import Widget
 
-from screens.filtering import parse
+from screens.filters import parse
 from screens.jobs import Job
 from screens.learnings.audit import PRUNE, JunkFinding, audit_of, prune_question
 from screens.learnings.learning_form import (

@@ -15,9 +15,8 @@ from screens.curation.record_form import RecordForm
 from screens.learnings.audit import PRUNE, AuditView
 from screens.learnings.learning_service import KnownLearnings
 from screens.learnings.preview import PromptPreview
-from screens.widgets.choose import Choose
-from screens.widgets.confirm import Confirm
-from screens.widgets.details import Details
+from screens.widgets.code import Details
+from screens.widgets.dialogs import Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.filter import FilterBar
 from screens.widgets.merge import MergeEditor

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from screens.app import WorkbenchApp
 from screens.metrics.screen import MetricsScreen
-from screens.widgets.details import Details
+from screens.widgets.code import Details
 from screens.widgets.plot import Plot
 from screens.widgets.table import VirtualTable
 from store.clock import SystemClock

@@ -14,18 +14,17 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from screens.app import WorkbenchApp
-from screens.engine import Engine
+from screens.engine import AppEngine
 from screens.jobs import Job
-from screens.plan import telling
-from screens.plan.asking import Asked
-from screens.plan.candidates import IN, OUT, Candidate, Shown
-from screens.plan.details import PreviewPanel, WhyPanel
+from screens.plan import candidates
+from screens.plan.candidates import IN, OUT, PackCandidate, ShownPlan
 from screens.plan.first_run import FirstRun
+from screens.plan.panels import PreviewPanel, WhyPanel
+from screens.plan.query import PlanQuery
 from screens.plan.screen import PlanScreen
 from screens.widgets.budget import BudgetBar
-from screens.widgets.choose import Choose
-from screens.widgets.confirm import Ask, Confirm
-from screens.widgets.details import Details
+from screens.widgets.code import Details
+from screens.widgets.dialogs import Ask, Choose, Confirm
 from tests.processes import LONG
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size, check_golden, screen_text
@@ -72,7 +71,7 @@ def planned(here: PlanScreen) -> bool:
     return here.plan is not None
 
 
-def on(here: PlanScreen, name: str) -> Candidate:
+def on(here: PlanScreen, name: str) -> PackCandidate:
     """Put the cursor on a candidate and return it."""
     one = next(one for one in here.plan.candidates if one.name == name)  # type: ignore[union-attr]
     assert here.table.select_key(one.key)
@@ -150,7 +149,7 @@ async def test_a_cancelled_plan_leaves_no_older_one_in_its_place(
     begun = threading.Event()
     real = work.make_plan
 
-    def slow(engine: Engine, asked: Asked, job: Job) -> Shown:
+    def slow(engine: AppEngine, asked: PlanQuery, job: Job) -> ShownPlan:
         begun.set()
         while True:
             job.progress("Reading files", 3, 10)
@@ -398,7 +397,7 @@ async def test_nothing_is_undone_by_accident(app: WorkbenchApp) -> None:
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await write(pilot)
         await press(pilot, "u")
-        assert any("nothing is undone here" in note.message for note in app._notifications)
+        assert any("nothing can be undone here" in note.message for note in app._notifications)
 
 
 async def test_the_place_comes_back(shop: Path, tmp_path: Path) -> None:
@@ -473,13 +472,13 @@ async def test_enter_before_the_counts_begins_nothing(
     from screens.plan import work
 
     told = threading.Event()
-    real = work.opening
+    real = work.find_opening
 
-    def late(engine: Engine, job: Job) -> work.Opening:
+    def late(engine: AppEngine, job: Job) -> work.Opening:
         assert told.wait(LONG)
         return real(engine, job)
 
-    monkeypatch.setattr(work, "opening", late)
+    monkeypatch.setattr(work, "find_opening", late)
     app = WorkbenchApp(roastery, watch=False, section="plan")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"gift", "enter")
@@ -584,7 +583,7 @@ async def test_the_screen_at_every_size(
     app: WorkbenchApp, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The main state at every size, without the time it took."""
-    monkeypatch.setattr(telling, "milliseconds", lambda response: 42.0)
+    monkeypatch.setattr(candidates, "milliseconds", lambda response: 42.0)
     async with app.run_test(size=size) as pilot:
         here = await write(pilot)
         assert here.plan is not None

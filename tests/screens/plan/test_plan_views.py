@@ -10,15 +10,14 @@ import pytest
 from textual.app import App
 from textual.widget import Widget
 
-from screens.engine import Engine
-from screens.filtering import parse
+from screens.engine import AppEngine
+from screens.filters import parse
 from screens.jobs import Job
-from screens.plan import telling, work
-from screens.plan.asking import Asked
-from screens.plan.candidates import FIELDS, FILES, IN, OUT, Candidate, Shown
+from screens.plan import candidates, work
+from screens.plan.candidates import FIELDS, FILES, IN, OUT, PackCandidate, ShownPlan, cells, list_rows
 from screens.plan.first_run import counts, facts, progress_text
-from screens.plan.reasons import headline, sections_of
-from screens.plan.rows import cells, rows_of
+from screens.plan.panels import headline, sections_of
+from screens.plan.query import PlanQuery
 from workbench.entry.services.index import FirstLook
 from workbench.errors import StaleProject, UsageError
 
@@ -32,18 +31,18 @@ def job() -> Job:
     return Job("test", "test", Widget(), app, quiet=True)
 
 
-def made(root: Path, **asked: object) -> Shown:
+def made(root: Path, **asked: object) -> ShownPlan:
     """Plan on a project and return what is shown."""
-    return work.make_plan(Engine(root), Asked(**{"task": TASK, **asked}), job())  # type: ignore[arg-type]
+    return work.make_plan(AppEngine(root), PlanQuery(**{"task": TASK, **asked}), job())  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def plan(shop: Path) -> Shown:
+def plan(shop: Path) -> ShownPlan:
     """One plan that tests look at."""
     return made(shop)
 
 
-def test_everything_of_the_answer_is_a_row_once(plan: Shown) -> None:
+def test_everything_of_the_answer_is_a_row_once(plan: ShownPlan) -> None:
     """What is in comes first in the order of the pack, then what is out; nothing is lost or stands twice."""
     keys = [one.key for one in plan.candidates]
     assert len(set(keys)) == len(keys)
@@ -55,7 +54,7 @@ def test_everything_of_the_answer_is_a_row_once(plan: Shown) -> None:
     assert all(one.why for one in plan.candidates if one.state == OUT)
 
 
-def test_the_portions_are_what_is_used(plan: Shown) -> None:
+def test_the_portions_are_what_is_used(plan: ShownPlan) -> None:
     """The budget's bar shows the tokens of the text as a whole."""
     assert (
         sum(portion.tokens for portion in plan.portions) == (plan.response["budget_report"]["estimated_used"])
@@ -73,7 +72,7 @@ def test_the_row_of_a_file_has_the_tokens_it_has_in_the_text(tmp_path: Path) -> 
     assert [portion.tokens for portion in plan.portions] == [one.tokens]
 
 
-def test_the_text_of_a_candidate_is_in_the_pack(plan: Shown) -> None:
+def test_the_text_of_a_candidate_is_in_the_pack(plan: ShownPlan) -> None:
     """What is previewed of a candidate is what is packed, line for line with its numbers."""
     for one in plan.candidates[: plan.selected]:
         lines = one.text.split("\n") if one.text else []
@@ -81,7 +80,7 @@ def test_the_text_of_a_candidate_is_in_the_pack(plan: Shown) -> None:
         assert not one.numbers or len(one.numbers) == len(lines)
 
 
-def test_a_file_is_explained_by_bars_that_add_up(plan: Shown) -> None:
+def test_a_file_is_explained_by_bars_that_add_up(plan: ShownPlan) -> None:
     """The bars in words and those by signal both sum to the score; the specification's features are there."""
     one = next(one for one in plan.candidates if one.kind == FILES)
     words, specified, signals, *_ = sections_of(one, plan)
@@ -121,10 +120,10 @@ def test_a_pin_without_room_has_a_glyph_of_its_own(shop: Path) -> None:
 
 
 def test_wishes_for_what_is_gone_are_dropped_and_told(shop: Path) -> None:
-    """A plan is made all the same, and the status names what is gone."""
+    """A plan is made anyway, and the status names what is gone."""
     plan = made(shop, pinned=("gone.py",), excluded=("rule-gone",))
     assert plan.gone == ("gone.py", "rule-gone")
-    assert "gone.py, rule-gone" in telling.status(plan)
+    assert "gone.py, rule-gone" in candidates.plan_status(plan)
 
 
 def test_the_baseline_has_places_and_no_chances(shop: Path) -> None:
@@ -135,37 +134,37 @@ def test_the_baseline_has_places_and_no_chances(shop: Path) -> None:
     assert "Its place alone" in sections_of(one, plan)[0].note
 
 
-def test_a_filter_keeps_the_order_of_the_plan(plan: Shown) -> None:
+def test_a_filter_keeps_the_order_of_the_plan(plan: ShownPlan) -> None:
     """Fields and words let candidates through; what is in stays before what is out."""
-    found = work.filtered(plan.candidates, parse("kind:files state:in", FIELDS), job())
+    found = work.filter_candidates(plan.candidates, parse("kind:files state:in", FIELDS), job())
     assert [plan.candidates[place].name for place in found] == plan.response["context"]["files"]
-    words = work.filtered(plan.candidates, parse("checkout", FIELDS), job())
+    words = work.filter_candidates(plan.candidates, parse("checkout", FIELDS), job())
     assert words == sorted(words)
     assert words
-    none = work.filtered(plan.candidates, parse("zzzz", FIELDS), job())
+    none = work.filter_candidates(plan.candidates, parse("zzzz", FIELDS), job())
     assert none == []
-    assert len(rows_of(plan.candidates, none)) == 0
+    assert len(list_rows(plan.candidates, none)) == 0
 
 
-def test_the_status_is_honest(plan: Shown) -> None:
+def test_the_status_is_honest(plan: ShownPlan) -> None:
     """What is in, how fresh, how long, and what was missing."""
-    told = telling.status(plan)
+    told = candidates.plan_status(plan)
     assert told.startswith(f"{plan.selected} in, ")
-    assert f" · {' · '.join(telling.state_of(plan.response))} · " in told
+    assert f" · {' · '.join(candidates.state_of(plan.response))} · " in told
     assert "! without" not in told or told.index("! without") < told.index("fresh")
-    assert f"{telling.milliseconds(plan.response):,.0f} ms" in told
+    assert f"{candidates.milliseconds(plan.response):,.0f} ms" in told
     assert "embeddings" not in told
-    assert "! without history" in telling.status(
+    assert "! without history" in candidates.plan_status(
         replace(plan, response={**plan.response, "degraded": ["embeddings", "history"]})
     )
 
 
-def test_how_a_task_is_planned_is_one_line(plan: Shown) -> None:
+def test_how_a_task_is_planned_is_one_line(plan: ShownPlan) -> None:
     """Kind, ranking, strictness and wishes, with words for each."""
-    asked = Asked(TASK, baseline=True, query_type="bugfix", pinned=("a", "b"), excluded=("c",))
-    line = telling.how(asked, plan, strict=True).plain
+    asked = PlanQuery(TASK, baseline=True, query_type="bugfix", pinned=("a", "b"), excluded=("c",))
+    line = candidates.query_line(asked, plan, strict=True).plain
     assert line == "kind bugfix  ranking baseline  strict  ◆ 2 pinned  ✗ 1 excluded"
-    assert telling.how(Asked(), None, strict=False).plain == "kind by its words  ranking hybrid"
+    assert candidates.query_line(PlanQuery(), None, strict=False).plain == "kind by its words  ranking hybrid"
 
 
 def test_strict_refuses_a_changed_project(roastery: Path) -> None:
@@ -173,26 +172,26 @@ def test_strict_refuses_a_changed_project(roastery: Path) -> None:
     made(roastery)
     (roastery / "README.md").write_text("changed\n", encoding="utf-8")
     with pytest.raises(StaleProject):
-        work.make_plan(Engine(roastery), Asked(TASK, strict=True), job())
+        work.make_plan(AppEngine(roastery), PlanQuery(TASK, strict=True), job())
 
 
 def test_an_export_is_what_the_program_prints_and_replaces_nothing(shop: Path, tmp_path: Path) -> None:
     """A file that is there stays until replacing it is asked for; json is the whole answer."""
     target = tmp_path / "pack.md"
-    engine = Engine(shop)
-    assert work.exported(engine, Asked(TASK), "markdown", target, False, job())
+    engine = AppEngine(shop)
+    assert work.export_pack(engine, PlanQuery(TASK), "markdown", target, False, job())
     assert target.read_text(encoding="utf-8").startswith("## Rules")
     target.write_text("mine", encoding="utf-8")
-    assert work.exported(engine, Asked(TASK), "json", target, False, job()) is None
+    assert work.export_pack(engine, PlanQuery(TASK), "json", target, False, job()) is None
     assert target.read_text(encoding="utf-8") == "mine"
-    assert work.exported(engine, Asked(TASK), "json", target, True, job())
+    assert work.export_pack(engine, PlanQuery(TASK), "json", target, True, job())
     assert '"decision_trace"' in target.read_text(encoding="utf-8")
 
 
 def test_hostile_names_and_texts_are_cells() -> None:
     """Nothing in a name, a reason or a text is obeyed or shown raw, and a long one is cut."""
     for text in (HOSTILE, "x" * 1_000_000):
-        one = Candidate(FILES, text, text, text, why=text, form="full", tokens=1, score=0.5)
+        one = PackCandidate(FILES, text, text, text, why=text, form="full", tokens=1, score=0.5)
         drawn = "".join(cell.plain for cell in cells(one))
         assert "\x1b" not in drawn
         assert "\0" not in drawn
@@ -238,7 +237,7 @@ def test_a_first_look_counts_and_records_nothing(roastery: Path, monkeypatch: py
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(claude))
     for number in range(1_003):  # more than the scan lists by name
         (roastery / f"link-{number}").symlink_to("nowhere")
-    found = work.opening(Engine(roastery), job())
+    found = work.find_opening(AppEngine(roastery), job())
     assert found.look is not None
     assert found.look.skipped >= 1_003
     assert found.look.files > 100
@@ -252,17 +251,17 @@ def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
     """The episode has the task, and its first decision is the pack."""
     from workbench.entry.services.episodes import episode_desk
 
-    engine = Engine(roastery)
-    plan = work.make_plan(engine, Asked(TASK), job())
-    session = work.saved(engine, Asked(TASK), plan, job())
+    engine = AppEngine(roastery)
+    plan = work.make_plan(engine, PlanQuery(TASK), job())
+    session = work.start_episode(engine, PlanQuery(TASK), plan, job())
     trace = episode_desk(roastery, engine.config, "cli").trace(session)
     assert trace.episode.task_text == TASK
     assert trace.events[0].payload["pack"]
     uses = roastery / ".workbench" / "journal" / "rule-usage.jsonl"
     assert not uses.exists()  # a plan that is looked at is none
-    work.handed_over(engine, plan, session, job())
+    work.record_use(engine, plan, session, job())
     used = json.loads(uses.read_text(encoding="utf-8"))["body"]
     assert used == {"rule_ids": [rule.id for rule in plan.rules], "session_id": session, "tool": ""}
     assert used["rule_ids"]
     with pytest.raises(UsageError):
-        work.saved(engine, Asked("  "), plan, job())
+        work.start_episode(engine, PlanQuery("  "), plan, job())

@@ -9,16 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.filtering import parse
-from screens.replay import listing, scored, sides, tasks, why, wish
-from screens.replay.comparison import Compared, change_cells, compared, task_cells
-from screens.replay.curves import AGE, LATENCY, OVER, curves_of
-from screens.replay.following import SoFar, added, live_lines
-from screens.replay.gates_view import gates_sentence, gates_text
-from screens.replay.intervals import Interval, interval_lines, whisker
-from screens.replay.listing import RunLine
+from screens.filters import parse
+from screens.replay import figures, new_replay, rankings, runs, tasks
+from screens.replay.comparison import RunComparison, change_cells, read_comparison, task_cells
+from screens.replay.figures import (
+    AGE,
+    LATENCY,
+    OVER,
+    Interval,
+    gates_sentence,
+    gates_text,
+    interval_lines,
+    plot_curves,
+    whisker,
+)
+from screens.replay.live_run import SoFar, add_rows, live_lines
+from screens.replay.runs import RunLine
 from screens.replay.task_panel import first_to_see, side_head, task_head
-from screens.replay.tasks_panel import task_preview
+from screens.replay.tasks import task_preview
 from tests.replay.made import made_run
 from workbench.records.replay import SystemRow, TaskRow
 from workbench.replay.gates import Gate, GateState
@@ -73,34 +81,39 @@ BASE = SystemRow(("z.py", "a.py"), {"ndcg_at_10": 0.9}, {}, None, {}, {})
 
 def test_a_wish_is_the_command_line_that_starts_it() -> None:
     """Only what differs from what the program does anyway is said, and a dataset takes no options."""
-    assert wish.arguments(wish.Wish()) == ["replay", "--tasks", "150"]
-    full = wish.Wish(wish.PROMPTS, "", 20, ("baseline", "hybrid"), 3000, packs=False, gate=True)
-    assert wish.arguments(full) == [
+    assert new_replay.replay_arguments(new_replay.ReplayRequest()) == ["replay", "--tasks", "150"]
+    full = new_replay.ReplayRequest(
+        new_replay.PROMPTS, "", 20, ("baseline", "hybrid"), 3000, packs=False, gate=True
+    )
+    assert new_replay.replay_arguments(full) == [
         *("replay", "--source", "sessions", "--tasks", "20", "--systems", "baseline,hybrid"),
         *("--budget", "3000", "--no-packs", "--gate"),
     ]
-    assert wish.arguments(wish.Wish(path="/data/x", dataset=True)) == ["replay", "/data/x"]
-    assert wish.arguments(wish.Wish(path="-x"))[:2] == ["replay", "./-x"]
+    assert new_replay.replay_arguments(new_replay.ReplayRequest(path="/data/x", dataset=True)) == [
+        "replay",
+        "/data/x",
+    ]
+    assert new_replay.replay_arguments(new_replay.ReplayRequest(path="-x"))[:2] == ["replay", "./-x"]
 
 
 def test_the_usual_systems_need_not_be_named(tmp_path: Path) -> None:
     """Systems are listed with what they are; marking just the usual ones is no option at all."""
-    choices = wish.system_choices()
+    choices = new_replay.list_systems()
     usual = frozenset(one.name for one in choices if one.usual)
     assert {"baseline", "bm25", "vector", "hybrid"} < usual
     assert all(one.about for one in choices)
-    assert wish.chosen_systems(choices, usual) == ()
-    assert wish.chosen_systems(choices, frozenset({"hybrid", "baseline"})) == ("baseline", "hybrid")
-    assert "space" in wish.wrong_with(wish.Wish(), frozenset(), tmp_path)
-    assert "not exist" in wish.wrong_with(wish.Wish(path="no"), usual, tmp_path)
-    assert wish.wrong_with(wish.Wish(path=str(tmp_path)), usual, tmp_path) == ""
-    assert not wish.is_dataset("", tmp_path)
-    assert wish.is_dataset("sample_data/rules_benchmark", Path.cwd())
+    assert new_replay.select_systems(choices, usual) == ()
+    assert new_replay.select_systems(choices, frozenset({"hybrid", "baseline"})) == ("baseline", "hybrid")
+    assert "space" in new_replay.check_request(new_replay.ReplayRequest(), frozenset(), tmp_path)
+    assert "not exist" in new_replay.check_request(new_replay.ReplayRequest(path="no"), usual, tmp_path)
+    assert new_replay.check_request(new_replay.ReplayRequest(path=str(tmp_path)), usual, tmp_path) == ""
+    assert not new_replay.is_dataset("", tmp_path)
+    assert new_replay.is_dataset("sample_data/rules_benchmark", Path.cwd())
 
 
 def test_a_run_is_a_line_that_tells_its_state_by_a_glyph() -> None:
     """Whole, interrupted and unreadable runs differ; hostile names are neutralised."""
-    texts = [cell.plain for cell in listing.cells(LINE)]
+    texts = [cell.plain for cell in runs.cells(LINE)]
     assert texts[0] == "◐"
     assert texts[2] == "2026-01-02 03:04"
     assert texts[4] == "29 commits 11 prompts"
@@ -108,31 +121,31 @@ def test_a_run_is_a_line_that_tells_its_state_by_a_glyph() -> None:
     assert texts[7] == "interrupted, 2 left out"
     assert "\x1b" not in texts[3]
     assert "[/] x = list[int][0]" in texts[3]
-    assert listing.cells(replace(LINE, complete=True))[0].plain == "●"
-    assert listing.cells(replace(LINE, fault="torn"))[0].plain == "✗"
-    assert "torn" in listing.preview(replace(LINE, fault="torn"), 30).plain
-    assert listing.record_of(LINE)["system"] == ("baseline", "hybrid")
+    assert runs.cells(replace(LINE, complete=True))[0].plain == "●"
+    assert runs.cells(replace(LINE, fault="torn"))[0].plain == "✗"
+    assert "torn" in runs.run_preview(replace(LINE, fault="torn"), 30).plain
+    assert runs.record_of(LINE)["system"] == ("baseline", "hybrid")
 
 
 @given(st.integers(10, 200), st.text(max_size=30))
 def test_a_preview_never_is_wider_than_its_room(width: int, name: str) -> None:
     """Whatever a system is called, every line fits."""
     line = replace(LINE, scores=((name, 0.1, 0.5), ("hybrid", 0.2, 1.0)))
-    longest = max(part.cell_length for part in listing.preview(line, max(width, 24)).split("\n"))
+    longest = max(part.cell_length for part in runs.run_preview(line, max(width, 24)).split("\n"))
     assert longest <= max(width, 24)
 
 
 def test_figures_mark_the_best_and_judge_gaps() -> None:
     """The best of a column has a star; a gap is better, worse, or no difference shown."""
-    found = scored.scored(made_run(12))
+    found = figures.compute_figures(made_run(12))
     assert found.titles[0] == "P@10"
     best = [one.system for one in found.systems if one.cells[found.titles.index("nDCG@10")].best]
     assert best == ["hybrid"]
-    assert [column.id for column in scored.columns(found)] == ["system", *found.titles]
-    assert scored.cells(found.systems[-1])[0].plain == "hybrid"
+    assert [column.id for column in figures.system_columns(found)] == ["system", *found.titles]
+    assert figures.system_cells(found.systems[-1])[0].plain == "hybrid"
     gap = next(one for one in found.gaps["hybrid"] if one.measure == "ndcg_at_10")
-    assert gap.verdict == scored.BETTER
-    assert "better" in scored.gap_cells(gap)[-1].plain
+    assert gap.verdict == figures.BETTER
+    assert "better" in figures.gap_cells(gap)[-1].plain
     assert [one.verdict for one in found.gaps["baseline"]] == [""] * len(found.gaps["baseline"])
     assert any("left out" not in line for line in found.head)
 
@@ -141,16 +154,18 @@ def test_tasks_are_compared_filtered_and_put_in_order() -> None:
     """The largest loss comes first; a filter names fields; every order is a permutation."""
     run = made_run(30)
     lines = tasks.task_lines(run, "baseline", "hybrid")
-    everything = tasks.arranged(lines, run.rows, parse("", tasks.FIELDS), "largest loss")
+    everything = tasks.arrange_tasks(lines, run.rows, parse("", tasks.FIELDS), "largest loss")
     changes = [lines[at].change or 0.0 for at in everything]
     assert changes == sorted(changes)
     for order in tasks.ORDERS:
-        assert sorted(tasks.arranged(lines, run.rows, parse("", tasks.FIELDS), order)) == list(range(30))
-    some = tasks.arranged(lines, run.rows, parse("change:<0", tasks.FIELDS), "newest")
+        assert sorted(tasks.arrange_tasks(lines, run.rows, parse("", tasks.FIELDS), order)) == list(range(30))
+    some = tasks.arrange_tasks(lines, run.rows, parse("change:<0", tasks.FIELDS), "newest")
     assert all((lines[at].change or 0) < 0 for at in some)
-    missed = tasks.arranged(lines, run.rows, parse("missed:>=1", tasks.FIELDS), "as replayed")
+    missed = tasks.arrange_tasks(lines, run.rows, parse("missed:>=1", tasks.FIELDS), "as replayed")
     assert missed == [at for at, line in enumerate(lines) if line.missed]
-    by_file = tasks.arranged(lines, run.rows, parse(f"file:{run.rows[3].truth[0]}", tasks.FIELDS), "newest")
+    by_file = tasks.arrange_tasks(
+        lines, run.rows, parse(f"file:{run.rows[3].truth[0]}", tasks.FIELDS), "newest"
+    )
     assert 3 in by_file
 
 
@@ -168,51 +183,56 @@ def test_a_task_that_was_not_replayed_says_so() -> None:
 def test_a_ranking_marks_right_files_and_lists_those_it_missed() -> None:
     """Right files have stars, missed ones stand where they are or at the end, places are compared."""
     task = row(hybrid=HYBRID, baseline=BASE)
-    mine, other = sides.side(task, "hybrid", "baseline"), sides.side(task, "baseline", "hybrid")
+    mine, other = (
+        rankings.ranked_side(task, "hybrid", "baseline"),
+        rankings.ranked_side(task, "baseline", "hybrid"),
+    )
     first, last = mine.rows[0], mine.rows[-1]
     assert (first.path, first.gold, first.missed, first.other) == ("a.py", True, False, 2)
     assert (last.path, last.place, last.missed, last.other) == ("z.py", 40, True, 1)
     assert [one.path for one in mine.missed] == ["z.py"]
     assert other.missed == ()
-    assert [cell.plain.strip() for cell in sides.cells(first)] == ["1", "★", "a.py", "■", "▲1"]
-    assert [cell.plain.strip() for cell in sides.cells(last)] == ["40", "☆", "z.py", "", "▼39"]
-    assert sides.cells(mine.rows[3])[4].plain == "∅"
-    assert sides.name("pkg/a.py").plain == "a.py  pkg/"
+    assert [cell.plain.strip() for cell in rankings.cells(first)] == ["1", "★", "a.py", "■", "▲1"]
+    assert [cell.plain.strip() for cell in rankings.cells(last)] == ["40", "☆", "z.py", "", "▼39"]
+    assert rankings.cells(mine.rows[3])[4].plain == "∅"
+    assert rankings.name("pkg/a.py").plain == "a.py  pkg/"
     assert first_to_see(mine) == len(mine.rows) - 1
     assert first_to_see(other) == 0
-    assert sides.side(task, "absent", "hybrid").rows == ()
+    assert rankings.ranked_side(task, "absent", "hybrid").rows == ()
     assert side_head(mine).plain.startswith("hybrid  nDCG 0.600")
 
 
 def test_why_a_file_was_missed_is_said_in_words() -> None:
     """Place, what took its place, what spoke for and against it, and the pack."""
     task = row(hybrid=HYBRID, baseline=BASE)
-    mine = sides.side(task, "hybrid", "baseline")
-    said = dict(why.why(task, mine, mine.rows[-1], 4000, {}))
+    mine = rankings.ranked_side(task, "hybrid", "baseline")
+    said = dict(rankings.explain_file(task, mine, mine.rows[-1], 4000, {}))
     assert said["Missed"].startswith("place 40")
     assert said["Lacks"] == "no similar past task touched it"
     assert "pkg/8.py took place 10" in said["Instead"]
     assert said["For"] == "bm25 +0.25"
     assert said["Against"] == "recency -1.50"
     assert "room left" in said["Pack"]
-    assert "took its 1,000 of 1,000" in dict(why.why(task, mine, mine.rows[-1], 1000, {}))["Pack"]
+    assert (
+        "took its 1,000 of 1,000" in dict(rankings.explain_file(task, mine, mine.rows[-1], 1000, {}))["Pack"]
+    )
     assert said["Other"] == "the other system has it at place 1"
-    found = dict(why.why(task, mine, mine.rows[0], 4000, {}))
+    found = dict(rankings.explain_file(task, mine, mine.rows[0], 4000, {}))
     assert found["Found"] == "right, at place 1"
     assert found["Pack"] == "in the pack as full"
-    plain = dict(why.why(task, mine, mine.rows[3], 4000, {}))
+    plain = dict(rankings.explain_file(task, mine, mine.rows[3], 4000, {}))
     assert "not modified" in plain["Not gold"]
-    assert "w weighs it again" in plain["Weighs"]
+    assert "w computes them again" in plain["Weighs"]
 
 
 def test_what_was_computed_again_is_said_instead_of_what_was_kept() -> None:
     """Contributions of any file can be given; they take the place of those the run kept."""
     task = row(hybrid=HYBRID)
-    mine = sides.side(task, "hybrid", "baseline")
+    mine = rankings.ranked_side(task, "hybrid", "baseline")
     again = {"pkg/2.py": {"path": 0.5, "age": -0.25}}
-    said = dict(why.why(task, mine, mine.rows[3], 4000, again))
+    said = dict(rankings.explain_file(task, mine, mine.rows[3], 4000, again))
     assert said["For"] == "path +0.50"
-    bars, total = why.bars(why.contributions(task, "hybrid", "pkg/2.py", again), whole=True)
+    bars, total = rankings.bars(rankings.contributions(task, "hybrid", "pkg/2.py", again), whole=True)
     assert [one.name for one in bars] == ["path", "age"]
     assert total == 0.25
 
@@ -220,26 +240,26 @@ def test_what_was_computed_again_is_said_instead_of_what_was_kept() -> None:
 def test_systems_that_weigh_nothing_and_files_that_were_not_there_are_said() -> None:
     """The baseline has no features, whatever its budget; a file from the future counts for nobody."""
     task = replace(row(baseline=BASE), missing=("new[/].py",))
-    mine = sides.side(task, "baseline", "hybrid")
-    said = dict(why.why(task, mine, mine.rows[0], None, {}))
+    mine = rankings.ranked_side(task, "baseline", "hybrid")
+    said = dict(rankings.explain_file(task, mine, mine.rows[0], None, {}))
     assert "weighs no features" in said["Weighs"]
     assert said["Pack"] == "no pack was made for this task"
-    assert not why.weighs("baseline@0.65")
-    assert why.weighs("hybrid-lexical")
-    assert why.never_there(task)[0][0] == "new[/].py"
-    assert why.bars({}, whole=True) == ([], None)
-    assert why.bars({"a": 1.0}, whole=False)[1] is None
+    assert not rankings.weighs("baseline@0.65")
+    assert rankings.weighs("hybrid-lexical")
+    assert rankings.explain_absent(task)[0][0] == "new[/].py"
+    assert rankings.bars({}, whole=True) == ([], None)
+    assert rankings.bars({"a": 1.0}, whole=False)[1] is None
 
 
 def test_curves_are_over_all_tasks_and_by_age() -> None:
     """Each plot has a series a system; too few tasks give none by age."""
     run = made_run(40)
-    found = curves_of(run, ["baseline", "hybrid"])
+    found = plot_curves(run, ["baseline", "hybrid"])
     assert [one.name for one in found[AGE]] == ["baseline", "hybrid"]
     for name in (OVER, LATENCY):
         assert list(found[name][0].x)[-1] == 100
         assert list(found[name][0].y) == sorted(found[name][0].y)
-    assert curves_of(made_run(3), ["hybrid"])[AGE] == ()
+    assert plot_curves(made_run(3), ["hybrid"])[AGE] == ()
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(1, 80))
@@ -263,7 +283,7 @@ def test_intervals_fit_and_have_a_scale() -> None:
 
 def test_what_a_replay_has_reached_is_a_mean_by_system() -> None:
     """Rows are added up; the lines tell the command, how far it is, and the means."""
-    sums = added(added({}, [{"hybrid": 0.5}]), [{"hybrid": 1.0, "bm25": 0.25}])
+    sums = add_rows(add_rows({}, [{"hybrid": 0.5}]), [{"hybrid": 1.0, "bm25": 0.25}])
     so_far = SoFar({}, 2, sums)
     assert so_far.mean("hybrid") == 0.75
     texts = [line.plain for line in live_lines("workbench replay [/]", "Replaying", 2, 8, so_far, 80)]
@@ -290,12 +310,12 @@ def test_gates_stand_by_glyph_figure_and_reason() -> None:
     assert "e judges" in gates_text(None).plain
 
 
-def comparison() -> Compared:
+def comparison() -> RunComparison:
     """Compare two made-up runs."""
     from msgspec import to_builtins
 
     first, second = made_run(12), replace(made_run(12, seed=2), id="r2")
-    return compared(to_builtins(compare_runs(first, second, system="hybrid")))
+    return read_comparison(to_builtins(compare_runs(first, second, system="hybrid")))
 
 
 def test_a_comparison_lists_the_largest_changes_first() -> None:
@@ -316,12 +336,12 @@ def test_hostile_tasks_and_paths_are_data_everywhere(text: str) -> None:
     run = made_run(4, head=text or " ", path="d/" + text.replace("{", "").replace("}", "")[:5000] + "{}.py")
     lines = tasks.task_lines(run, "baseline", "hybrid")
     task = run.rows[0]
-    mine = sides.side(task, "hybrid", "baseline")
+    mine = rankings.ranked_side(task, "hybrid", "baseline")
     contents = [
         *tasks.cells(lines[0]),
         task_preview(task),
         task_head(task),
-        *(cell for one in mine.rows for cell in sides.cells(one)),
+        *(cell for one in mine.rows for cell in rankings.cells(one)),
     ]
     for content in contents:
         assert "\x1b" not in content.plain

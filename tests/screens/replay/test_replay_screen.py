@@ -13,20 +13,18 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from screens.app import WorkbenchApp
-from screens.replay.asking import identity
-from screens.replay.compare_panel import ComparePanel
-from screens.replay.comparison import compared
-from screens.replay.following import LivePanel
-from screens.replay.new_dialog import NewReplay
-from screens.replay.place import COMPARE, RUN, RUNS, TASK, TASKS
+from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS
+from screens.replay.comparison import ComparePanel, read_comparison
+from screens.replay.live_run import LivePanel
+from screens.replay.new_replay import COMMITS, NewReplay, ReplayRequest
 from screens.replay.run_panel import RunPanel
-from screens.replay.runs_panel import RunsPanel
+from screens.replay.runs import RunsPanel
 from screens.replay.screen import ReplayScreen
 from screens.replay.task_panel import LEFT, TaskPanel
-from screens.replay.tasks_panel import TasksPanel
-from screens.replay.wish import COMMITS, Wish
+from screens.replay.tasks import TasksPanel
+from screens.replay.work import read_identity
 from screens.widgets.bars import FeatureBars
-from screens.widgets.details import Details
+from screens.widgets.code import Details
 from screens.widgets.table import VirtualTable
 from tests.conftest import Work
 from tests.replay.made import made_run
@@ -82,7 +80,7 @@ async def test_without_runs_the_section_says_what_a_replay_is(roastery: Path) ->
     async with app.run_test() as pilot:
         await opened(pilot)
         text = screen_text(app)
-        assert "A replay puts past tasks again" in text
+        assert "A replay runs past tasks again" in text
         assert "n  starts one" in text
 
 
@@ -338,7 +336,9 @@ async def test_a_replay_runs_shows_what_it_reached_and_opens_its_run(roastery: P
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._wished(Wish(COMMITS, tasks=12, systems=("baseline", "bm25", "hybrid"), packs=False))
+        screen._requested(
+            ReplayRequest(COMMITS, tasks=12, systems=("baseline", "bm25", "hybrid"), packs=False)
+        )
         assert screen.query_one(LivePanel).has_class("-running")
         await settle(pilot)
         assert screen.place.view == RUN
@@ -365,7 +365,7 @@ async def test_a_cancelled_replay_says_so_and_the_app_goes_on(roastery: Path) ->
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._wished(Wish(COMMITS, tasks=150))
+        screen._requested(ReplayRequest(COMMITS, tasks=150))
         await pilot.press("ctrl+c")
         await settle(pilot)
         assert not screen.query_one(LivePanel).has_class("-running")
@@ -404,7 +404,7 @@ async def test_a_replay_that_fails_is_told(roastery: Path, tmp_path: Path) -> No
     app = make(roastery)
     async with app.run_test(notifications=True) as pilot:
         screen = await opened(pilot)
-        screen._wished(Wish(path=str(tmp_path)))
+        screen._requested(ReplayRequest(path=str(tmp_path)))
         await settle(pilot)
         assert any("ended with" in note.message for note in app._notifications)
         assert app.log_of_actions.actions[-1].failed
@@ -420,7 +420,9 @@ async def test_a_replay_of_another_place_is_kept_beside_the_runs(roastery: Path,
     app = make(roastery)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._wished(Wish(COMMITS, str(other), tasks=4, systems=("baseline", "bm25"), packs=False))
+        screen._requested(
+            ReplayRequest(COMMITS, str(other), tasks=4, systems=("baseline", "bm25"), packs=False)
+        )
         await settle(pilot)
         assert screen.place.view == RUN
         line = screen.query_one(RunsPanel).lines[0]
@@ -435,7 +437,7 @@ async def test_a_rules_benchmark_is_shown_as_text(roastery: Path) -> None:
     data = Path("sample_data/rules_benchmark").resolve()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        screen._wished(Wish(path=str(data), dataset=True))
+        screen._requested(ReplayRequest(path=str(data), dataset=True))
         await settle(pilot)
         assert isinstance(app.screen, Details)
         assert "macro F1" in screen_text(app)
@@ -446,12 +448,12 @@ async def test_gates_that_were_judged_stand_under_the_run(project: Path) -> None
     (name,) = keep(project, (FIRST,))
     gates = evaluate(FIRST, GateEvidence(reason="not looked at [/]"), GatesConfig())
     printed = to_json({**run_to_json(replace(FIRST, id=name)), "gates": gates})
-    assert identity(printed) == (name, gates)
-    assert identity(to_json(run_to_json(FIRST))) == (FIRST.id, ())
+    assert read_identity(printed) == (name, gates)
+    assert read_identity(to_json(run_to_json(FIRST))) == (FIRST.id, ())
     app = make(project)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, "enter")
-        screen.query_one(RunPanel).show_gates(identity(printed)[1])
+        screen.query_one(RunPanel).show_gates(read_identity(printed)[1])
         await settle(pilot)
         text = screen_text(app)
         assert "? G1 freshness" in text
@@ -479,7 +481,7 @@ async def test_views_look_as_they_should(project: Path, size: tuple[int, int]) -
         await press(pilot, "escape")
         screen = screen_of(app)
         found = compare_runs(FIRST, replace(SECOND, id="r2"), system="hybrid")
-        screen.query_one(ComparePanel).show(compared(to_builtins(found)))
+        screen.query_one(ComparePanel).show(read_comparison(to_builtins(found)))
         screen.show_view(COMPARE)
         await settle(pilot)
         check_golden(app, "replay-compare")

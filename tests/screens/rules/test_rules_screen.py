@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from screens.curation.record_form import RecordForm
 from screens.jobs import Job
-from screens.resume import read_place, write_place
+from screens.place import read_place, write_place
 from screens.rules.bulk_edit import BulkEditForm
 from screens.rules.facets import FacetDialog
 from screens.rules.matches import MatchesView
@@ -19,9 +19,8 @@ from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list import SORT_KEYS
 from screens.rules.rule_service import RuleService
 from screens.rules.search import SearchBar
-from screens.widgets.choose import Choose
 from screens.widgets.code import CodeView
-from screens.widgets.confirm import Ask, Confirm
+from screens.widgets.dialogs import Ask, Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable

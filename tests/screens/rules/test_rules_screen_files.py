@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 from screens.rules.file_export import ExportRules
 from screens.rules.file_import import ImportFiles, split_paths
 from screens.rules.file_sync import SyncFiles
-from screens.widgets.confirm import Confirm
+from screens.widgets.dialogs import Confirm
 from screens.widgets.fields import SafeArea
 from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable

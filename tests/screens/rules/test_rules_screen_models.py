@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
-from screens.filtering import parse
+from screens.filters import parse
 from screens.rules.bulk_edit import bulk_problems, each_change, form_values
 from screens.rules.facets import FacetCount, count_facets, facets_of
 from screens.rules.rows import COLUMNS, RuleRows, near_end, position_of, rule_cells

@@ -10,7 +10,7 @@ from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
 from screens.rules.bulk_edit import BulkEditForm
 from screens.rules.rule_service import RuleLibrary
-from screens.widgets.confirm import Confirm
+from screens.widgets.dialogs import Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.merge import MergeEditor
 from tests.screens.golden import screen_text
@@ -120,7 +120,7 @@ async def test_a_change_of_many_is_refused_if_one_of_them_is_gone(opened: Opened
 
 async def test_what_others_write_shows_when_the_store_tells(opened: Opened, other: Other) -> None:
     """The list follows the journals and keeps cursor and marks."""
-    from screens.watching import StoreChanged
+    from screens.engine import StoreChanged
 
     async with opened() as desk:
         await desk.press("j", "space")

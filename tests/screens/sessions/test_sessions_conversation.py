@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from screens.sessions.conversation_rows import MOST_LINES, clock, laid_out, turn_lines, wrapped
+from screens.sessions.conversation import MOST_LINES, lay_out_turns, time_of_day, turn_lines, wrap_line
 from tests.screens.widgets.staging import FORBIDDEN, HOSTILE
 from workbench.sessions.conversation import AGENT, CALL, NOTE, RESULT, THOUGHT, USER, Turn
 
@@ -20,7 +20,7 @@ def turn(role: str, text: str, **fields: object) -> Turn:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=200), st.integers(10, 40))
 def test_lines_are_broken_to_fit(line: str, width: int) -> None:
     """No part is wider, and nothing but spaces at the breaks is lost."""
-    parts = list(wrapped(line, width))
+    parts = list(wrap_line(line, width))
     assert all(Content(part).cell_length <= width for part in parts)
     assert "".join(parts).replace(" ", "") == line.replace(" ", "")
 
@@ -35,7 +35,7 @@ def test_what_tools_do_is_folded_into_a_line() -> None:
         turn(RESULT, "\n\tdef a():\n", failed=True),
         turn(NOTE, "be brief", head="put in for the agent"),
     ]
-    assert [row.text.plain.rstrip(" ─") for row in laid_out(said, (), 60)] == [
+    assert [row.text.plain.rstrip(" ─") for row in lay_out_turns(said, (), 60)] == [
         "",
         "❯ you",
         "fix it",
@@ -49,7 +49,7 @@ def test_what_tools_do_is_folded_into_a_line() -> None:
         "  ▸ ↳ ✗ failed 3 lines · def a():",
         "  ▸ # put in for the agent · be brief",
     ]
-    assert [row.text.plain for row in laid_out(said, {3}, 60) if row.turn == 3] == [
+    assert [row.text.plain for row in lay_out_turns(said, {3}, 60) if row.turn == 3] == [
         "  ▾ ⚙ Read a.py",
         "    file_path: a.py",
     ]
@@ -74,4 +74,4 @@ def test_what_was_left_out_is_told() -> None:
 @pytest.mark.parametrize("at", ["", "yesterday", "9999-12-31T23:59:59Z ", "2026-13-01T00:00:00Z"])
 def test_a_time_that_is_none_is_not_shown(at: str) -> None:
     """Transcripts say anything."""
-    assert clock(at) == ""
+    assert time_of_day(at) == ""

@@ -8,13 +8,13 @@ from datetime import datetime
 
 import pytest
 
-from screens.filtering import Filter, parse
-from screens.sessions.listing import Wanted, file_terms, listed, moment, resolved
-from screens.sessions.rows import FIELDS, Clock, SessionRows, cells, head, span, took, when
+from screens.filters import Filter, parse
+from screens.sessions.listing import SessionQuery, file_terms, list_sessions, moment, resolve_since
+from screens.sessions.rows import FIELDS, SessionClock, cells, head, session_rows, span, took, when
 from store.table_queries import SessionRow
 
 NOW = 1_790_000_000
-CLOCK = Clock(NOW, 3_600.0)
+CLOCK = SessionClock(NOW, 3_600.0)
 
 
 @pytest.fixture(autouse=True)
@@ -72,10 +72,10 @@ ROWS = (
 
 def shown(text: str, **wanted: object) -> list[str]:
     """Return the ids of what a filter lets through."""
-    understood = resolved(parse(text, FIELDS), datetime.fromtimestamp(NOW))
+    understood = resolve_since(parse(text, FIELDS), datetime.fromtimestamp(NOW))
     assert not understood.problems
-    asked = Wanted(filter=understood, **wanted)  # type: ignore[arg-type]
-    found = listed(ROWS, asked, CLOCK, {}, lambda stage, done, total: None)
+    asked = SessionQuery(filter=understood, **wanted)  # type: ignore[arg-type]
+    found = list_sessions(ROWS, asked, CLOCK, {}, lambda stage, done, total: None)
     assert sum(found.counts) == len(found.order)
     return [ROWS[position].session_id for position in found.order]
 
@@ -129,15 +129,17 @@ def test_files_are_asked_of_the_tables() -> None:
     assert [(term.values, term.negated) for term in terms] == [(("a.py",), False), (("b.py",), True)]
     assert [term.text for term in rest.terms] == ["login"]  # type: ignore[union-attr]
     touching = {terms[0]: frozenset({"codex:b", "git:c"}), terms[1]: frozenset({"git:c"})}
-    found = listed(ROWS, Wanted(filter=Filter()), CLOCK, touching, lambda stage, done, total: None)
+    found = list_sessions(
+        ROWS, SessionQuery(filter=Filter()), CLOCK, touching, lambda stage, done, total: None
+    )
     assert [ROWS[position].session_id for position in found.order] == ["codex:b"]
 
 
 def test_what_is_no_time_is_a_problem() -> None:
     """It is said, and the rest still filters."""
-    understood = resolved(parse("since:soon login", FIELDS), datetime.fromtimestamp(NOW))
+    understood = resolve_since(parse("since:soon login", FIELDS), datetime.fromtimestamp(NOW))
     assert [problem.message for problem in understood.problems] == [
-        "since: 'soon' is no time: 7d, 24h or 2026-11-30"
+        "since: 'soon' is not a time: 7d, 24h or 2026-11-30"
     ]
     assert len(understood.terms) == 1
 
@@ -189,6 +191,6 @@ def test_times_that_no_calendar_has_do_not_break_a_row() -> None:
 
 def test_rows_know_where_a_session_is() -> None:
     """By its place among what is shown; those a filter hides are nowhere."""
-    rows = SessionRows(ROWS, [2, 0], CLOCK)
+    rows = session_rows(ROWS, [2, 0], lambda: CLOCK)
     assert [rows.key(n) for n in range(len(rows))] == ["git:c", "live"]
     assert (rows.find("live"), rows.find("codex:b")) == (1, None)

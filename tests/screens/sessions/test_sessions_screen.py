@@ -14,14 +14,12 @@ from textual.widgets import Input, Static
 
 from screens.app import WorkbenchApp
 from screens.plan.screen import PlanScreen
-from screens.sessions.past_dialog import FilePastDialog
+from screens.sessions.file_past import FilePastDialog
 from screens.sessions.screen import SessionsScreen
-from screens.sessions.story import StoryRows
 from screens.sessions.transcript import TranscriptScreen
-from screens.widgets.code import CodeView
-from screens.widgets.confirm import Ask, Confirm
-from screens.widgets.details import Details
-from screens.widgets.table import VirtualTable
+from screens.widgets.code import CodeView, Details
+from screens.widgets.dialogs import Ask, Confirm
+from screens.widgets.table import ListRows, VirtualTable
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size, check_golden, screen_text
 from tests.screens.sessions.conftest import claude_transcript, desk_of
@@ -48,8 +46,8 @@ def listed(screen: SessionsScreen) -> list[str]:
 def told_by(screen: SessionsScreen) -> list[str]:
     """Return the lines of the story that is shown."""
     rows = screen.story.rows
-    assert isinstance(rows, StoryRows)
-    return [line.text.plain.strip() for line in rows.lines]
+    assert isinstance(rows, ListRows)
+    return [rows.thing(index).text.plain.strip() for index in range(len(rows))]
 
 
 def on_top(app: WorkbenchApp) -> object:
@@ -98,7 +96,7 @@ async def test_sessions_are_listed_newest_first(past: Path) -> None:
         assert ids[1].startswith("codex:")
         assert ids[2:] == ["claude_code:u3", "claude_code:u2", "claude_code:u1"]
         line = str(screen.query_one("#sessions-headline", Static).content)
-        assert line == "5 sessions · ▶ 1 open · 50% tell a whole story · ○ commits hidden (m)"
+        assert line == "5 sessions · ▶ 1 open · 50% have a complete story · ○ commits hidden (m)"
 
 
 async def test_a_story_goes_from_the_task_to_the_outcome(past: Path) -> None:
@@ -356,7 +354,7 @@ async def test_reading_a_transcript_can_be_cancelled(past: Path, monkeypatch: py
         go_on.wait()
         arguments[-1].check()
 
-    monkeypatch.setattr("screens.sessions.reading.open_at", slow)
+    monkeypatch.setattr("screens.sessions.pages.open_at", slow)
     app = app_on(past)
     async with app.run_test(size=(120, 40)) as pilot:
         await go(pilot, "claude_code:u2")

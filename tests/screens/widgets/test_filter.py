@@ -9,7 +9,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 
-from screens.filtering import Facet, Field, Words
+from screens.filters import Facet, Field, Words
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from tests.screens.golden import SIZES, check_golden, screen_text
@@ -117,7 +117,7 @@ async def test_what_is_wrong_is_told_with_its_place_and_a_sign() -> None:
         app.bar.set_text("tag:x level:[/]")
         await pilot.pause()
         assert app.told == [("tag:x level:[/]", (Facet("tag", ("x",)),), 1)]
-        assert bar_line(app).rstrip().endswith("✗ 7: level: '[/]' is none of global, step")
+        assert bar_line(app).rstrip().endswith("✗ 7: level: '[/]' is not one of global, step")
         app.bar.set_text("tag:x")
         await pilot.pause()
         assert bar_line(app).rstrip().endswith("1,234 of 100,000")

@@ -11,10 +11,20 @@ from textual.content import Content
 from textual.style import Style
 
 from screens.safe_text import shown
-from screens.widgets.table_cells import cell, fitted, header_strip, row_strip
-from screens.widgets.table_columns import GAP, Column, column_at, place
-from screens.widgets.table_marks import Marks
-from screens.widgets.table_rows import ListRows, NoRows, find_row
+from screens.widgets.table_rows import (
+    GAP,
+    Column,
+    ListRows,
+    NoRows,
+    cell,
+    column_at,
+    find_row,
+    fit,
+    header_strip,
+    place_columns,
+    row_strip,
+)
+from screens.widgets.table_view import RowMarks
 
 COLUMNS = st.lists(
     st.builds(
@@ -34,7 +44,7 @@ WIDE = st.text(alphabet=st.sampled_from("ab漢字é\u0301👩\u200d🚀 …[]"),
 @given(columns=COLUMNS, width=st.integers(-2, 120))
 def test_columns_fit_and_share_what_is_left(columns: list[Column], width: int) -> None:
     """Columns that are shown do not overlap nor reach beyond the width; sharing ones leave nothing over."""
-    placed = place(columns, width)
+    placed = place_columns(columns, width)
     assert bool(placed) == (width > 0 and bool(columns))
     assert [each.number for each in placed] == sorted(each.number for each in placed)
     for left, right in pairwise(placed):
@@ -49,7 +59,7 @@ def test_columns_fit_and_share_what_is_left(columns: list[Column], width: int) -
 @given(columns=COLUMNS, width=st.integers(1, 120))
 def test_the_least_important_columns_vanish(columns: list[Column], width: int) -> None:
     """No column is shown while a more important one is left out."""
-    kept = {each.number for each in place(columns, width)}
+    kept = {each.number for each in place_columns(columns, width)}
     gone = [column.priority for number, column in enumerate(columns) if number not in kept]
     left = [columns[number].priority for number in kept]
     assert not gone or min(left) >= max(gone)
@@ -57,7 +67,7 @@ def test_the_least_important_columns_vanish(columns: list[Column], width: int) -
 
 def test_a_click_finds_its_column() -> None:
     """Each cell of the header belongs to one column, the gap to the one before it."""
-    placed = place([Column("a", "A", 3), Column("b", "B", 2)], 20)
+    placed = place_columns([Column("a", "A", 3), Column("b", "B", 2)], 20)
     found = [column_at(placed, x) for x in range(8)]
     assert [each.id if each else "" for each in found] == ["a", "a", "a", "a", "b", "b", "b", ""]
 
@@ -65,17 +75,17 @@ def test_a_click_finds_its_column() -> None:
 @given(text=WIDE, width=st.integers(1, 20), right=st.booleans(), pan=st.integers(0, 40))
 def test_a_cell_has_exactly_its_width(text: str, width: int, right: bool, pan: int) -> None:
     """However wide its characters are, a cell fills its cells and no more."""
-    assert fitted(shown(text), width, right=right, pan=pan).cell_length == width
+    assert fit(shown(text), width, right=right, pan=pan).cell_length == width
 
 
 def test_cut_text_ends_and_begins_with_an_ellipsis() -> None:
     """What is missing shows on its side; wide characters are not halved."""
-    assert fitted(Content("abcdef"), 4).plain == "abc…"
-    assert fitted(Content("漢字漢字"), 4).plain == "漢 …"
-    assert fitted(Content("abcdef"), 4, pan=2).plain == "…def"
-    assert fitted(Content("abcdef"), 3, pan=1).plain == "…c…"
-    assert fitted(Content("ab"), 4, right=True).plain == "  ab"
-    assert fitted(Content("ab"), 4, pan=8).plain == "…   "
+    assert fit(Content("abcdef"), 4).plain == "abc…"
+    assert fit(Content("漢字漢字"), 4).plain == "漢 …"
+    assert fit(Content("abcdef"), 4, pan=2).plain == "…def"
+    assert fit(Content("abcdef"), 3, pan=1).plain == "…c…"
+    assert fit(Content("ab"), 4, right=True).plain == "  ab"
+    assert fit(Content("ab"), 4, pan=8).plain == "…   "
 
 
 def test_cells_are_one_line_of_data() -> None:
@@ -89,7 +99,9 @@ def test_cells_are_one_line_of_data() -> None:
 @given(texts=st.lists(WIDE, max_size=3), width=st.integers(4, 60), pan=st.integers(0, 9))
 def test_a_row_has_exactly_the_width(texts: list[str], width: int, pan: int) -> None:
     """A strip fills the line whatever its cells hold, missing cells included."""
-    placed = place([Column("a", "A", 5), Column("b", "B"), Column("c", "C", 3, align="right")], width - 3)
+    placed = place_columns(
+        [Column("a", "A", 5), Column("b", "B"), Column("c", "C", 3, align="right")], width - 3
+    )
     style = Style()
     strip = row_strip(
         [cell(text) for text in texts],
@@ -106,7 +118,7 @@ def test_a_row_has_exactly_the_width(texts: list[str], width: int, pan: int) -> 
 
 def test_the_header_shows_what_it_is_sorted_by() -> None:
     """The sign is there even where the title is cut; a note takes the right end."""
-    placed = place([Column("a", "Priority", 5), Column("b", "漢", 2)], 20)
+    placed = place_columns([Column("a", "Priority", 5), Column("b", "漢", 2)], 20)
 
     def text(sort: tuple[str, bool] | None, note: str = "") -> str:
         return header_strip(placed, sort, gutter="", note=note, width=16, style=Style()).text
@@ -120,7 +132,7 @@ def test_the_header_shows_what_it_is_sorted_by() -> None:
 @given(moves=st.lists(st.integers(0, 9), min_size=1), marked=st.sets(st.integers(0, 9)), keep=st.booleans())
 def test_a_range_is_what_lies_between(moves: list[int], marked: set[int], keep: bool) -> None:
     """Wherever the cursor went, marked are the rows before it and those from the anchor to the cursor."""
-    marks = Marks()
+    marks = RowMarks()
     marks.keys = {str(each) for each in marked}
     marks.start(moves[0], str)
     for index in moves:

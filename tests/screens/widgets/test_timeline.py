@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.widgets.timeline import Timeline, blocks, density, ends, gathered
+from screens.widgets.timeline import TimelineBar, blocks, density, ends, regroup
 from tests.screens.widgets.staging import Stage, seen
 
 TIMES = st.lists(st.floats(-1e11, 1e11), max_size=30)
@@ -34,11 +34,11 @@ def test_the_fullest_cell_is_the_highest() -> None:
 async def test_the_selected_time_is_marked(width: int) -> None:
     """The mark stands below its cell; no mark without a selection; no times say so."""
     times = [0.0, 50.0, 100.0, math.nan]
-    app = Stage(lambda: Timeline(times, selected=100.0))
+    app = Stage(lambda: TimelineBar(times, selected=100.0))
     async with app.run_test(size=(width, 5)) as pilot:
         lines = seen(app).splitlines()
         assert lines[1].index("▲") == width - 1 == lines[0].rindex("█" if width > 1 else lines[0])
-        timeline = app.screen.query_one(Timeline)
+        timeline = app.screen.query_one(TimelineBar)
         timeline.select(None)
         await pilot.pause()
         assert "▲" not in seen(app)
@@ -50,7 +50,7 @@ async def test_the_selected_time_is_marked(width: int) -> None:
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=50), width=st.integers(1, 60))
 def test_counts_are_gathered_in_order(counts: list[int], width: int) -> None:
     """None is lost, and the first stays the first."""
-    wide = gathered(counts, width)
+    wide = regroup(counts, width)
     assert (len(wide), sum(wide)) == (width, sum(counts))
     assert not counts[0] or wide[0] > 0
 
@@ -58,10 +58,10 @@ def test_counts_are_gathered_in_order(counts: list[int], width: int) -> None:
 async def test_times_counted_elsewhere_are_shown_as_times_are() -> None:
     """Many fine cells look as the times they were made of."""
     times = [0.0, 100.0, 5_000.0, 10_000.0]
-    app = Stage(lambda: Timeline(times))
+    app = Stage(lambda: TimelineBar(times))
     async with app.run_test(size=(40, 4)) as pilot:
         await pilot.pause()
         before = seen(app)
-        app.query_one(Timeline).show_counts(density(times, 4_000), ends(times))
+        app.query_one(TimelineBar).show_counts(density(times, 4_000), ends(times))
         await pilot.pause()
         assert before == seen(app)

@@ -13,7 +13,7 @@ from screens.widgets.code import CodeView
 from screens.widgets.diff import WordDiff
 from screens.widgets.form import FieldForm, FormField
 from screens.widgets.plot import Plot, Series
-from screens.widgets.timeline import Timeline
+from screens.widgets.timeline import TimelineBar
 from tests.screens.widgets.staging import Stage, seen
 
 WIDGETS: list[tuple[Callable[[], Widget], list[str]]] = [
@@ -24,7 +24,7 @@ WIDGETS: list[tuple[Callable[[], Widget], list[str]]] = [
     (lambda: BudgetBar(10, [Portion("rules", 20)]), ["! over by 10", "!!!"]),
     (lambda: CodeView("a\nb", marks=[(2, 2)]), [" 1 >a", " 2▌ b"]),
     (lambda: FieldForm([FormField("f", "F", True, kind="flag")]), ["[x] yes"]),
-    (lambda: Timeline([0.0, 10.0], selected=10.0), ["▲"]),
+    (lambda: TimelineBar([0.0, 10.0], selected=10.0), ["▲"]),
     (lambda: Plot([Series("a", [1, 2], [1, 2]), Series("b", [1, 2], [2, 1])]), ["● a", "▲ b"]),
 ]
 

@@ -1,0 +1,217 @@
+"""What is around every screen: the bar of sections, the status line, the footer, and what covers all of it.
+
+In a terminal too small to work in a notice covers everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from screens.commands.registry import find_command
+from screens.jobs import Job
+from screens.keys import shown_key
+from screens.safe_text import shown
+from screens.sections import SECTIONS, Section
+
+_SECTION_GAP = 1
+
+
+class TopBar(Widget):
+    """One line of sections. Where not all titles fit, the others keep their key.
+
+    `badges` are counts of what waits by section, shown behind its title; whoever changes them refreshes.
+    """
+
+    DEFAULT_CSS = """
+    TopBar { height: 1; background: $panel; color: $foreground; }
+    """
+
+    @dataclass
+    class Chosen(Message):
+        """A section was clicked."""
+
+        section: str
+
+    def __init__(self, current: str, badges: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.current = current
+        self.badges = {} if badges is None else badges
+
+    def render(self) -> RenderResult:
+        """Write the sections, the current one marked by attribute and brackets."""
+        parts: list[Content] = []
+        for section, text in labels(self.current, self.size.width, self.badges):
+            here = section.id == self.current
+            parts.append(Content.styled(text, "bold reverse" if here else "$foreground"))
+            parts.append(Content(" " * _SECTION_GAP))
+        return Content.assemble(*parts)
+
+    def on_click(self, event: Click) -> None:
+        """Go to the section under the pointer."""
+        at = 0
+        for section, text in labels(self.current, self.size.width, self.badges):
+            if at <= event.x < at + len(text):
+                self.post_message(self.Chosen(section.id))
+                return
+            at += len(text) + _SECTION_GAP
+
+
+def labels(current: str, width: int, badges: Mapping[str, str] | None = None) -> list[tuple[Section, str]]:
+    """Return the label of each section, shortened from the right until all fit into `width` cells."""
+    counts = {section.id: (badges or {}).get(section.id, "") for section in SECTIONS}
+    full = {section.id: f" {section.key} {section.title} " for section in SECTIONS}
+    full = {name: f"{text}{counts[name]} " if counts[name] else text for name, text in full.items()}
+    brief = {section.id: f" {section.key} " for section in SECTIONS}
+    chosen = dict(full)
+    for section in reversed(SECTIONS):
+        if sum(len(text) + _SECTION_GAP for text in chosen.values()) <= width:
+            break
+        if section.id != current:
+            chosen[section.id] = brief[section.id]
+    return [(section, chosen[section.id]) for section in SECTIONS]
+
+
+class StatusLine(Widget):
+    """One line above the footer."""
+
+    DEFAULT_CSS = """
+    StatusLine { height: 1; background: $surface; color: $text-muted; }
+    """
+    left: reactive[str] = reactive("")
+    jobs: reactive[str] = reactive("")
+
+    def render(self) -> RenderResult:
+        """Write the message, and the jobs at the right."""
+        width = self.size.width
+        right = shown(f" {self.jobs} ") if self.jobs else Content("")
+        left = shown(f" {self.left}").truncate(max(0, width - right.cell_length), ellipsis=True)
+        gap = Content(" " * max(0, width - left.cell_length - right.cell_length))
+        return Content.assemble(left, gap, right.stylize("bold $text-accent"))
+
+
+def jobs_text(jobs: Sequence[Job]) -> str:
+    """Return what is running in a few words: `⟳ Indexing 340 of 1,200 · ctrl+c cancels`."""
+    named = [job for job in jobs if not job.quiet]
+    if not named:
+        return ""
+    job = named[0]
+    if job.cancelled:
+        return f"⟳ {job.name}: cancelling"
+    stage = job.stage or job.name
+    if job.total:
+        stage += f" {min(100, 100 * job.done // job.total)}%"
+    elif job.done:
+        stage += f" {job.done:,}"
+    more = f" +{len(named) - 1}" if len(named) > 1 else ""
+    return f"⟳ {stage}{more}"
+
+
+_GAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FooterEntry:
+    """A key and what it does. `rank` 90 and more stays to the last."""
+
+    key: str
+    title: str
+    action: str
+    rank: int
+
+    @property
+    def width(self) -> int:
+        """Cells it takes."""
+        return len(self.key) + 1 + len(self.title)
+
+
+class CommandFooter(Widget):
+    """One line of keys; nothing in it is ever clipped, what does not fit is in the help."""
+
+    DEFAULT_CSS = """
+    CommandFooter { height: 1; background: $panel; color: $foreground; }
+    """
+
+    def on_mount(self) -> None:
+        """Follow the bindings, which change with the focus."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> RenderResult:
+        """Write keys and titles."""
+        parts: list[Content] = []
+        for entry in fit_entries(self.entries(), self.size.width - 1):
+            parts += [
+                Content(" "),
+                Content.styled(entry.key, "bold $text-accent"),
+                Content(f" {entry.title} "),
+            ]
+        return Content.assemble(*parts)
+
+    def on_click(self, event: Click) -> None:
+        """Give the command under the pointer."""
+        at = 1
+        for entry in fit_entries(self.entries(), self.size.width - 1):
+            if at <= event.x < at + entry.width:
+                self.run_worker(self.screen.run_action(entry.action), exit_on_error=True)
+                return
+            at += entry.width + _GAP
+
+    def entries(self) -> list[FooterEntry]:
+        """Return what can be done now, by rank; a command with several keys shows its first."""
+        found: dict[str, FooterEntry] = {}
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            command = find_command(binding.id) if binding.id else None
+            if command is None or not command.rank or not active.enabled or command.id in found:
+                continue
+            if self._is_written(binding.key):
+                continue
+            key = self.app.get_key_display(binding)
+            found[command.id] = FooterEntry(key, command.title, command.action, command.rank)
+        return sorted(found.values(), key=lambda entry: entry.rank)
+
+    def _is_written(self, key: str) -> bool:
+        """Whether the focused field takes a key as text: Textual knows that of letters, not of all signs."""
+        focused, written = self.screen.focused, shown_key(key)
+        return focused is not None and len(written) == 1 and focused.check_consume_key(key, written)
+
+
+def fit_entries(entries: Sequence[FooterEntry], width: int) -> list[FooterEntry]:
+    """Return the entries that fit into `width` cells: those of rank 90 and more, then the first ones."""
+    kept = [entry for entry in entries if entry.rank >= 90]
+    left = width - sum(entry.width + _GAP for entry in kept)
+    chosen: list[FooterEntry] = []
+    for entry in entries:
+        if entry.rank < 90:
+            left -= entry.width + _GAP
+            if left < 0:
+                break
+            chosen.append(entry)
+    return [*chosen, *kept]
+
+
+MIN_WIDTH = 60
+MIN_HEIGHT = 20
+
+
+class TooSmall(Widget):
+    """Says how large the terminal has to be; while it shows, commands that change something do nothing."""
+
+    DEFAULT_CSS = """
+    TooSmall {
+        layer: cover; width: 100%; height: 100%; content-align: center middle; display: none;
+        background: $background; color: $text-warning; text-style: bold;
+    }
+    """
+
+    def render(self) -> RenderResult:
+        """Write both sizes."""
+        width, height = self.app.size
+        return Content(f"! {width}×{height} is too small\n{MIN_WIDTH}×{MIN_HEIGHT} at least\nctrl+q leaves")

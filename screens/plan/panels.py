@@ -1,0 +1,243 @@
+"""Beside the list: why a candidate is in or out, as words and bars, and the text of it that is packed.
+
+A file's score is a sum over signals, shown first in words and then signal by signal. A rule's is what it has
+in common with the task, its priority and its scope. What scores nothing has no bars, and a reason instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from screens.plan.candidates import FILES, IN, PackCandidate, ShownPlan, state
+from screens.safe_text import shown
+from screens.widgets.bars import Contribution, bar_lines, ordered
+from screens.widgets.code import CodeView
+from screens.widgets.table_rows import line_strip
+from workbench.plan.response import likelihood, phrase
+
+if TYPE_CHECKING:
+    from workbench.rules.matching.match import RuleMatch
+
+SPECIFIED: Final = {
+    "f_structural_relevance": "structure",
+    "f_semantic_score": "meaning",
+    "f_affinity_score": "affinity",
+    "f_recency_score": "recency",
+    "f_risk_score": "risk",
+    "f_test_proximity": "tests",
+}
+"""Features of the specification that are shares of the best candidate's, and what they are called here."""
+
+_TOKENS: Final = "f_token_cost"
+_TEXT: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class BarSection:
+    """Bars under a heading; `total` is their sum where they have one, `note` a line under the heading."""
+
+    title: str
+    bars: tuple[Contribution, ...] = ()
+    total: float | None = None
+    note: str = ""
+
+
+def sections_of(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, ...]:
+    """Return the bars of a candidate, the ones in words first."""
+    if candidate.kind == FILES:
+        return _of_file(candidate, plan)
+    match = plan.matches.get(candidate.name)
+    if match is None:
+        return (BarSection("Score", note="It applies to every task: nothing was compared."),)
+    return _of_rule(match)
+
+
+def headline(candidate: PackCandidate, plan: ShownPlan) -> str:
+    """Return in a line whether a candidate is in, how, and how likely it is needed."""
+    parts = [candidate.form, f"{candidate.tokens:,} tokens"] if candidate.state == IN else ["out"]
+    chance = (
+        plan.chances.get(candidate.name) if candidate.kind == FILES and plan.model != "baseline" else None
+    )
+    if candidate.pinned and candidate.state == IN:
+        parts.append("counts as needed")
+    elif chance is not None:
+        parts.append(likelihood(chance))
+    return " · ".join(part for part in parts if part)
+
+
+def why_lines(candidate: PackCandidate, plan: ShownPlan, width: int) -> list[Content]:
+    """Return a candidate, how it is in or out, why, and its bars, as lines of at most `width` cells."""
+    title = candidate.name if candidate.kind == FILES else candidate.title
+    head = [
+        Content.assemble(state(candidate), " ", shown(title, "bold", limit=_TEXT)),
+        shown(headline(candidate, plan), "$text-muted"),
+    ]
+    if candidate.kind != FILES and candidate.place:
+        head.append(shown(f"from {candidate.place}", "$text-muted", limit=_TEXT))
+    if candidate.why:
+        head.append(shown(candidate.why, limit=_TEXT))
+    lines = [line for one in head for line in one.wrap(width)]
+    for section in sections_of(candidate, plan):
+        lines += [Content(""), shown(section.title, "bold $text-muted")]
+        if section.note:
+            lines += shown(section.note, "$text-muted").wrap(width)
+        lines += bar_lines(ordered(section.bars, "magnitude"), width, total=section.total)
+    return lines
+
+
+def _of_file(candidate: PackCandidate, plan: ShownPlan) -> tuple[BarSection, ...]:
+    found = plan.ranked.get(candidate.name)
+    if found is None:
+        return (BarSection("Score", note="No source proposed it: nothing of the task points here."),)
+    words: dict[str, float] = {}
+    for feature, value in found.contributions.items():
+        label = phrase(feature)
+        words[label] = words.get(label, 0.0) + value
+    sections = [
+        BarSection("What moved it", tuple(Contribution(*one) for one in words.items()), found.score)
+        if words
+        else BarSection("What moved it", note=f"Its place alone: score {found.score:.3f}.")
+    ]
+    specified = tuple(
+        Contribution(name, found.features[feature])
+        for feature, name in SPECIFIED.items()
+        if feature in found.features
+    )
+    if specified:
+        cost = found.features.get(_TOKENS)
+        note = f"shares of the best; as a whole about {cost:,.0f} tokens" if cost else ""
+        sections.append(BarSection("Features of the specification", specified, note=note))
+    if found.contributions:
+        signals = tuple(Contribution(*one) for one in found.contributions.items())
+        sections.append(BarSection("Every signal", signals))
+    if found.sources:
+        sections.append(BarSection("Proposed by", note=", ".join(found.sources)))
+    return tuple(sections)
+
+
+def _of_rule(match: RuleMatch) -> tuple[BarSection, ...]:
+    shared = match.final - match.priority - match.scope
+    made = (
+        Contribution("in common with the task", shared),
+        Contribution("its priority", match.priority),
+        Contribution("its scope", match.scope),
+    )
+    parts = tuple(
+        Contribution(name, value)
+        for name, value in (("meaning", match.vector), ("words", match.bm25), ("relevance", match.relevance))
+        if value is not None
+    )
+    terms = f"shares {', '.join(match.terms)}" if match.terms else ""
+    return (BarSection("What moved it", made, match.final), BarSection("Evidence", parts, note=terms))
+
+
+_MOST_TITLE = 200
+
+
+class WhyPanel(ScrollView, can_focus=True):
+    """What a candidate is, its state and reason, and its bars.
+
+    Its lines are drawn as they come into view: other ones take no new layout of the screen, so that the
+    cursor moves through candidates without a pause.
+    """
+
+    DEFAULT_CSS = """
+    WhyPanel {
+        border: round $panel;
+        border-title-color: $text-muted;
+        padding: 0 1;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        &:focus { border: round $primary; border-title-color: $text-primary; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "Down", show=False, id="why.down", tooltip="A line down"),
+        Binding("k", "scroll_up", "Up", show=False, id="why.up", tooltip="A line up"),
+        Binding("g", "scroll_home", "Top", show=False, id="why.top", tooltip="The first line"),
+        Binding("G", "scroll_end", "End", show=False, id="why.end", tooltip="The last line"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._given: tuple[PackCandidate, ShownPlan] | None = None
+        self._lines: list[Content] = []
+
+    def on_mount(self) -> None:
+        """Show that there is nothing yet."""
+        self.border_title = shown("Why")
+        self.show_none()
+
+    def show_none(self) -> None:
+        """Show no candidate."""
+        self._given = None
+        self._draw()
+
+    def show(self, candidate: PackCandidate, plan: ShownPlan) -> None:
+        """Explain a candidate."""
+        self._given = (candidate, plan)
+        self._draw()
+        self.scroll_home(animate=False)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is written, line for line."""
+        return tuple(line.plain for line in self._lines)
+
+    def on_resize(self) -> None:
+        """Lay the lines out for another width."""
+        self._draw()
+
+    def render_line(self, y: int) -> Strip:
+        """Return one line of the view."""
+        width = self.scrollable_content_region.width
+        place = y + self.scroll_offset.y
+        content = self._lines[place] if place < len(self._lines) else Content("")
+        return line_strip(content, width, self.visual_style, self.app.stylesheet.parse_style)
+
+    def _draw(self) -> None:
+        width = max(self.scrollable_content_region.width, 1)
+        nothing = shown("The candidate under the cursor is explained here.", "$text-muted italic")
+        self._lines = why_lines(*self._given, width) if self._given is not None else nothing.wrap(width)
+        self.virtual_size = Size(width, len(self._lines))
+        self.refresh()
+
+
+class PreviewPanel(Vertical):
+    """A text with line numbers under a title: the candidate as it is packed, its file, or the whole pack."""
+
+    DEFAULT_CSS = """
+    PreviewPanel {
+        border: round $panel;
+        border-title-color: $text-muted;
+        &:focus-within { border: round $primary; border-title-color: $text-primary; }
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        """Show a text."""
+        yield CodeView(empty="The text that would be packed is shown here.")
+
+    @property
+    def code(self) -> CodeView:
+        """The text."""
+        return self.query_one(CodeView)
+
+    def show_title(self, title: str) -> None:
+        """Say what is shown."""
+        self.border_title = shown(title, limit=_MOST_TITLE)
+
+    def show_none(self, title: str = "Text") -> None:
+        """Show nothing."""
+        self.show_title(title)
+        self.code.show("")

@@ -1,0 +1,168 @@
+"""From the engine's plan to what the section shows. Imports the engine, and is imported in jobs only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, PackCandidate, ShownPlan
+from screens.widgets.budget import Portion
+from workbench.plan.compose import FileCandidate, ViewOffer
+from workbench.plan.overrides import EXCLUDED
+from workbench.plan.pipeline import Plan
+from workbench.plan.ranking import needed_chances
+from workbench.plan.render import STYLES, FileView, Passage, content
+from workbench.records.plan import RankedFile, Representation
+from workbench.records.rules import Rule
+from workbench.text.tokens import TokenCounter
+
+
+def present_plan(
+    plan: Plan,
+    rules: Iterable[Rule],
+    learned: Mapping[str, str],
+    counter: TokenCounter,
+    style: str,
+    *,
+    gone: tuple[str, ...] = (),
+    heads: tuple[str, ...] = (),
+) -> ShownPlan:
+    """Return what the section shows of a plan; `gone` are overrides of things that no longer exist.
+
+    `learned` {id: text} are all learnings, of which some are left out.
+    """
+    ranked = {found.path: found for found in plan.ranked}
+    model = plan.ranking.model
+    by_id = {rule.id: rule for rule in rules}
+    inside = [*_passages(plan, counter, style), *_files(plan, counter, style)]
+    outside = sorted(_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
+    return ShownPlan(
+        task=plan.intent.task.raw,
+        response=plan.response,
+        candidates=(*inside, *outside),
+        text=plan.pack.text,
+        style=style,
+        limit=plan.pack.report.token_budget,
+        portions=_portions(plan, counter, style),
+        ranked=ranked,
+        matches={match.rule.id: match for match in plan.matches},
+        learnings=plan.learnings,
+        chances=needed_chances(model, plan.ranking.files, plan.overrides.pinned),
+        model="baseline" if _is_baseline(plan) else model.model_id,
+        gone=gone,
+        heads=heads,
+        rules=plan.rules,
+    )
+
+
+def _passages(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandidate]:
+    for passage in plan.pack.passages:
+        yield PackCandidate(
+            kind=passage.section.lower(),
+            name=passage.id,
+            title=passage.text,
+            place=passage.origin,
+            form="absolute" if passage.mandatory else "rule" if passage.section == "Rules" else "note",
+            tokens=_cost(passage, counter, style),
+            score=passage.score,
+            why=passage.why,
+            pinned=passage.id in plan.overrides.pinned,
+            text=passage.text,
+        )
+
+
+def _files(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandidate]:
+    for candidate, offer in plan.pack.files:
+        folder, _, name = candidate.path.rpartition("/")
+        yield PackCandidate(
+            kind=FILES,
+            name=candidate.path,
+            title=name,
+            place=folder,
+            form=str(offer.view.representation),
+            tokens=_tokens(offer.view, counter, style),
+            score=candidate.score,
+            why=_why(candidate, offer),
+            pinned=candidate.pinned,
+            text="\n".join(content(offer.view)),
+            numbers=_numbers(offer),
+            spans=offer.view.spans,
+        )
+
+
+def _why(candidate: FileCandidate, offer: ViewOffer) -> str:
+    return ", ".join(part for part in ("pinned by you" if candidate.pinned else "", offer.why) if part)
+
+
+def _numbers(offer: ViewOffer) -> tuple[int, ...]:
+    """Return the line numbers of a view's lines, 0 for the marks between its ranges."""
+    numbers: list[int] = []
+    if offer.view.representation is Representation.OUTLINE:
+        return ()
+    for start, end in offer.view.spans:
+        if numbers:
+            numbers.append(0)
+        numbers.extend(range(start, end + 1))
+    return tuple(numbers)
+
+
+def _dropped(
+    plan: Plan, ranked: Mapping[str, RankedFile], rules: Mapping[str, Rule], learned: Mapping[str, str]
+) -> Iterator[PackCandidate]:
+    """Yield what is out, each once. What packing dropped comes first and has ids, the rest has names."""
+    response: Any = plan.response
+    ids = [one.id for one in plan.pack.dropped]
+    seen: set[str] = set()
+    for place, one in enumerate(response["dropped_candidates"]):
+        name = ids[place] if place < len(ids) else one["file"]
+        if name in seen:
+            continue
+        seen.add(name)
+        rule, found = rules.get(name), ranked.get(name)
+        common = {
+            "name": name,
+            "state": OUT,
+            "why": one["reason"],
+            "pinned": name in plan.overrides.pinned,
+            "excluded": one["reason"] == EXCLUDED,
+        }
+        if rule is not None:
+            where = f"{rule.provenance.file}:{rule.provenance.line}" if rule.provenance else rule.source
+            yield PackCandidate(RULES, title=rule.rule, place=where, text=rule.rule, **common)
+        elif name in learned:
+            yield PackCandidate(LEARNINGS, title=learned[name], text=learned[name], **common)
+        else:
+            folder, _, base = name.rpartition("/")
+            yield PackCandidate(
+                FILES, title=base, place=folder, score=found.score if found else None, **common
+            )
+
+
+def _portions(plan: Plan, counter: TokenCounter, style: str) -> tuple[Portion, ...]:
+    """Return the tokens of each kind; headings are counted to their kind, so that the sum is what is used."""
+    sections: dict[str, list[Passage]] = {}
+    for passage in plan.pack.passages:
+        sections.setdefault(passage.section, []).append(passage)
+    used = plan.pack.report.estimated_used
+    found = [
+        Portion(section.lower(), min(counter.count(STYLES[style].section(section, passages)), used))
+        for section, passages in sections.items()
+    ]
+    rest = used - sum(portion.tokens for portion in found)
+    return (*found, Portion(FILES, max(rest, 0)))
+
+
+def _cost(passage: Passage, counter: TokenCounter, style: str) -> int:
+    return counter.count(STYLES[style].section("", [passage]))
+
+
+def _tokens(view: FileView, counter: TokenCounter, style: str) -> int:
+    """Return what a view has in the text; packing reckons with a little more, which the budget shows free."""
+    how = STYLES[style]
+    if view.representation is Representation.PATH:
+        return counter.count(how.paths([view.path])) - counter.count(how.paths([]))
+    return counter.count(how.file(view))
+
+
+def _is_baseline(plan: Plan) -> bool:
+    return any(source == "baseline" for found in plan.ranked[:1] for source in found.sources)

@@ -1,0 +1,108 @@
+"""What sessions did with one file: who edited and read it, and which files were changed with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from screens.safe_text import shown
+from screens.sessions.rows import head, outcome, source, when
+from screens.widgets.dialogs import DIALOG_CSS
+from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.text.counts import counted
+
+if TYPE_CHECKING:
+    from screens.sessions.work import FilePast
+    from workbench.entry.project import Companion, FileSession
+
+SESSIONS = (
+    Column("when", "When", 11, priority=6),
+    Column("did", "", 1, priority=8),
+    Column("outcome", "", 1, priority=7),
+    Column("task", "Edited ~ or read · by", least=20, priority=9),
+    Column("source", "Source", 8, priority=3),
+)
+FILES = (
+    Column("path", "Changed together with", least=24, priority=9),
+    Column("times", "Times", 6, "right", priority=8),
+    Column("share", "Of its edits", 12, "right", priority=7),
+)
+
+
+class FilePastDialog(ModalScreen[tuple[str, str] | None]):
+    """Gives ("session", id) or ("file", path) for the row that was opened, or None."""
+
+    DEFAULT_CSS = f"""FilePastDialog {{
+        {DIALOG_CSS}
+        & > .dialog {{ width: 110; height: 90%; }}
+        & #past-head {{ height: 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }}
+        & #past-sessions {{ height: 3fr; }}
+        & #past-files {{ height: 2fr; border-top: solid $panel; }}
+    }}"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close", id="past.close", tooltip="Back to the sessions"),
+        Binding("tab", "app.focus_next", "Other list", show=False, id="past.next", tooltip="The other list"),
+    ]
+
+    def __init__(self, past: FilePast, now: float) -> None:
+        super().__init__()
+        self.past = past
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        """Lay out the sessions above the files."""
+        past = self.past
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = shown(past.path)
+        edited = sum(one.edited for one in past.sessions)
+        with dialog:
+            yield Static(
+                shown(f"edited by {edited:,}, read by {counted(len(past.sessions) - edited, 'task')}"),
+                id="past-head",
+            )
+            yield VirtualTable(
+                SESSIONS,
+                ListRows(past.sessions, key=lambda one: one.session_id, cells=self._session),
+                id="past-sessions",
+                empty="No session read or edited it.",
+            )
+            yield VirtualTable(
+                FILES,
+                ListRows(past.companions, key=lambda one: one.path, cells=_file),
+                id="past-files",
+                empty="No session changed another file with it.",
+            )
+            yield Static(shown("enter opens, tab changes lists, escape closes"), classes="dialog-hint")
+
+    def _session(self, one: FileSession) -> tuple[Content | str, ...]:
+        return (
+            shown(when(one.started_at, self._now), "$text-muted"),
+            Content.styled("~", "bold $text-warning") if one.edited else Content.styled("·", "$text-muted"),
+            outcome(one.outcome)[:1],
+            shown(head(one.task_text), limit=300),
+            source(one.source),
+        )
+
+    @on(VirtualTable.Opened)
+    def _opened(self, message: VirtualTable.Opened) -> None:
+        message.stop()
+        self.dismiss(("session" if message.table.id == "past-sessions" else "file", message.key))
+
+    def action_close(self) -> None:
+        """Go back to the sessions."""
+        self.dismiss(None)
+
+
+def _file(one: Companion) -> tuple[Content | str, ...]:
+    return (
+        shown(one.path),
+        f"{one.times:,}",
+        shown(f"{one.share:.0%}", "bold" if one.share >= 0.5 else "$text-muted"),
+    )
