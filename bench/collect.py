@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bench.fit import Group
 from bench.timeline import Timeline
-from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
+from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
 from workbench.plan.semantics import cosines, head_texts, task_text
 from workbench.plan.signals import prepare_query
@@ -90,7 +90,7 @@ PEERS: dict[str, dict[str, float]] = {
 
 
 def _peers(
-    moment: Moment, found: Candidates, paths: Sequence[str], intent: Intent
+    moment: Moment, found: CandidateMatrix, paths: Sequence[str], intent: Intent
 ) -> dict[str, tuple[str, ...]]:
     columns = {name: column for column, name in enumerate(found.names)}
     ranked = {"query_type routing": tuple(baseline_paths(moment, intent, ()))[:50]}
@@ -107,7 +107,7 @@ def _peers(
 def group(row: Row, repository: str, *, without: Sequence[str] = ()) -> tuple[tuple[str, ...], Group]:
     """Return (feature names, group) of a row for fitting, with some signals left out."""
     empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
-    found = Candidates(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
+    found = CandidateMatrix(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
     names = feature_names(row.names)
     keep = [column for column, name in enumerate(names) if name.split(".")[0] not in without]
     matrix = feature_matrix(found)[:, keep]

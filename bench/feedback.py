@@ -21,7 +21,7 @@ from bench.timeline import Timeline
 from workbench.plan.intent import classify, find_entities, parse_intent
 from workbench.plan.model_files import LEXICAL_MODEL, load_model
 from workbench.plan.ranking import rank_files
-from workbench.plan.view import ProjectView, view_project
+from workbench.plan.view import RankingView, view_project
 from workbench.records.episodes import Commit, FileChange, Outcome
 from workbench.records.plan import QueryType
 from workbench.replay.metrics import ndcg
@@ -80,7 +80,7 @@ def measure(place: Path, count: int, trust: Trust | None = None) -> dict[str, li
     return gains
 
 
-def judged_past(commits: Sequence[Commit], view: ProjectView, judge: str) -> Iterable[PastTask]:
+def judged_past(commits: Sequence[Commit], view: RankingView, judge: str) -> Iterable[PastTask]:
     """Yield past tasks, newest first: commits, and the failed sessions before some of them."""
     used = [view.index.paths[position] for position in np.flatnonzero(view.frequency > 0).tolist()]
     for commit in commits:

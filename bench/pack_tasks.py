@@ -16,12 +16,12 @@ from bench.touches import add_touches, collect_edits, find_touches
 from store.git_diff import diff_hunks, log_patches
 from store.git_objects import BlobReader, read_tree
 from workbench.errors import GitError
-from workbench.plan.features import Candidates, feature_matrix, feature_names
+from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import LinearModel, log_odds, raise_chances
 from workbench.plan.signals import prepare_query, task_weights
 from workbench.plan.snippets import FileText, chunk_features, read_file
-from workbench.plan.view import ProjectView
+from workbench.plan.view import RankingView
 from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
@@ -112,7 +112,7 @@ def _truth(timeline: Timeline, row: Row, lines: Mapping[str, int]) -> dict[str, 
 
 def _ranked(row: Row, model: LinearModel) -> tuple[tuple[str, float], ...]:
     empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
-    found = Candidates(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
+    found = CandidateMatrix(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
     weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
     scores = np.round(feature_matrix(found) @ weights, 6)
     order = np.lexsort((np.arange(len(scores)), -scores)).tolist()
@@ -131,7 +131,7 @@ def _featured(
     past, history = timeline.history(row.task.revision)
     numbers = {sha: number for number, sha in enumerate(past)}
     edits = collect_edits((patches[sha] for sha in past if sha in patches), numbers)
-    view = cast(ProjectView, SimpleNamespace(history=history))
+    view = cast(RankingView, SimpleNamespace(history=history))
     likeness = task_weights(view, prepare_query(intent).terms)[0].tolist()
     touches = {path: find_touches(edits.get(path, ()), likeness) for path in found}
     rows = chunk_features(intent, [text for text, _, _ in found.values()])

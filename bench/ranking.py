@@ -11,7 +11,7 @@ import numpy as np
 from bench.collect import Embed, Row, collect, load_rows, save_rows
 from bench.tasks import aged_tasks, commit_tasks, prompt_tasks
 from bench.timeline import Timeline, repositories
-from workbench.plan.features import Candidates, feature_matrix, feature_names
+from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
 from workbench.plan.model_files import load_model
 from workbench.plan.ranking import LinearModel
 from workbench.replay.metrics import ndcg, recall
@@ -84,7 +84,7 @@ def score(repository: str, rows: Sequence[Row], models: Mapping[str, LinearModel
 
 def _ranked(row: Row, model: LinearModel) -> tuple[str, ...]:
     empty: tuple[tuple[str, ...], ...] = ((),) * len(row.paths)
-    found = Candidates(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
+    found = CandidateMatrix(row.names, np.arange(len(row.paths), dtype=np.int64), row.values, row.best, empty)
     weights = np.asarray([model.weights.get(name, 0.0) for name in feature_names(row.names)])
     scores = np.round(feature_matrix(found) @ weights, 6)
     return tuple(row.paths[number] for number in np.lexsort((np.arange(len(scores)), -scores)).tolist())

@@ -71,9 +71,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _bodies(group: SessionFiles, reading: SessionReading) -> tuple[dict[str, Any], ...]:
-    first = next(iter(reading.told.directories), "")
+    first = next(iter(reading.story.directories), "")
     return episode_bodies(
-        reading.told,
+        reading.story,
         [first] if first else [],
         project_id="bench",
         source=reading.source,

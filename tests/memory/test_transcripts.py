@@ -14,7 +14,7 @@ from tests.memory.made import SESSION, answered, init, lines_of, result, run_of,
 from workbench.memory.extraction.extract import extract, outcome_of
 from workbench.memory.transcripts import LineFeeder, Reading, read_iterations
 from workbench.records.iterations import FileAction, IterationOutcome, ModelTier, RawIterationOutput
-from workbench.sessions.importers.transcripts import Record
+from workbench.sessions.importers.transcripts import TranscriptRecord
 
 
 def read(data: bytes) -> tuple[list[RawIterationOutput], Reading]:
@@ -195,7 +195,7 @@ def test_a_line_of_fifty_megabytes_is_held_in_part() -> None:
     feeder = LineFeeder()
     records = [one for at in range(0, len(data), 65_536) for one in feeder.feed(data[at : at + 65_536])]
     assert len(records) == 9
-    assert all(isinstance(one, Record) for one in records)
+    assert all(isinstance(one, TranscriptRecord) for one in records)
     assert feeder.bytes_cut > 49 << 20
     (raw,), reading = read(data)
     assert outcome_of(raw) == IterationOutcome.SUCCESS

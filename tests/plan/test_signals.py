@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from workbench.plan.features import candidates_for, first_look
 from workbench.plan.intent import parse_intent
 from workbench.plan.signals import prepare_query
-from workbench.plan.view import ProjectView, view_project
+from workbench.plan.view import RankingView, view_project
 from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex
 from workbench.project.updates import build_index, update_index
@@ -61,7 +61,7 @@ VIEWS = [
 
 
 @given(st.sampled_from(VIEWS), TASKS)
-def test_signals_are_finite_and_not_negative(view: ProjectView, task: str) -> None:
+def test_signals_are_finite_and_not_negative(view: RankingView, task: str) -> None:
     """Every signal is a number of at least 0 for every file, whatever the task, however little is known."""
     for name, signal in first_look(view, prepare_query(parse_intent(task))).items():
         assert signal.shape == (view.index.count,), name
@@ -70,7 +70,7 @@ def test_signals_are_finite_and_not_negative(view: ProjectView, task: str) -> No
 
 
 @given(st.sampled_from(VIEWS), TASKS)
-def test_candidates_are_living_files_found_by_a_source(view: ProjectView, task: str) -> None:
+def test_candidates_are_living_files_found_by_a_source(view: RankingView, task: str) -> None:
     """Each candidate is a file, once, with the source that proposed it."""
     found = candidates_for(view, prepare_query(parse_intent(task)), {"bm25_body": 1.0})
     positions = found.positions.tolist()

@@ -20,12 +20,12 @@ from workbench.sessions.conversation import (
     turns_of,
 )
 from workbench.sessions.importers.lines import TranscriptLine
-from workbench.sessions.importers.transcripts import Record, Unreadable
+from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable
 
 
 def told(value: Any, cut: int = 0) -> list[Turn]:
     """Return what a record says."""
-    return turns_of(TranscriptLine(7, 8, 3, Record(3, value), cut))
+    return turns_of(TranscriptLine(7, 8, 3, TranscriptRecord(3, value), cut))
 
 
 def test_claude_code_is_a_conversation() -> None:

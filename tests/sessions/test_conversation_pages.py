@@ -67,7 +67,7 @@ def test_the_prompts_are_those_an_import_makes_tasks_of() -> None:
     lines = [codex("session_meta", 0, id="c", cwd="/p"), *codex_said("go", 1), *codex_said("on", 9)]
     prompts = Prompts(source(lines))
     prompts.until("", quiet)
-    tasks = read_session(group(*lines)).told.tasks
+    tasks = read_session(group(*lines)).story.tasks
     assert [task.id for task in tasks] == [mark.id for mark in prompts.marks]
 
 

@@ -9,7 +9,7 @@ from workbench.sessions.episodes_fold import HOUR
 from workbench.sessions.history import Trust
 
 if TYPE_CHECKING:
-    from workbench.plan.adapters import Limits
+    from workbench.plan.adapters import WorkspaceLimits
     from workbench.rules.matching.match import MatchParams
 
 
@@ -18,11 +18,11 @@ def excluded_patterns(config: Config) -> tuple[str, ...]:
     return (*config.privacy.exclude, *config.index.exclude)
 
 
-def index_limits(config: Config) -> Limits:
+def index_limits(config: Config) -> WorkspaceLimits:
     """Return the bounds of what is indexed and remembered."""
-    from workbench.plan.adapters import Limits
+    from workbench.plan.adapters import WorkspaceLimits
 
-    return Limits(
+    return WorkspaceLimits(
         max_files=config.index.max_files,
         max_bytes=config.index.max_file_bytes,
         history_commits=config.index.history_commits,

@@ -19,9 +19,9 @@ from workbench.sessions.importers.transcripts import (
     CallOutcome,
     Interrupted,
     Prompt,
-    Record,
     ToolResult,
     ToolUse,
+    TranscriptRecord,
     Unreadable,
     Usage,
     mapping,
@@ -118,7 +118,7 @@ class Gathering:
         call = self.uses.get(result.id)
         if call is None or call.result is not None:
             return
-        told = self._bounded(result.told)
+        told = self._bounded(result.output)
         self.uses[result.id] = replace(
             call,
             result=told,
@@ -180,7 +180,7 @@ class Assembler:
         self._places: Counter[str] = Counter()
         self._known: dict[str, Any] = {}
 
-    def take(self, record: Record | Unreadable) -> RawIterationOutput | None:
+    def take(self, record: TranscriptRecord | Unreadable) -> RawIterationOutput | None:
         """Take a line; return the iteration that it ended, if any."""
         self.seen.lines += 1
         if isinstance(record, Unreadable):

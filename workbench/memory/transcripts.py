@@ -19,10 +19,10 @@ from workbench.sessions.importers.readers import format_of
 from workbench.sessions.importers.transcripts import (
     Interrupted,
     Prompt,
-    Record,
     Setting,
     ToolResult,
     ToolUse,
+    TranscriptRecord,
     Unknown,
     Unreadable,
     Usage,
@@ -50,7 +50,7 @@ class LineFeeder:
         self._held = bytearray()
         self._trimmer: Trimmer | None = None
 
-    def feed(self, chunk: bytes) -> Iterator[Record | Unreadable]:
+    def feed(self, chunk: bytes) -> Iterator[TranscriptRecord | Unreadable]:
         """Take a chunk; yield the records of the lines that it completes."""
         self.bytes_seen += len(chunk)
         at = 0
@@ -63,7 +63,7 @@ class LineFeeder:
         if at < len(chunk):
             self._keep(chunk[at:])
 
-    def finish(self) -> Record | Unreadable | None:
+    def finish(self) -> TranscriptRecord | Unreadable | None:
         """Return the record of a last line without its end, None where there is none."""
         return self._line() if self._held or self._trimmer is not None else None
 
@@ -78,7 +78,7 @@ class LineFeeder:
             self._trimmer.take(bytes(self._held))
             self._held.clear()
 
-    def _line(self) -> Record | Unreadable | None:
+    def _line(self) -> TranscriptRecord | Unreadable | None:
         self._number += 1
         trimmer, self._trimmer = self._trimmer, None
         raw = bytes(self._held) if trimmer is None else bytes(trimmer.kept)
@@ -112,7 +112,9 @@ def read_iterations(handle: IO[bytes], reading: Reading) -> Iterator[RawIteratio
     reading.bytes_cut = sum(cuts)
 
 
-def _claude(records: Iterator[Record | Unreadable], reading: Reading) -> Iterator[RawIterationOutput]:
+def _claude(
+    records: Iterator[TranscriptRecord | Unreadable], reading: Reading
+) -> Iterator[RawIterationOutput]:
     assembler = Assembler()
     reading.seen = assembler.seen
     for record in records:
@@ -127,7 +129,7 @@ def _claude(records: Iterator[Record | Unreadable], reading: Reading) -> Iterato
 class _Tap:
     """Looks at records on their way to a reader that passes over the agent's words and model."""
 
-    def __init__(self, records: Iterator[Record | Unreadable], seen: Seen) -> None:
+    def __init__(self, records: Iterator[TranscriptRecord | Unreadable], seen: Seen) -> None:
         self.records = records
         self.seen = seen
         self.words: list[str] = []
@@ -135,10 +137,10 @@ class _Tap:
         self.branch = ""
         self.when = ""
 
-    def __iter__(self) -> Iterator[Record | Unreadable]:
+    def __iter__(self) -> Iterator[TranscriptRecord | Unreadable]:
         for record in self.records:
             self.seen.lines += 1
-            if isinstance(record, Record):
+            if isinstance(record, TranscriptRecord):
                 value = record.value
                 payload = mapping(value.get("payload")) or value
                 self.when = text(value.get("timestamp"))
@@ -151,7 +153,9 @@ class _Tap:
             yield record
 
 
-def _codex(records: Iterator[Record | Unreadable], reading: Reading) -> Iterator[RawIterationOutput]:
+def _codex(
+    records: Iterator[TranscriptRecord | Unreadable], reading: Reading
+) -> Iterator[RawIterationOutput]:
     tap = _Tap(records, reading.seen)
     session, cwd = "", ""
     places: Counter[str] = Counter()

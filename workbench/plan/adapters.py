@@ -81,7 +81,7 @@ class Adapters:
             lock=partial(self.lock, "index"),
         )
 
-    def past_store(self, limits: Limits) -> PastStore:
+    def past_store(self, limits: WorkspaceLimits) -> PastStore:
         """Return where the project's past comes from and goes to."""
         return PastStore(
             project_id=self.project_id,
@@ -115,7 +115,7 @@ class Adapters:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WorkspaceLimits:
     """Bounds of what is indexed and remembered.
 
     A session that is not ended is over when it was quiet for `session_timeout` seconds; `trust` says how far

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 
-from workbench.plan.packing import MANDATORY_SHARE, Choice, Item, Offer, Packing, item_order, pack
+from workbench.plan.packing import MANDATORY_SHARE, Item, Offer, PackedOffer, Packing, item_order, pack
 from workbench.plan.render import FileView, Passage, Style, render_pack
 from workbench.records.plan import BudgetReport, Dropped, Representation
 from workbench.text.tokens import TokenCounter
@@ -125,7 +125,7 @@ def _single(
     bound = max((offer.utility for _item, offer in pieces), default=0.0)
     for item, offer in pieces:
         left_out = tuple(one for one in nothing.dropped if one.file != item.id)
-        alone = Packing((Choice(item, offer),), left_out, offer.tokens, offer.utility, bound)
+        alone = Packing((PackedOffer(item, offer),), left_out, offer.tokens, offer.utility, bound)
         draft = _write(alone, sources, 0, style, counter)
         if draft.tokens <= budget:
             return draft

@@ -22,7 +22,7 @@ from workbench.plan.signals import (
     role_signals,
     structure_signals,
 )
-from workbench.plan.view import ProjectView
+from workbench.plan.view import RankingView
 
 Float32 = NDArray[np.float32]
 Int64 = NDArray[np.int64]
@@ -79,7 +79,7 @@ _BOUNDED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class CandidateMatrix:
     """c candidates, s signals: positions int64 [c] ascending, values float32 [c, s], best float32 [s]."""
 
     names: tuple[str, ...]
@@ -90,7 +90,7 @@ class Candidates:
 
 
 def first_look(
-    view: ProjectView, query: Query, semantic: Callable[[], Float32 | None] | None = None
+    view: RankingView, query: Query, semantic: Callable[[], Float32 | None] | None = None
 ) -> dict[str, Float32]:
     """Every signal that needs no idea yet of which files are likely.
 
@@ -105,7 +105,7 @@ def first_look(
     return signals
 
 
-def seed_mass(view: ProjectView, signals: Mapping[str, Float32], weights: Mapping[str, float]) -> Float32:
+def seed_mass(view: RankingView, signals: Mapping[str, Float32], weights: Mapping[str, float]) -> Float32:
     """Return float32 [n] summing to 1: a softmax over the best files of a first weighted look."""
     look = np.zeros(view.index.count, dtype=np.float32)
     for name, weight in weights.items():
@@ -123,12 +123,12 @@ def seed_mass(view: ProjectView, signals: Mapping[str, Float32], weights: Mappin
 
 
 def gather(
-    view: ProjectView,
+    view: RankingView,
     signals: Mapping[str, Float32],
     *,
     per_source: int = PER_SOURCE,
     also: Sequence[int] = (),
-) -> Candidates:
+) -> CandidateMatrix:
     """Union the best files of every source [img 7.2], with every signal recorded for each.
 
     Files at the positions `also` are among them whether a source proposes them or not.
@@ -149,11 +149,11 @@ def gather(
 
 
 def describe_files(
-    view: ProjectView,
+    view: RankingView,
     signals: Mapping[str, Float32],
     positions: Int64,
     sources: tuple[tuple[str, ...], ...],
-) -> Candidates:
+) -> CandidateMatrix:
     """Return the files at some positions as candidates, with every signal recorded for each."""
     names = tuple(signals)
     stacked = (
@@ -162,7 +162,7 @@ def describe_files(
         else np.zeros((view.index.count, 0), dtype=np.float32)
     )
     living = stacked[view.index.alive]
-    return Candidates(
+    return CandidateMatrix(
         names=names,
         positions=positions,
         values=stacked[positions],
@@ -183,13 +183,13 @@ def _top(signal: Float32, alive: NDArray[np.bool_], limit: int) -> Int64:
 
 
 def candidates_for(
-    view: ProjectView,
+    view: RankingView,
     query: Query,
     seed_weights: Mapping[str, float],
     semantic: Callable[[], Float32 | None] | None = None,
     *,
     also: Sequence[int] = (),
-) -> Candidates:
+) -> CandidateMatrix:
     """Return the candidates of a task with all their signals, as `gather` does."""
     signals = first_look(view, query, semantic)
     seeds = seed_mass(view, signals, seed_weights)
@@ -208,7 +208,7 @@ def feature_names(signal_names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def feature_matrix(candidates: Candidates) -> Float32:
+def feature_matrix(candidates: CandidateMatrix) -> Float32:
     """Return float32 [c, f], columns as `feature_names(candidates.names)`."""
     columns: list[Float32] = []
     for column, name in enumerate(candidates.names):

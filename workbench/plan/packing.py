@@ -58,7 +58,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PackedOffer:
     """An item that is in the pack and the offer it is in with."""
 
     item: Item
@@ -73,7 +73,7 @@ class Packing:
     the order of `dropped`, too.
     """
 
-    chosen: tuple[Choice, ...]
+    chosen: tuple[PackedOffer, ...]
     dropped: tuple[Dropped, ...]
     used: int
     achieved: float
@@ -128,7 +128,7 @@ def pack(items: Sequence[Item], budget: int, *, mandatory_share: float = MANDATO
     left = _improve(ordered, free, current, left, floors)
     first = [*pins, *forced]
     others = [index for index in sorted(current) if index not in set(first)]
-    chosen = tuple(Choice(ordered[index], current[index]) for index in (*first, *others))
+    chosen = tuple(PackedOffer(ordered[index], current[index]) for index in (*first, *others))
     return Packing(
         chosen=chosen,
         dropped=tuple(

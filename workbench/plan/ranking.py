@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.plan.features import Candidates, candidates_for, feature_matrix, feature_names
+from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.signals import prepare_query
-from workbench.plan.view import ProjectView
+from workbench.plan.view import RankingView
 from workbench.records.plan import Intent, RankedFile
 
 Float32 = NDArray[np.float32]
@@ -44,7 +44,7 @@ class LinearModel:
 
 
 def rank_files(
-    view: ProjectView,
+    view: RankingView,
     intent: Intent,
     model: LinearModel,
     *,
@@ -61,7 +61,9 @@ def rank_files(
     return score_candidates(view, candidates, model)[:limit]
 
 
-def score_candidates(view: ProjectView, candidates: Candidates, model: LinearModel) -> tuple[RankedFile, ...]:
+def score_candidates(
+    view: RankingView, candidates: CandidateMatrix, model: LinearModel
+) -> tuple[RankedFile, ...]:
     """Apply the linear model to a feature matrix and order the candidates."""
     names = feature_names(candidates.names)
     matrix = feature_matrix(candidates)
@@ -94,7 +96,7 @@ def _nonzero(names: Sequence[str], matrix: NDArray[np.floating[Any]]) -> list[di
     return [dict(zip(found[start:stop], values[start:stop], strict=True)) for start, stop in pairwise(bounds)]
 
 
-def specify_features(view: ProjectView, candidates: Candidates) -> list[dict[str, float]]:
+def specify_features(view: RankingView, candidates: CandidateMatrix) -> list[dict[str, float]]:
     """Return the seven features of [img 7.3] of every candidate, under their names there.
 
     Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens.

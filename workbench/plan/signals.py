@@ -1,7 +1,7 @@
 """Evidence that a file matters for a task, one array per signal.
 
 A signal is a non-negative float32 [n] over all files of the index, in the signal's own unit. Signals that do
-not depend on the task (recency, frequency, fan-in, roles) come from the `ProjectView` as they are.
+not depend on the task (recency, frequency, fan-in, roles) come from the `RankingView` as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.plan.intent import query_terms
-from workbench.plan.view import HALF_LIVES, ROLES, ProjectView, file_stem, total
+from workbench.plan.view import HALF_LIVES, ROLES, RankingView, file_stem, total
 from workbench.project.layers import route
 from workbench.project.postings import inverse_document_frequency
 from workbench.records.plan import Intent, QueryType
@@ -89,7 +89,7 @@ def prepare_query(intent: Intent) -> Query:
     )
 
 
-def lexical_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
+def lexical_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     """BM25 and coverage of the task's terms in content, defined names and paths."""
     index = view.index
     signals: dict[str, Float32] = {}
@@ -105,7 +105,7 @@ def lexical_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
     return signals
 
 
-def mention_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
+def mention_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     """Paths, file names, folders and stack frames that the task names outright."""
     count = view.index.count
     path_named = np.zeros(count, dtype=np.float32)
@@ -143,7 +143,7 @@ def mention_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
     }
 
 
-def _points_to(view: ProjectView, path: str) -> list[tuple[int, float]]:
+def _points_to(view: RankingView, path: str) -> list[tuple[int, float]]:
     """Return the files a written path may mean, with a strength in (0, 1]."""
     wanted = path.lower().strip("/").split("/")
     candidates = view.names.get(wanted[-1], ())
@@ -175,7 +175,7 @@ def _points_to(view: ProjectView, path: str) -> list[tuple[int, float]]:
     return []
 
 
-def task_weights(view: ProjectView, terms: Mapping[str, float]) -> tuple[Float32, Float32]:
+def task_weights(view: RankingView, terms: Mapping[str, float]) -> tuple[Float32, Float32]:
     """Return (similarity, association) of every past task to the query, float32 [tasks] each.
 
     similarity: BM25 of the messages, as a share of the query's own score; association: Σ idf(t) / (df(t) +
@@ -201,7 +201,7 @@ def task_weights(view: ProjectView, terms: Mapping[str, float]) -> tuple[Float32
     return (similarity / np.float32(best) if best else similarity), association
 
 
-def history_signals(view: ProjectView, query: Query, semantic: Float32 | None = None) -> dict[str, Float32]:
+def history_signals(view: RankingView, query: Query, semantic: Float32 | None = None) -> dict[str, Float32]:
     """What past tasks like this one touched, and what has been worked on lately.
 
     semantic: optional float32 [tasks], cosine of the task to past messages, 0 where unknown.
@@ -240,18 +240,18 @@ def _best(similarity: Float32) -> Float32:
     return np.where(similarity >= floor, similarity, 0).astype(np.float32)
 
 
-def _spread(view: ProjectView, weights: Float32) -> Float32:
+def _spread(view: RankingView, weights: Float32) -> Float32:
     return total(view.pairs_file, weights[view.pairs_task] * view.pair_weight, view.index.count)
 
 
-def _by_folder(view: ProjectView, affinity: Float32) -> Float32:
+def _by_folder(view: RankingView, affinity: Float32) -> Float32:
     """Share a folder's affinity among its files: one without a past profits from its neighbours."""
     totals = np.bincount(view.folder_of, weights=affinity)
     sizes = np.maximum(np.bincount(view.folder_of), 1)
     return (totals / np.sqrt(sizes))[view.folder_of].astype(np.float32)
 
 
-def _by_role(view: ProjectView, weights: Float32) -> Float32:
+def _by_role(view: RankingView, weights: Float32) -> Float32:
     """The share of similar past tasks that touched a file of this role, float32 [n] in [0, 1]."""
     total = float(weights.sum())
     if not total:
@@ -265,13 +265,13 @@ def _by_role(view: ProjectView, weights: Float32) -> Float32:
     return shares[view.roles]
 
 
-def _spread_max(view: ProjectView, weights: Float32) -> Float32:
+def _spread_max(view: RankingView, weights: Float32) -> Float32:
     best = np.zeros(view.index.count, dtype=np.float32)
     np.maximum.at(best, view.pairs_file, (weights[view.pairs_task] * view.pair_weight).astype(np.float32))
     return best
 
 
-def role_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
+def role_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     """What kind of file it is, and whether the task speaks of that kind."""
     roles = view.roles
     cues = {stem(word) for word in _WORD.findall(query.intent.task.head.lower())}
@@ -287,7 +287,7 @@ def role_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
     return signals
 
 
-def structure_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
+def structure_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     """Fan-in, fan-out, size, depth, risk."""
     return {
         "fan_in": view.fan_in,
@@ -300,13 +300,13 @@ def structure_signals(view: ProjectView, query: Query) -> dict[str, Float32]:
     }
 
 
-def layer_match(view: ProjectView, kind: QueryType) -> Float32:
+def layer_match(view: RankingView, kind: QueryType) -> Float32:
     """The mean membership in the layers this kind of task is routed to, float32 [n] in [0, 1]."""
     routed = route(kind)
     return np.asarray(np.mean([view.layers[layer] for layer in routed], axis=0), dtype=np.float32)
 
 
-def neighbour_signals(view: ProjectView, seeds: Float32) -> dict[str, Float32]:
+def neighbour_signals(view: RankingView, seeds: Float32) -> dict[str, Float32]:
     """What is near the likely files: changed together, imports, tests, same folder, same stem.
 
     seeds: float32 [n], a probability-like mass on the files a first look found likely.

@@ -33,7 +33,7 @@ _RISKY = re.compile("|".join(sorted(_RISK)))  # a stem begins every word it is t
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectView:
+class RankingView:
     """An index and a history with everything about them that no task changes.
 
     known: int64 [p] history path → file position or -1; pairs_*: the history's pairs whose file still exists
@@ -86,8 +86,8 @@ def view_project(
     history: History,
     *,
     touched: Sequence[str] = (),
-    previous: ProjectView | None = None,
-) -> ProjectView:
+    previous: RankingView | None = None,
+) -> RankingView:
     """Precompute everything a task does not change.
 
     `touched` are paths with uncommitted edits: they count as a task newer than any other. What a `previous`
@@ -117,7 +117,7 @@ def view_project(
     frequency = total(pairs_file, np.ones(len(pairs_file), dtype=np.float32), count)
     fixes = total(pairs_file, history.fixes[pairs_task].astype(np.float32), count)
     edges = index.edges
-    return ProjectView(
+    return RankingView(
         index=index,
         history=history,
         pairs_task=pairs_task,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import GitError, StoreError
-from workbench.plan.adapters import Adapters, Limits
-from workbench.plan.view import ProjectView, view_project
+from workbench.plan.adapters import Adapters, WorkspaceLimits
+from workbench.plan.view import RankingView, view_project
 from workbench.project.freshness import FreshnessReport
 from workbench.project.index import ProjectIndex
 from workbench.project.scan import Lister, ScanLimits, scan
@@ -81,7 +81,7 @@ class Stored:
 class Workspace:
     """One project's knowledge. Not thread-safe: callers serialise `sync` and `view`."""
 
-    def __init__(self, adapters: Adapters, limits: Limits) -> None:
+    def __init__(self, adapters: Adapters, limits: WorkspaceLimits) -> None:
         self.adapters = adapters
         self.limits = limits
         self._indexed = IndexKeeper(adapters.index_store())
@@ -89,8 +89,8 @@ class Workspace:
         self._rule_store: RuleStore | None = None
         self._rulebook: Rulebook | None = None
         self._learnings: Kept | None = None
-        self._view: ProjectView | None = None
-        self._last_view: ProjectView | None = None  # of before the last change: paths are mostly the same
+        self._view: RankingView | None = None
+        self._last_view: RankingView | None = None  # of before the last change: paths are mostly the same
         self._touched: tuple[str, ...] = ()
         self._candidates: tuple[Snapshot, tuple[str, ...]] | None = None
 
@@ -142,7 +142,7 @@ class Workspace:
         return self._rulebook
 
     @property
-    def view(self) -> ProjectView:
+    def view(self) -> RankingView:
         """Index and history with everything about them that no task changes."""
         if self._view is None:
             self._view = view_project(

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from workbench.errors import UsageError
 from workbench.plan.baseline import index_layers, score_by_place
-from workbench.plan.features import SOURCES, Candidates, describe_files, first_look, gather, seed_mass
+from workbench.plan.features import SOURCES, CandidateMatrix, describe_files, first_look, gather, seed_mass
 from workbench.plan.model_files import LEXICAL_MODEL, load_model
 from workbench.plan.ranking import LinearModel, score_candidates
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
-from workbench.plan.view import ProjectView
+from workbench.plan.view import RankingView
 from workbench.project.declared import Manifest
 from workbench.project.layers import PathChange, baseline_ranking
 from workbench.records.plan import Intent, RankedFile
@@ -103,7 +103,7 @@ class Situation:
     query: Query = field(init=False)
     looked: float = 0.0
     _signals: dict[str, Float32] | None = None
-    _gathered: dict[str, Candidates] = field(default_factory=dict)
+    _gathered: dict[str, CandidateMatrix] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.query = prepare_query(self.intent)
@@ -116,7 +116,7 @@ class Situation:
             self.looked = (time.perf_counter() - started) * 1000
         return self._signals
 
-    def candidates(self, model: LinearModel) -> Candidates:
+    def candidates(self, model: LinearModel) -> CandidateMatrix:
         """Return the candidates that a model is given, as plans gather them."""
         if model.model_id not in self._gathered:
             signals = _with_neighbours(self.moment.view, self.signals(), model.seeds)
@@ -271,13 +271,13 @@ def leave_out(model: LinearModel, signals: frozenset[str]) -> LinearModel:
 
 
 def _with_neighbours(
-    view: ProjectView, signals: Mapping[str, Float32], seeds: Mapping[str, float]
+    view: RankingView, signals: Mapping[str, Float32], seeds: Mapping[str, float]
 ) -> dict[str, Float32]:
     mass = seed_mass(view, signals, seeds)
     return {**signals, **neighbour_signals(view, mass), "seed": mass}
 
 
-def _ordered(view: ProjectView, scores: Float32) -> list[str]:
+def _ordered(view: RankingView, scores: Float32) -> list[str]:
     """Return the paths with a positive score, best first, ties by path."""
     found = np.flatnonzero((scores > 0) & view.index.alive).tolist()
     paths = view.index.paths

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from workbench.plan.intent import classify, find_entities
-from workbench.plan.view import ProjectView, view_project
+from workbench.plan.view import RankingView, view_project
 from workbench.project.admission import content_refusal, refusal
 from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex
@@ -93,7 +93,7 @@ class Moment:
     `reused` is the share of the tree's files whose facts did not have to be read for it.
     """
 
-    view: ProjectView
+    view: RankingView
     blobs: Mapping[str, str]
     past: tuple[KnownTask, ...]
     reused: float = 1.0
@@ -142,7 +142,7 @@ class RepositoryTimeline:
         self._index: ProjectIndex | None = None
         self._tree: dict[str, tuple[str, int]] = {}
         self._known: dict[str, KnownTask | None] = {}
-        self._view: ProjectView | None = None
+        self._view: RankingView | None = None
 
     def facts(self, path: str, sha: str) -> FileFacts | None:
         """Return a blob's facts, None if the index does not take it."""

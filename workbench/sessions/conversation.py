@@ -22,9 +22,9 @@ from workbench.sessions.importers.readers import format_of
 from workbench.sessions.importers.touches import touches
 from workbench.sessions.importers.transcripts import (
     CallOutcome,
-    Record,
     ToolResult,
     ToolUse,
+    TranscriptRecord,
     Unreadable,
     mapping,
     text,
@@ -106,8 +106,8 @@ def _safe(turn: Turn, line: TranscriptLine) -> Turn:
     )
 
 
-def _turn(role: str, told: str, at: str = "", **more: Any) -> Turn:
-    return Turn(role, told, 0, 0, at=at, **more)
+def _turn(role: str, words: str, at: str = "", **more: Any) -> Turn:
+    return Turn(role, words, 0, 0, at=at, **more)
 
 
 def _claude(value: Mapping[str, Any]) -> Iterator[Turn]:
@@ -164,32 +164,32 @@ def _codex(value: Mapping[str, Any]) -> Iterator[Turn]:
         return
     match item.get("type"):
         case "message":
-            told = _plain(item.get("content"))
+            words = _plain(item.get("content"))
             if item.get("role") == "assistant":
-                yield _turn(AGENT, told, at)
+                yield _turn(AGENT, words, at)
             elif item.get("role") == "user":
-                yield _spoken(told, at, own=True)
+                yield _spoken(words, at, own=True)
             else:
-                yield _turn(NOTE, told, at, head=text(item.get("role")) or "message")
+                yield _turn(NOTE, words, at, head=text(item.get("role")) or "message")
         case "reasoning":
-            told = _plain(item.get("summary"))
-            if told:
-                yield _turn(THOUGHT, told, at)
+            words = _plain(item.get("summary"))
+            if words:
+                yield _turn(THOUGHT, words, at)
         case str(name) if name in _CALLS:
-            for moment in codex.events([Record(0, {"type": "response_item", "payload": item})]):
+            for moment in codex.events([TranscriptRecord(0, {"type": "response_item", "payload": item})]):
                 if isinstance(moment, ToolUse):
                     yield _called(moment.tool, moment.input, at)
                 elif isinstance(moment, ToolResult):
-                    yield _turn(RESULT, moment.told, at, failed=moment.outcome is not CallOutcome.RAN)
+                    yield _turn(RESULT, moment.output, at, failed=moment.outcome is not CallOutcome.RAN)
         case _:
             return
 
 
-def _spoken(told: str, at: str, *, own: bool) -> Turn:
-    said = user_text(told) if own else None
-    if said is not None and said.text:
-        return _turn(USER, said.text, at, prompt=True)
-    return _turn(NOTE, told, at, head="put in for the agent")
+def _spoken(words: str, at: str, *, own: bool) -> Turn:
+    prompt = user_text(words) if own else None
+    if prompt is not None and prompt.text:
+        return _turn(USER, prompt.text, at, prompt=True)
+    return _turn(NOTE, words, at, head="put in for the agent")
 
 
 def _called(tool: str, given: Mapping[str, Any], at: str) -> Turn:
@@ -202,11 +202,11 @@ def _called(tool: str, given: Mapping[str, Any], at: str) -> Turn:
 
 def _arguments(given: Mapping[str, Any]) -> str:
     """Return a call's arguments to read: each with its name, texts of several lines as they are."""
-    told = []
+    words = []
     for name, value in given.items():
         shown = value if isinstance(value, str) else _written(value)
-        told.append(f"{name}:\n{shown}" if "\n" in shown else f"{name}: {shown}")
-    return "\n".join(told)
+        words.append(f"{name}:\n{shown}" if "\n" in shown else f"{name}: {shown}")
+    return "\n".join(words)
 
 
 def _written(value: object) -> str:
@@ -307,17 +307,17 @@ class Prompts:
             return
         fold, heard = Fold(found.source), 0
         for moment in found.moments(records):
-            known = len(fold.told.tasks)
+            known = len(fold.story.tasks)
             fold.take((moment,))
-            if len(fold.told.tasks) > known:
-                task = fold.told.tasks[-1]
+            if len(fold.story.tasks) > known:
+                task = fold.story.tasks[-1]
                 head = redact(task.text[:MOST_TEXT]).text
                 yield PromptMark(task.id, self.offsets[moment.line - 1], moment.line, head, task.started)
             if self.read - heard >= BLOCK:
                 heard = self.read
                 yield None
 
-    def _records(self) -> Iterator[Record | Unreadable]:
+    def _records(self) -> Iterator[TranscriptRecord | Unreadable]:
         for line in lines_from(self._source, 0, 1):
             self.offsets.append(line.offset)
             self.read = line.end

@@ -197,7 +197,7 @@ class EpisodeService:
         Raises: UsageError for an unknown session, outcome or commit; StoreError.
         """
         store = self.store
-        said = checks.one_of(Outcome, outcome, "outcome")
+        verdict = checks.one_of(Outcome, outcome, "outcome")
         sha, proof = checks.commit_sha(commit), checks.remark(evidence)
         counts = {
             "token_budget": checks.whole(token_budget, "the token budget"),
@@ -207,15 +207,15 @@ class EpisodeService:
         with store.lock():
             entries = self._entries(session_id)
             episode, session = self._live(entries, session_id)
-            told = episode.ended_at is not None and episode.closed_by != TIMEOUT
-            at = episode.ended_at if told else max(int(store.now()), episode.last_at)
+            is_over = episode.ended_at is not None and episode.closed_by != TIMEOUT
+            at = episode.ended_at if is_over else max(int(store.now()), episode.last_at)
             assert at is not None
             if counts["latency_ms"] is None and episode.latency_ms is None:
                 counts["latency_ms"] = (at - episode.started_at) * 1000
             changes: dict[str, Any] = {name: value for name, value in counts.items() if value is not None}
-            if not episode.judged and (said is not Outcome.UNKNOWN or not told):
-                changes["outcome"] = said.value
-                proof = proof or ("" if episode.outcome is said else self.by)
+            if not episode.judged and (verdict is not Outcome.UNKNOWN or not is_over):
+                changes["outcome"] = verdict.value
+                proof = proof or ("" if episode.outcome is verdict else self.by)
             body = {
                 "session_id": session,
                 "ended_at": at,
@@ -232,9 +232,9 @@ class EpisodeService:
         Raises: UsageError for an unknown session or outcome, or for empty feedback; StoreError.
         """
         store = self.store
-        said = checks.one_of(Outcome, outcome, "outcome") if outcome else None
+        verdict = checks.one_of(Outcome, outcome, "outcome") if outcome else None
         why = checks.remark(rationale)
-        if said is None and not why:
+        if verdict is None and not why:
             raise UsageError("the feedback is empty", hint="Give an outcome, a reason or both.")
         with store.lock():
             entries = self._entries(session_id)
@@ -242,7 +242,7 @@ class EpisodeService:
             body = {
                 "session_id": session,
                 "timestamp": max(int(store.now()), episode.last_at),
-                "outcome": None if said is None else said.value,
+                "outcome": None if verdict is None else verdict.value,
                 "rationale": why or None,
             }
             return self._append(entries, episode, FEEDBACK, body)

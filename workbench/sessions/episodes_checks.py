@@ -103,8 +103,8 @@ def payload(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def edit_payload(found: dict[str, Any], kind: str, path_of: Callable[[str], str]) -> dict[str, Any]:
     """Return the payload of an edit: its kind and its former path checked. Raises UsageError."""
-    said = kind or found.get("kind") or ChangeKind.MODIFIED.value
-    edited = {**found, "kind": one_of(ChangeKind, str(said), "kind of change").value}
+    wanted = kind or found.get("kind") or ChangeKind.MODIFIED.value
+    edited = {**found, "kind": one_of(ChangeKind, str(wanted), "kind of change").value}
     if old := found.get("old_path"):
         edited["old_path"] = path_of(str(old))
     return edited

@@ -1,7 +1,7 @@
 """An episode from the journal, entry by entry: the one place that knows how entries add up.
 
 The ledger of the past, the service that records episodes and what shows one all fold with `follow`. The last
-word on an outcome counts; what was said of files adds up.
+word on an outcome counts; what happened to files adds up.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def events_of(entries: Iterable[Entry], session: str) -> tuple[Event, ...]:
             if entry.kind == EVENT:
                 found.append(read_event(entry.body))
             elif entry.kind == FEEDBACK:
-                said = {name: entry.body[name] for name in ("outcome", "rationale") if entry.body.get(name)}
-                found.append(Event(EventType.FEEDBACK, _time(entry.body["timestamp"]), payload=said))
+                given = {name: entry.body[name] for name in ("outcome", "rationale") if entry.body.get(name)}
+                found.append(Event(EventType.FEEDBACK, _time(entry.body["timestamp"]), payload=given))
         except MALFORMED:
             continue
     return tuple(found)
@@ -263,17 +263,17 @@ def _begun(body: Mapping[str, Any], by: str, started: int) -> Episode:
 
 def _edited(changes: tuple[FileChange, ...], event: Event) -> tuple[FileChange, ...]:
     """Return the changes with one more edit; what a session added stays added until it is removed."""
-    kind = event.payload.get("kind")
-    said = ChangeKind(kind) if kind in set(ChangeKind) else ChangeKind.MODIFIED
+    given = event.payload.get("kind")
+    kind = ChangeKind(given) if given in set(ChangeKind) else ChangeKind.MODIFIED
     added, removed = (_count(event.payload.get(name)) for name in ("added", "removed"))
     old_path = event.payload.get("old_path")
-    new = FileChange(event.file_path, said, added, removed, _path(old_path) if old_path else "")
+    new = FileChange(event.file_path, kind, added, removed, _path(old_path) if old_path else "")
     for place, known in enumerate(changes):
         if known.path == new.path:
-            stays = known.kind is ChangeKind.ADDED and said is ChangeKind.MODIFIED
+            stays = known.kind is ChangeKind.ADDED and kind is ChangeKind.MODIFIED
             merged = FileChange(
                 new.path,
-                known.kind if stays else said,
+                known.kind if stays else kind,
                 known.added + added,
                 known.removed + removed,
                 new.old_path or known.old_path,

@@ -245,11 +245,11 @@ def corroboration(
         return np.zeros(len(tasks))
     frequency = np.bincount(np.concatenate(words), minlength=len(numbers))
     pair = np.repeat(np.arange(len(tasks)), lengths[tasks])
-    said = np.concatenate([words[task] for task in tasks.tolist()])
+    spoken = np.concatenate([words[task] for task in tasks.tolist()])
     _, place, together = np.unique(
-        said * (int(files.max()) + 1) + files[pair], return_inverse=True, return_counts=True
+        spoken * (int(files.max()) + 1) + files[pair], return_inverse=True, return_counts=True
     )
-    others = (together[place] - 1) / np.maximum(frequency[said] - 1, 1)
+    others = (together[place] - 1) / np.maximum(frequency[spoken] - 1, 1)
     total = np.bincount(pair, weights=others, minlength=len(tasks))
     return np.asarray(total / np.maximum(lengths[tasks], 1), dtype=np.float64)
 

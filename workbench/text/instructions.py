@@ -201,7 +201,7 @@ NO_INSTRUCTION: Final = "no instruction"
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class InstructionJudgement:
     """Whether a text is an instruction, and the test that decided it."""
 
     instruction: bool
@@ -236,51 +236,51 @@ def descriptive_heading(heading: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def judge(text: str, section: tuple[str, ...] = (), lead: str = "") -> Judgement:
+def judge(text: str, section: tuple[str, ...] = (), lead: str = "") -> InstructionJudgement:
     """Decide whether a unit of prose is an instruction, given the headings above it and its lead-in."""
     if _LICENCE.search(text[:400]):
-        return Judgement(False, "licence")
+        return InstructionJudgement(False, "licence")
     if _CODE_LINE.match(text):
-        return Judgement(False, "code")
+        return InstructionJudgement(False, "code")
     raw = bare(text)
     parts = sentences(raw)
     words = sum(1 for word in _WORD.findall(raw) if word[0].isalpha())
     if not parts or words < 2:
-        return Judgement(False, "too short")
+        return InstructionJudgement(False, "too short")
     if raw.endswith("?") and len(parts) == 1:
-        return Judgement(False, "question")
+        return InstructionJudgement(False, "question")
     heading = section[-1] if section else ""
     if lead and negative_lead(lead):
-        return Judgement(True, "under a prohibition")
+        return InstructionJudgement(True, "under a prohibition")
     if heading and negative_lead(heading) and not raw.endswith(":"):
-        return Judgement(True, "under a prohibiting heading")
+        return InstructionJudgement(True, "under a prohibiting heading")
     described = any(descriptive_heading(name) for name in section[-2:]) or _describes(lead)
     for part in parts:
         reason = _sentence_reason(part, described)
         if reason:
-            return Judgement(True, reason)
+            return InstructionJudgement(True, reason)
     if described or raw.endswith(":"):
-        return Judgement(False, NO_INSTRUCTION)
+        return InstructionJudgement(False, NO_INSTRUCTION)
     if lead and not _DEFINES.match(raw) and judge(lead.rstrip(" :")).instruction:
-        return Judgement(True, "under an instruction")
+        return InstructionJudgement(True, "under an instruction")
     if _directive_section(section) and (_CONVENTION.search(raw) or _CASE.search(text[:MAX_CHARS])):
-        return Judgement(True, "convention under a heading of rules")
-    return Judgement(False, NO_INSTRUCTION)
+        return InstructionJudgement(True, "convention under a heading of rules")
+    return InstructionJudgement(False, NO_INSTRUCTION)
 
 
-def judge_row(row: str, header: str, section: tuple[str, ...] = ()) -> Judgement:
+def judge_row(row: str, header: str, section: tuple[str, ...] = ()) -> InstructionJudgement:
     """Decide whether a table's row is an instruction: one of its cells is, or a column says so."""
     cells = table_cells(row)
     if any(descriptive_heading(name) for name in section[-2:]) or not any(cell for cell in cells):
-        return Judgement(False, "table of facts")
+        return InstructionJudgement(False, "table of facts")
     names = (bare(cell) for cell in table_cells(header))
     if any(_DIRECTIVE_COLUMN.search(name) and not _FACT_COLUMN.match(name) for name in names):
-        return Judgement(True, "under a column of instructions")
+        return InstructionJudgement(True, "under a column of instructions")
     for cell in cells:
         found = judge(cell)
         if found.instruction and found.reason in ("obligation", "prohibition"):
             return found
-    return Judgement(False, "table of facts")
+    return InstructionJudgement(False, "table of facts")
 
 
 @lru_cache(maxsize=4096)

@@ -33,7 +33,7 @@ def read(*lines: Any, agents: Any = ()) -> SessionReading:
 
 def tasks(*lines: Any, agents: Any = ()) -> list[PromptTask]:
     """Return a session's tasks."""
-    return read(*lines, agents=agents).told.tasks
+    return read(*lines, agents=agents).story.tasks
 
 
 def test_prompts_divide_a_session() -> None:
@@ -103,8 +103,8 @@ def test_what_is_told_twice_counts_once() -> None:
     told = [user("fix the login", "u1"), *edited("a", "/p/a.py"), {"type": "assistant", "message": message}]
     grown = {**message, "usage": {**usage, "output_tokens": 9}}
     reading = read(*told, *told, {"type": "assistant", "message": grown})
-    (task,) = reading.told.tasks
-    assert (task.calls, task.edits["/p/a.py"].added, task.tokens, reading.told.repeated) == (1, 1, 19, 2)
+    (task,) = reading.story.tasks
+    assert (task.calls, task.edits["/p/a.py"].added, task.tokens, reading.story.repeated) == (1, 1, 19, 2)
 
 
 def test_work_of_subagents_belongs_to_the_prompt_that_started_them() -> None:
@@ -224,7 +224,7 @@ def test_rollouts_of_codex_are_read() -> None:
         *codex_said("continue", 7),
         codex("event_msg", 8, type="turn_aborted", reason="interrupted"),
     )
-    told = reading.told
+    told = reading.story
     assert [task.text for task in told.tasks] == ["fix the login", "continue", "continue"]
     first = told.tasks[0]
     assert (
@@ -268,7 +268,7 @@ def test_output_of_the_command_is_read() -> None:
         {"type": "result", **base},
     ]
     reading = read(*lines)
-    (task,) = reading.told.tasks
+    (task,) = reading.story.tasks
     assert (
         reading.source,
         task.text,

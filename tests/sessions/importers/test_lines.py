@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from workbench.sessions.importers import lines, transcripts
 from workbench.sessions.importers.lines import read_trimmed
-from workbench.sessions.importers.transcripts import Record, Unreadable
+from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable
 
 
 def values(data: bytes, cut: list[int] | None = None) -> list[Any]:
     """Return the objects of JSON lines, None for lines without one."""
     records = read_trimmed(io.BytesIO(data), cut)
-    return [record.value if isinstance(record, Record) else None for record in records]
+    return [record.value if isinstance(record, TranscriptRecord) else None for record in records]
 
 
 def test_long_texts_are_cut_and_the_rest_is_read() -> None:
@@ -58,7 +58,7 @@ def test_memory_stays_bounded() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert isinstance(record, Record)
+    assert isinstance(record, TranscriptRecord)
     assert peak < 20_000_000
 
 
@@ -68,7 +68,7 @@ def test_a_line_that_cannot_be_held_is_named(monkeypatch: pytest.MonkeyPatch) ->
     many = json.dumps(["x"] * 1_000_000).encode()
     first, second = read_trimmed(io.BytesIO(many + b'\n{"a": 1}\n'))
     assert isinstance(first, Unreadable)
-    assert isinstance(second, Record)
+    assert isinstance(second, TranscriptRecord)
 
 
 @given(

@@ -61,7 +61,7 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
     first, second = find_files([tmp_path])
     (one,), _ = group_files([transcript(first)], lambda _: "", lambda _: "")
     (two,), _ = group_files([transcript(second)], lambda _: "", lambda _: "")
-    assert [task.text for task in read_session(one).told.tasks] == ["fix the login"]
+    assert [task.text for task in read_session(one).story.tasks] == ["fix the login"]
     assert read_session(two).fault
 
 
@@ -92,7 +92,7 @@ def test_work_of_a_spawned_thread_is_its_parents() -> None:
     (group,), _ = group_files(
         [parent, held(raw(lines), "r2.jsonl")], lambda file: family(file)[1], lambda file: family(file)[0]
     )
-    (task,) = read_session(group).told.tasks
+    (task,) = read_session(group).story.tasks
     assert (task.text, list(task.edits)) == ("fix the login", ["/p/a.py"])
 
 

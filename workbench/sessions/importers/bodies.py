@@ -45,7 +45,7 @@ class EpisodeBodies:
 
 
 def episode_bodies(
-    told: SessionStory,
+    story: SessionStory,
     roots: Sequence[str],
     *,
     project_id: str,
@@ -59,7 +59,7 @@ def episode_bodies(
     `roots` are the project's directories where it ran. A time that the session does not record is
     `fallback_at`.
     """
-    tasks = told.tasks if complete else told.tasks[:-1]
+    tasks = story.tasks if complete else story.tasks[:-1]
     bodies: list[dict[str, Any]] = []
     elsewhere = outside = empty = 0
     context = ""

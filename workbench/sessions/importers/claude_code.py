@@ -19,10 +19,10 @@ from workbench.sessions.importers.transcripts import (
     Interrupted,
     Moment,
     Prompt,
-    Record,
     Started,
     ToolResult,
     ToolUse,
+    TranscriptRecord,
     Unknown,
     Unreadable,
     Usage,
@@ -62,14 +62,14 @@ def belongs(record: Mapping[str, Any]) -> bool:
     return record.get("type") in TYPES and "payload" not in record
 
 
-def events(records: Iterable[Record | Unreadable]) -> Iterator[Event]:
+def events(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Event]:
     """Yield the tool calls and their results, in the order of the file."""
     for moment in moments(records):
         if isinstance(moment, (ToolUse, ToolResult, Unreadable)):
             yield moment
 
 
-def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
+def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:
     """Yield the moments of the records, at least one a record."""
     for record in records:
         if isinstance(record, Unreadable):
@@ -107,12 +107,12 @@ def record_moments(
 
 def _progress(value: Mapping[str, Any], line: int, *, subagent: bool) -> Iterator[Moment]:
     data = mapping(value.get("data"))
-    told = mapping(data.get("message"))
+    words = mapping(data.get("message"))
     agent, call = text(data.get("agentId")), text(value.get("parentToolUseID"))
     if agent and call:
         yield Started(agent, call, line)
-    if told and not subagent:
-        yield from record_moments(told, line, value, subagent=True)
+    if words and not subagent:
+        yield from record_moments(words, line, value, subagent=True)
     else:
         yield Aside(line, "progress", text(value.get("timestamp")))
 
@@ -124,8 +124,8 @@ def _user(value: Mapping[str, Any], content: list[Any], line: int, *, helper: bo
         match mapping(block):
             case {"type": "tool_result", "tool_use_id": str(identifier), **rest}:
                 yield _result(identifier, rest, value, line)
-            case {"type": "text", "text": str(told)}:
-                texts.append(told)
+            case {"type": "text", "text": str(words)}:
+                texts.append(words)
             case {"type": str(kind)} if kind in _QUIET_BLOCKS:
                 yield Aside(line, f"{kind} of the user", at)
             case _ if isinstance(block, str):
@@ -142,26 +142,26 @@ def _user(value: Mapping[str, Any], content: list[Any], line: int, *, helper: bo
     elif value.get("isCompactSummary") is True or value.get("isVisibleInTranscriptOnly") is True:
         yield Aside(line, "summary of a compaction", at)
     else:
-        said = user_text(whole)
-        if said.interrupted:
+        prompt = user_text(whole)
+        if prompt.interrupted:
             yield Interrupted(line, at)
         if value.get("isMeta") is True:
             yield Aside(line, "put in by the agent or a hook", at)
-        elif said.text:
+        elif prompt.text:
             session = text(value.get("sessionId")) or text(value.get("session_id"))
-            yield Prompt(said.text, text(value.get("uuid")), at, session, text(value.get("cwd")), line)
-        elif not said.interrupted:
-            yield Aside(line, said.why_not, at)
+            yield Prompt(prompt.text, text(value.get("uuid")), at, session, text(value.get("cwd")), line)
+        elif not prompt.interrupted:
+            yield Aside(line, prompt.why_not, at)
 
 
 def _result(identifier: str, block: Mapping[str, Any], value: Mapping[str, Any], line: int) -> ToolResult:
     more = mapping(value.get("toolUseResult"))
-    told = _text_of(block.get("content"))
+    words = _text_of(block.get("content"))
     return ToolResult(
         identifier,
         _outcome(block),
         line,
-        told=told,
+        output=words,
         created=more.get("type") == "create" and bool(more.get("filePath")),
         at=text(value.get("timestamp")),
         agent_id=text(more.get("agentId")),

@@ -21,10 +21,10 @@ from workbench.sessions.importers.transcripts import (
     Interrupted,
     Moment,
     Prompt,
-    Record,
     Setting,
     ToolResult,
     ToolUse,
+    TranscriptRecord,
     Unknown,
     Unreadable,
     Usage,
@@ -55,14 +55,14 @@ def belongs(record: Mapping[str, Any]) -> bool:
     return record.get("type") in _ITEMS and "message" not in record
 
 
-def events(records: Iterable[Record | Unreadable]) -> Iterator[Event]:
+def events(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Event]:
     """Yield the tool calls and their results, in the order of the file."""
     for moment in moments(records):
         if isinstance(moment, (ToolUse, ToolResult, Unreadable)):
             yield moment
 
 
-def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
+def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:
     """Yield the moments of the records, at least one a record."""
     setting = Setting("", "", 0)
     for record in records:
@@ -128,7 +128,7 @@ def _turn(payload: Mapping[str, Any], before: Setting, line: int) -> Setting:
 def _shown(payload: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
     match payload.get("type"):
         case "user_message":
-            yield from _said(text(payload.get("message")), setting, line, at, "screen")
+            yield from _prompted(text(payload.get("message")), setting, line, at, "screen")
         case "turn_aborted":
             yield Interrupted(line, at)
         case "token_count":
@@ -144,14 +144,14 @@ def _shown(payload: Mapping[str, Any], setting: Setting, line: int, at: str) -> 
             yield Unknown(line, "a line of the screen's log without a type")
 
 
-def _said(told: str, setting: Setting, line: int, at: str, channel: str) -> Iterator[Moment]:
-    said = user_text(told)
-    if said.interrupted and channel == "model":
+def _prompted(words: str, setting: Setting, line: int, at: str, channel: str) -> Iterator[Moment]:
+    prompt = user_text(words)
+    if prompt.interrupted and channel == "model":
         yield Interrupted(line, at)
-    if said.text and not setting.parent:
-        yield Prompt(said.text, "", at, setting.session, setting.cwd, line, channel)
-    elif not said.interrupted or channel != "model":
-        yield Aside(line, "task of a sub-agent" if said.text else said.why_not or "interruption", at)
+    if prompt.text and not setting.parent:
+        yield Prompt(prompt.text, "", at, setting.session, setting.cwd, line, channel)
+    elif not prompt.interrupted or channel != "model":
+        yield Aside(line, "task of a sub-agent" if prompt.text else prompt.why_not or "interruption", at)
 
 
 def _item(item: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
@@ -166,8 +166,8 @@ def _item(item: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iter
             else:
                 yield Unknown(line, "a call of a tool without a name")
         case "function_call_output" | "custom_tool_call_output":
-            told = _told(item.get("output"))
-            yield ToolResult(identifier, _outcome(item.get("output")), line, told=told, at=at)
+            words = _output_text(item.get("output"))
+            yield ToolResult(identifier, _outcome(item.get("output")), line, output=words, at=at)
         case "message" if item.get("role") == "user":
             yield from _message(item.get("content"), setting, line, at)
         case "message":
@@ -187,17 +187,17 @@ def _message(content: object, setting: Setting, line: int, at: str) -> Iterator[
         return
     own, others = [], []
     for part in content:
-        told = mapping(part).get("text")
-        said = user_text(told) if isinstance(told, str) else None
-        if said is not None and said.text:
-            own.append(told)
+        words = mapping(part).get("text")
+        prompt = user_text(words) if isinstance(words, str) else None
+        if prompt is not None and prompt.text:
+            own.append(words)
         else:
-            others.append(said.why_not or "interruption" if said is not None else "picture of the user")
-            if said is not None and said.interrupted:
+            others.append(prompt.why_not or "interruption" if prompt is not None else "picture of the user")
+            if prompt is not None and prompt.interrupted:
                 yield Interrupted(line, at)
     yield from (Aside(line, why, at) for why in others)
     if own:
-        yield from _said("\n".join(map(str, own)), setting, line, at, "model")
+        yield from _prompted("\n".join(map(str, own)), setting, line, at, "model")
     elif not others:
         yield Aside(line, "empty message", at)
 
@@ -220,20 +220,20 @@ def _input(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"input": given}
 
 
-def _told(output: object) -> str:
+def _output_text(output: object) -> str:
     """Return an output's text: a text, a JSON text, or content blocks."""
     if isinstance(output, dict):
         return text(output.get("output")) or text(output.get("content"))
     if isinstance(output, list):
         return " ".join(text(mapping(block).get("text")) for block in output[:16])
-    told = text(output)
-    if told.startswith("{"):
+    words = text(output)
+    if words.startswith("{"):
         try:
-            inner = json.loads(told)
+            inner = json.loads(words)
         except (ValueError, RecursionError):
-            return told
-        return text(mapping(inner).get("output")) or told
-    return told
+            return words
+        return text(mapping(inner).get("output")) or words
+    return words
 
 
 def _outcome(output: object) -> CallOutcome:
@@ -245,9 +245,9 @@ def _outcome(output: object) -> CallOutcome:
             return CallOutcome.UNKNOWN
     if isinstance(output, list):
         output = " ".join(text(mapping(block).get("text")) for block in output[:4])
-    told = text(output)
-    head = told[:_HEAD]
-    code = _EXIT.search(head) or _EXIT.search(told[-_HEAD:] if told.lstrip().startswith("{") else "")
+    words = text(output)
+    head = words[:_HEAD]
+    code = _EXIT.search(head) or _EXIT.search(words[-_HEAD:] if words.lstrip().startswith("{") else "")
     if code is None and _REJECTED.search(head):
         return CallOutcome.REJECTED
     return CallOutcome.FAILED if code is not None and int(code[1]) != 0 else CallOutcome.RAN

@@ -63,15 +63,15 @@ class Committed:
     sha: str = ""
 
 
-def commit_of(commands: Sequence[Simple], outcome: CallOutcome, told: str) -> Committed | None:
+def commit_of(commands: Sequence[Simple], outcome: CallOutcome, output: str) -> Committed | None:
     """Return the last commit that a shell call made, None if it made none."""
     if outcome is not CallOutcome.RAN or not any(map(_commits, commands)):
         return None
-    shas = _SHA.findall(told)
+    shas = _SHA.findall(output)
     if shas:
         return Committed(shas[-1])
-    told = told[:_SHOWN] + told[-_SHOWN:]
-    return None if _NO_COMMIT.search(told) or _COMMIT_FAILED.search(told) else Committed()
+    output = output[:_SHOWN] + output[-_SHOWN:]
+    return None if _NO_COMMIT.search(output) or _COMMIT_FAILED.search(output) else Committed()
 
 
 def _commits(command: Simple) -> bool:
@@ -83,12 +83,12 @@ def _commits(command: Simple) -> bool:
     return rest[:1] == ["commit"] and "--dry-run" not in rest
 
 
-def suite_result(commands: Sequence[Simple], outcome: CallOutcome, told: str) -> bool | None:
+def suite_result(commands: Sequence[Simple], outcome: CallOutcome, output: str) -> bool | None:
     """Return whether the tests that a shell call ran passed, None if it ran none or shows no result."""
     runs = [place for place, command in enumerate(commands) if runs_tests(command)]
     if not runs or outcome in (CallOutcome.REJECTED, CallOutcome.UNKNOWN):
         return None
-    shown = told if len(told) <= 2 * _SHOWN else f"{told[:_SHOWN]}\n{told[-_SHOWN:]}"
+    shown = output if len(output) <= 2 * _SHOWN else f"{output[:_SHOWN]}\n{output[-_SHOWN:]}"
     for line in reversed(
         shown.splitlines()
     ):  # the last summary counts: tests print all sorts of things before

@@ -141,15 +141,18 @@ class Withholder:
             return {**value, name: WITHHELD}
         if identifier not in self._searches:
             return value
-        made = {**value, name: _each_text(value.get(name), lambda told: lines_without(told, self.excluded))}
+        made = {
+            **value,
+            name: _each_text(value.get(name), lambda output: lines_without(output, self.excluded)),
+        }
         self.count += made != value
         return made
 
 
-def lines_without(told: str, excluded: Excluded) -> str:
+def lines_without(output: str, excluded: Excluded) -> str:
     """Return the output of a search or a diff without the lines about excluded paths."""
     kept, inside, dropped = [], False, False
-    for line in told.split("\n"):
+    for line in output.split("\n"):
         section = _SECTION.match(line)
         if section is not None:
             inside = excluded(section[1]) or excluded(section[2])
@@ -158,15 +161,15 @@ def lines_without(told: str, excluded: Excluded) -> str:
             dropped = True
             continue
         kept.append(line)
-    return "\n".join(kept) if dropped else told
+    return "\n".join(kept) if dropped else output
 
 
 def _use_without(use: ToolUseEvent, cwd: str, excluded: Excluded) -> ToolUseEvent:
     if is_about(use.name, use.input, cwd, excluded):
         return replace(use, input=_bare(use.input), result=None if use.result is None else "")
     if use.result and _is_search(use.name, use.input):
-        told = lines_without(use.result, excluded)
-        return use if told == use.result else replace(use, result=told)
+        output = lines_without(use.result, excluded)
+        return use if output == use.result else replace(use, result=output)
     return use
 
 

@@ -13,7 +13,7 @@ from workbench.ports import Entry
 from workbench.records.episodes import ChangeKind, Outcome
 from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED
 from workbench.sessions.importers.places import relative
-from workbench.sessions.importers.transcripts import Record, Unreadable, mapping, text
+from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable, mapping, text
 from workbench.text.redact import redact
 from workbench.text.tasks import clean_task
 
@@ -91,7 +91,7 @@ def episode(record: Mapping[str, Any], project_id: str) -> dict[str, Any] | str:
 
 
 def read_export(
-    records: Iterable[Record | Unreadable], project_id: str
+    records: Iterable[TranscriptRecord | Unreadable], project_id: str
 ) -> Iterator[tuple[int, dict[str, Any] | str]]:
     """Yield (line, body or why there is none) of each line; the head is an empty text."""
     for record in records:

@@ -88,7 +88,7 @@ class Fold:
     """Takes moments and keeps the tasks they make. `source` begins the ids of the tasks."""
 
     def __init__(self, source: str) -> None:
-        self.told = SessionStory()
+        self.story = SessionStory()
         self._source = source
         self._now = -1
         self._task: PromptTask | None = None
@@ -127,7 +127,7 @@ class Fold:
 
     def finish(self) -> SessionStory:
         """Return the tasks with what follows from their neighbours."""
-        tasks = self.told.tasks
+        tasks = self.story.tasks
         for task, following in pairwise(tasks):
             task.corrected = following.session == task.session and says_wrong(following.text)
         waiting: list[PromptTask] = []
@@ -139,7 +139,7 @@ class Fold:
                 if earlier.session == task.session:
                     earlier.commit, earlier.later = task.commit, True
             waiting = []
-        return self.told
+        return self.story
 
     def _take(self, moment: Moment) -> None:
         match moment:
@@ -174,31 +174,31 @@ class Fold:
                 self._task.ended = max(self._task.ended, now)
 
     def _set(self, moment: Setting) -> None:
-        told = self.told
-        told.session = told.session or moment.session
-        told.root_session = moment.root_session or told.root_session
-        told.parent = moment.parent or told.parent
-        told.repository = moment.repository or told.repository
-        told.roots.update(dict.fromkeys(filter(None, moment.roots)))
+        story = self.story
+        story.session = story.session or moment.session
+        story.root_session = moment.root_session or story.root_session
+        story.parent = moment.parent or story.parent
+        story.repository = moment.repository or story.repository
+        story.roots.update(dict.fromkeys(filter(None, moment.roots)))
         if self._task is not None and moment.session and self._task.session != moment.session:
             self._task = None  # another run in the same file
 
     def _prompt(self, moment: Prompt) -> None:
-        told = self.told
+        story = self.story
         words = " ".join(moment.text.split())
         key: object = moment.id or (moment.channel, moment.at, words, None if moment.at else moment.line)
         if key in self._prompts or not self._is_new(moment.channel, words):
-            told.repeated += key in self._prompts
+            story.repeated += key in self._prompts
             self._prompts.add(key)
             return
         self._prompts.add(key)
-        told.session = told.session or moment.session
-        session = moment.session or told.session
+        story.session = story.session or moment.session
+        session = moment.session or story.session
         began = seconds(moment.at)
         self._now = self._now if began < 0 else began
         if moment.cwd:
-            told.directories[moment.cwd] = None
-        index = len(told.tasks)
+            story.directories[moment.cwd] = None
+        index = len(story.tasks)
         self._task = PromptTask(
             id=self._identify(moment, words, index),
             text=moment.text,
@@ -209,7 +209,7 @@ class Fold:
             index=index,
             guessed=moment.guessed,
         )
-        told.tasks.append(self._task)
+        story.tasks.append(self._task)
 
     def _is_new(self, channel: str, words: str) -> bool:
         """Whether a prompt was not yet in another log of the same file."""
@@ -226,7 +226,7 @@ class Fold:
         if _ID.fullmatch(moment.id):
             return f"{self._source}:{moment.id}"
         if moment.channel:  # a forked session repeats the prompts of the one it comes from, in their places
-            parts: tuple[object, ...] = (self.told.root_session or moment.session, index, words)
+            parts: tuple[object, ...] = (self.story.root_session or moment.session, index, words)
         else:
             parts = (moment.id, moment.session, moment.at, index, words)
         digest = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()
@@ -234,14 +234,14 @@ class Fold:
 
     def _use(self, use: ToolUse, task: PromptTask | None) -> None:
         if use.id and use.id in self._calls:
-            self.told.repeated += 1
+            self.story.repeated += 1
             return
         if use.id:
             self._calls[use.id] = task
         if use.cwd:
-            self.told.directories[use.cwd] = None
+            self.story.directories[use.cwd] = None
         if task is None:
-            self.told.orphans += 1
+            self.story.orphans += 1
             return
         task.calls += 1
         task.interrupted = False  # what was interrupted goes on
@@ -259,9 +259,9 @@ class Fold:
         if waiting is not None:
             self._apply(*waiting, result)
         elif result.id and result.id not in self._calls:
-            told = result.told[:_TOLD]
+            output = result.output[:_TOLD]
             self._early[result.id] = ToolResult(
-                result.id, result.outcome, result.line, told, result.created, result.at
+                result.id, result.outcome, result.line, output, result.created, result.at
             )
 
     def _apply(self, use: ToolUse, task: PromptTask, result: ToolResult) -> None:
@@ -271,15 +271,15 @@ class Fold:
         if commands:
             if result.outcome is CallOutcome.RAN:
                 self._staged.update((path, None) for path in staged_paths(commands, start))
-            commit = commit_of(commands, result.outcome, result.told)
+            commit = commit_of(commands, result.outcome, result.output)
             if commit is not None:
                 task.commit = commit.sha or task.commit or ""
                 self._commit(task)
-            passed = suite_result(commands, result.outcome, result.told)
+            passed = suite_result(commands, result.outcome, result.output)
             if passed is not None and max(at, 0) >= task.tested:
                 task.tests, task.tested = passed, max(at, 0)
         if result.outcome is not CallOutcome.RAN:
-            self.told.failed += 1
+            self.story.failed += 1
             return
         for touch in touches(use):
             if touch.kind is None:
@@ -291,7 +291,7 @@ class Fold:
 
     def _commit(self, task: PromptTask) -> None:
         """Count files staged by name and changed by nobody seen, such as the user, as the task's."""
-        changed = {path for each in self.told.tasks for path in each.edits}
+        changed = {path for each in self.story.tasks for path in each.edits}
         for path in self._staged:
             if path not in changed:
                 task.edits[path] = Touch(path, ChangeKind.MODIFIED)
@@ -319,7 +319,7 @@ class Fold:
             if call in self._calls:
                 return self._calls[call]
             call = self._agents.get(call)
-        tasks = self.told.tasks
+        tasks = self.story.tasks
         before = [task for task in tasks if task.started <= at] if at >= 0 else tasks
         return before[-1] if before else tasks[0] if tasks else None
 

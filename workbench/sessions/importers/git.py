@@ -37,8 +37,8 @@ def session_commit(session: str) -> str:
 
 def commit_episode(commit: Commit, project_id: str, understand: Understand) -> dict[str, Any] | None:
     """Return the journal body of a commit, or None without message or changes."""
-    said = f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject
-    text = redact(clean_task(said)).text[:MAX_TEXT]
+    message = f"{commit.subject}\n\n{commit.body}" if commit.body else commit.subject
+    text = redact(clean_task(message)).text[:MAX_TEXT]
     if not text or not commit.files:
         return None
     intent = understand(text)

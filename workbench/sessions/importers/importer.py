@@ -205,7 +205,7 @@ class Importer:
         self._record(bodies)
         if reading.fault or (self.wanted.since and bodies):
             return  # to be read again
-        session = reading.told.session
+        session = reading.story.session
         seen = SeenSession(signature(group, self._setting), session, len(bodies), not over)
         if bodies and self.store.archive is not None:
             self._waiting.append((group, seen))
@@ -231,17 +231,17 @@ class Importer:
     def _bodies(
         self, group: SessionFiles, reading: SessionReading, *, complete: bool
     ) -> list[dict[str, Any]]:
-        report, told, store = self.report, reading.told, self.store
+        report, story, store = self.report, reading.story, self.store
         if reading.bodies:
             found = reading.bodies
-        elif told.parent:
+        elif story.parent:
             report.skipped["sub-agents' files without their session"] += 1
             return []
         else:
-            roots = session_roots(told.roots, told.repository, told.directories, store.places)
-            roots += expand_roots(self.wanted.roots, told.directories)
+            roots = session_roots(story.roots, story.repository, story.directories, store.places)
+            roots += expand_roots(self.wanted.roots, story.directories)
             kept = episode_bodies(
-                told,
+                story,
                 list(dict.fromkeys(roots)),
                 project_id=store.project_id,
                 source=reading.source,
@@ -254,13 +254,13 @@ class Importer:
             self._count(kept.elsewhere, "prompts of other projects")
             self._count(kept.paths_outside, "paths outside of the project")
             self._count(kept.empty, "prompts without words")
-            self._count(told.repeated, "repeated records")
-            self._count(told.orphans, "calls before the first prompt")
-            self._count(told.failed, "calls that failed or did not run")
-            self._count(0 if complete or not told.tasks else 1, "tasks that may still go on")
-            self._count(0 if told.tasks else 1, "sessions without prompts")
+            self._count(story.repeated, "repeated records")
+            self._count(story.orphans, "calls before the first prompt")
+            self._count(story.failed, "calls that failed or did not run")
+            self._count(0 if complete or not story.tasks else 1, "tasks that may still go on")
+            self._count(0 if story.tasks else 1, "sessions without prompts")
             if kept.elsewhere:
-                foreign = next((place for place in told.directories if not is_inside(place, roots)), "")
+                foreign = next((place for place in story.directories if not is_inside(place, roots)), "")
                 if foreign in report.elsewhere or len(report.elsewhere) < MAX_ELSEWHERE:
                     report.elsewhere[foreign or "unknown"] += 1
         recent = [body for body in found if body["started_at"] >= self.wanted.since]

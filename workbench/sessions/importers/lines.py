@@ -16,7 +16,7 @@ from threading import Lock
 from typing import IO, Final
 
 from workbench.sessions.importers import transcripts
-from workbench.sessions.importers.transcripts import Record, Unreadable, decode_record
+from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable, decode_record
 
 BLOCK: Final = 1 << 20
 
@@ -37,7 +37,7 @@ class TranscriptLine:
     offset: int
     end: int
     number: int
-    record: Record | Unreadable | None
+    record: TranscriptRecord | Unreadable | None
     cut: int = 0
 
 
@@ -95,7 +95,7 @@ def lines_from(source: TranscriptSource, offset: int, number: int) -> Iterator[T
     while raw := source.line(at, WHOLE):
         begin, cut = at, 0
         at += len(raw)
-        record: Record | Unreadable | None
+        record: TranscriptRecord | Unreadable | None
         if len(raw) == WHOLE and not raw.endswith(b"\n"):
             trimmer = Trimmer()
             trimmer.take(raw)
@@ -123,7 +123,7 @@ def open_transcript(path: Path) -> IO[bytes]:
     return path.open("rb", buffering=_BUFFER)
 
 
-def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[Record | Unreadable]:
+def read_trimmed(handle: IO[bytes], cut: list[int] | None = None) -> Iterator[TranscriptRecord | Unreadable]:
     """Yield the records of JSON lines; `cut` gets the number of bytes left out of each line that was cut.
 
     A last line without its end is read like any other. Raises: OSError, EOFError.

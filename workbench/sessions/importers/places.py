@@ -176,9 +176,9 @@ def session_roots(
     found = list(places.roots)
     address = same_address(repository) if repository else ""
     if address and address in places.repositories:
-        told = [absolute(root, "") for root in roots]
+        known = [absolute(root, "") for root in roots]
         first = next(iter(directories), "")
-        found += told or ([absolute(first, "")] if first else [])
+        found += known or ([absolute(first, "")] if first else [])
     return list(dict.fromkeys(found))
 
 

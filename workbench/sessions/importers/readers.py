@@ -20,7 +20,7 @@ from workbench.sessions.importers.transcripts import (
     Event,
     Moment,
     ReadTally,
-    Record,
+    TranscriptRecord,
     Unreadable,
     count_moments,
     mapping,
@@ -32,7 +32,7 @@ _PEEKED = 20  # records
 
 _LOOKED_AT = 50  # records
 
-Records = Iterable[Record | Unreadable]
+Records = Iterable[TranscriptRecord | Unreadable]
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class SessionReading:
     """
 
     source: str = ""
-    told: SessionStory = field(default_factory=SessionStory)
+    story: SessionStory = field(default_factory=SessionStory)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     tally: ReadTally = field(default_factory=ReadTally)
     fault: str = ""
@@ -65,11 +65,13 @@ def read_session(group: SessionFiles, project_id: str = "") -> SessionReading:
         fold.take(count_moments(found.moments(records), reading.tally))
     for agent in group.agents:
         _take_agent(agent, fold, found, reading)
-    reading.told = fold.finish()
+    reading.story = fold.finish()
     return reading
 
 
-def _records(file: TranscriptFile, reading: SessionReading) -> Generator[Record | Unreadable, None, None]:
+def _records(
+    file: TranscriptFile, reading: SessionReading
+) -> Generator[TranscriptRecord | Unreadable, None, None]:
     """Yield the records of a file; what ends the reading early becomes a fault of the reading."""
     cut: list[int] = []
     try:
@@ -89,7 +91,9 @@ def _take_agent(file: TranscriptFile, fold: Fold, expected: Format, reading: Ses
             fold.take_agent(name, count_moments(found.moments(records), reading.tally))
 
 
-def _take_export(records: Iterator[Record | Unreadable], reading: SessionReading, project_id: str) -> None:
+def _take_export(
+    records: Iterator[TranscriptRecord | Unreadable], reading: SessionReading, project_id: str
+) -> None:
     tally = reading.tally
     for _, body in read_export(records, project_id):
         tally.lines += 1
@@ -111,7 +115,7 @@ def family(file: TranscriptFile) -> tuple[str, str]:
     for value in _first_values(file):
         if value.get("type") == "session_meta":
             payload = mapping(value.get("payload"))
-            setting = next(codex.moments([Record(1, {"type": "session_meta", "payload": payload})]))
+            setting = next(codex.moments([TranscriptRecord(1, {"type": "session_meta", "payload": payload})]))
             return text(payload.get("id")), getattr(setting, "parent", "")
         session = text(value.get("sessionId"))
         if session:
@@ -124,7 +128,7 @@ def _first_values(file: TranscriptFile) -> list[dict[str, Any]]:
     try:
         with file.open() as handle:
             records = islice(read_trimmed(handle), _PEEKED)
-            return [dict(record.value) for record in records if isinstance(record, Record)]
+            return [dict(record.value) for record in records if isinstance(record, TranscriptRecord)]
     except (OSError, EOFError, zlib.error):
         return []
 
@@ -146,12 +150,14 @@ FORMATS = (
 )
 
 
-def format_of(records: Iterator[Record | Unreadable]) -> tuple[Format | None, Iterator[Record | Unreadable]]:
+def format_of(
+    records: Iterator[TranscriptRecord | Unreadable],
+) -> tuple[Format | None, Iterator[TranscriptRecord | Unreadable]]:
     """Return who wrote most of the first records, None if nobody known, and all of the records."""
     first = list(islice(records, _LOOKED_AT))
     votes: Counter[int] = Counter()
     for record in first:
-        if isinstance(record, Record):
+        if isinstance(record, TranscriptRecord):
             wrote = (place for place, each in enumerate(FORMATS) if each.belongs(record.value))
             votes.update(islice(wrote, 1))
     # Lines of another format may have got between; of equally many the first format counts.
@@ -165,10 +171,10 @@ def read_events(path: Path) -> Iterator[Event] | None:
     The file is read as the events are taken.
     """
     records = read_records(path)
-    first: list[Record | Unreadable] = []
+    first: list[TranscriptRecord | Unreadable] = []
     for record in records:
         first.append(record)
-        if isinstance(record, Record):
+        if isinstance(record, TranscriptRecord):
             if codex.belongs(record.value):
                 return codex.events(chain(first, records))
             if claude_code.belongs(record.value):

@@ -16,9 +16,9 @@ from workbench.sessions.importers.transcripts import (
     Interrupted,
     Moment,
     Prompt,
-    Record,
     Setting,
     ToolUse,
+    TranscriptRecord,
     Unknown,
     Unreadable,
     mapping,
@@ -42,7 +42,7 @@ def belongs(record: Mapping[str, Any]) -> bool:
     )
 
 
-def moments(records: Iterable[Record | Unreadable]) -> Iterator[Moment]:
+def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:
     """Yield the moments of the records, at least one a record."""
     setting = Setting("", "", 0)
     prompted = False
@@ -91,5 +91,5 @@ def _opening(value: Mapping[str, Any]) -> str:
     content = mapping(value.get("message")).get("content")
     if value.get("type") != "assistant" or value.get("parent_tool_use_id") or not isinstance(content, list):
         return ""
-    told = [text(mapping(block).get("text")) for block in content if mapping(block).get("type") == "text"]
-    return "\n".join(told).strip()[:_OPENING]
+    words = [text(mapping(block).get("text")) for block in content if mapping(block).get("type") == "text"]
+    return "\n".join(words).strip()[:_OPENING]

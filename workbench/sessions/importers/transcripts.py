@@ -53,14 +53,14 @@ class ToolUse:
 class ToolResult:
     """The answer to the call of the same id.
 
-    `told` is the beginning and the end of its text, `created` whether a file was made that was not there,
+    `output` is the beginning and the end of its text, `created` whether a file was made that was not there,
     `at` when it came, and `agent_id` the sub-agent that was started.
     """
 
     id: str
     outcome: CallOutcome
     line: int = 0
-    told: str = field(default="", compare=False)
+    output: str = field(default="", compare=False)
     created: bool = field(default=False, compare=False)
     at: str = field(default="", compare=False)
     agent_id: str = field(default="", compare=False)
@@ -78,14 +78,14 @@ Event = ToolUse | ToolResult | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TranscriptRecord:
     """A line's JSON object and its number, 1-based."""
 
     line: int
     value: Mapping[str, Any]
 
 
-def read_records(path: Path) -> Iterator[Record | Unreadable]:
+def read_records(path: Path) -> Iterator[TranscriptRecord | Unreadable]:
     """Yield the records of a JSONL file. Raises: OSError if it cannot be read."""
     with path.open("rb") as handle:
         number = 0
@@ -101,7 +101,7 @@ def read_records(path: Path) -> Iterator[Record | Unreadable]:
                 yield decode_record(number, text)
 
 
-def decode_record(number: int, raw: bytes) -> Record | Unreadable:
+def decode_record(number: int, raw: bytes) -> TranscriptRecord | Unreadable:
     """Return the object of the line `number`, or why it has none."""
     try:
         value = msgspec.json.decode(raw)
@@ -112,7 +112,7 @@ def decode_record(number: int, raw: bytes) -> Record | Unreadable:
             return Unreadable(number, f"it is not JSON: {str(error)[:120]}")
     if not isinstance(value, dict):
         return Unreadable(number, "it is not a JSON object")
-    return Record(number, value)
+    return TranscriptRecord(number, value)
 
 
 def find_transcripts(places: Iterable[Path]) -> tuple[Path, ...]:
