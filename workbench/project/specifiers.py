@@ -10,12 +10,14 @@ count as specifiers.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from sys import intern
 
 MAX_IMPORTS = 400
 MAX_SPECIFIER = 200
-
 MAX_MENTIONS = 120
 
 IsCode = Callable[[int], bool]
@@ -35,44 +37,11 @@ _RUST_USE = re.compile(rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?use[ \t]+([^;]{1,40
 _RUST_MOD = re.compile(rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;", re.MULTILINE)
 _GO_BLOCK = re.compile(rb"^import[ \t]*(?:\(([^)]{0,20000})\)|(?:[\w.]+[ \t]+)?(\"[^\"\n]+\"))", re.MULTILINE)
 _GO_PATH = re.compile(rb"^[^/\n]*?[\"`]([^\"`\n]+)[\"`]", re.MULTILINE)
-_JAVA = re.compile(rb"^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+(?:\.\*)?)", re.MULTILINE)
-_C = re.compile(rb"^[ \t]*#[ \t]*(?:include|import|include_next)[ \t]*(\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)
 _RUBY = re.compile(
     rb"^[ \t]*(?:(?P<relative>require_relative)|require|load|(?:\w+\.)?autoload[ \t(]+:?\w+[ \t]*,)"
     rb"[ \t(]*[\"'](?P<path>[^\"'\n#]+)[\"']",
     re.MULTILINE,
 )
-_CSHARP = re.compile(
-    rb"^[ \t]*(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?(?:\w+[ \t]*=[ \t]*)?([\w.]+)[ \t]*;", re.M
-)
-_PHP = re.compile(
-    rb"^[ \t]*(?:use[ \t]+(?:function[ \t]+|const[ \t]+)?([\w\\]+)|(?:require|include)(?:_once)?[ \t(]*"
-    rb"(?:__DIR__[ \t]*\.[ \t]*)?[\"']([^\"'\n]+)[\"'])",
-    re.MULTILINE,
-)
-_SCALA = re.compile(rb"^[ \t]*import[ \t]+([\w.]+)", re.MULTILINE)
-_SHELL = re.compile(rb"^[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';&|]+)", re.MULTILINE)
-_LUA = re.compile(rb"\b(?:require|dofile|loadfile)[ \t(]*[\"']([^\"'\n]+)[\"']")
-_ELIXIR = re.compile(rb"^[ \t]*(?:alias|import|use|require)[ \t]+([A-Z][\w.]*)", re.MULTILINE)
-_DART = re.compile(rb"^[ \t]*(?:import|export|part)[ \t]+[\"']([^\"'\n]+)[\"']", re.MULTILINE)
-_PROTO = re.compile(rb"^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?[\"']([^\"'\n]+)[\"']", re.MULTILINE)
-_CSS = re.compile(
-    rb"^[ \t]*@(?:import|use|forward|reference)[ \t]+(?:url\()?[\"']([^\"'\n]+)[\"']", re.MULTILINE
-)
-_HTML = re.compile(
-    rb"""(?:<script[^>]{0,200}\bsrc|<link[^>]{0,200}\bhref)\s*=\s*["']([^"'\n{}]+)["']"""
-    rb"""|\{%-?\s*(?:extends|include|import|from)\s+["']([^"'\n]+)["']"""
-)
-_HASKELL = re.compile(rb"^import[ \t]+(?:qualified[ \t]+)?([A-Z][\w.]*)", re.MULTILINE)
-_PERL = re.compile(rb"^[ \t]*(?:use|require)[ \t]+([A-Z][\w:]*)", re.MULTILINE)
-_MAKE = re.compile(rb"^[ \t]*-?include[ \t]+([^\s#$]+)", re.MULTILINE)
-_JULIA = re.compile(rb"^[ \t]*include\([\"']([^\"'\n]+)[\"']\)", re.MULTILINE)
-_R = re.compile(rb"^[ \t]*source\([\"']([^\"'\n]+)[\"']", re.MULTILINE)
-_ZIG = re.compile(rb"@import\(\"([^\"\n]+)\"\)")
-_NIX = re.compile(rb"(?:import[ \t]+|[ \t])(\.\.?/[\w./-]+)")
-_SOLIDITY = re.compile(rb"^[ \t]*import[^\"'\n;]*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
-_MARKDOWN = re.compile(rb"\]\((?!https?:|mailto:|#)([^)\s#?]+)")
-_RST = re.compile(rb"^[ \t]*\.\.[ \t]+(?:literal)?include::[ \t]+(\S+)", re.MULTILINE)
 
 _MENTION = re.compile(r"(?<![\w.@])[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*(?:::[A-Z][A-Za-z0-9]*)*")
 _NOT_MENTIONED = {
@@ -103,39 +72,7 @@ _CORE_TYPES = frozenset(
     Method Rational Complex Random Signal Warning
     """.split()
 )
-_SIMPLE = {
-    "java": _JAVA,
-    "kotlin": _JAVA,
-    "groovy": _JAVA,
-    "scala": _SCALA,
-    "csharp": _CSHARP,
-    "php": _PHP,
-    "swift": re.compile(
-        rb"^[ \t]*(?:@testable[ \t]+)?import[ \t]+(?:\w+[ \t]+)?([\w.]+)[ \t]*$", re.MULTILINE
-    ),
-    "c": _C,
-    "cpp": _C,
-    "objective-c": _C,
-    "shell": _SHELL,
-    "lua": _LUA,
-    "elixir": _ELIXIR,
-    "dart": _DART,
-    "protobuf": _PROTO,
-    "css": _CSS,
-    "scss": _CSS,
-    "html": _HTML,
-    "jinja": _HTML,
-    "haskell": _HASKELL,
-    "perl": _PERL,
-    "make": _MAKE,
-    "julia": _JULIA,
-    "r": _R,
-    "zig": _ZIG,
-    "nix": _NIX,
-    "solidity": _SOLIDITY,
-    "markdown": _MARKDOWN,
-    "rst": _RST,
-}
+_PATTERNS = Path(__file__).with_name("specifiers.toml")
 
 
 def import_specifiers(language: str, data: bytes, is_code: IsCode | None = None) -> tuple[str, ...]:
@@ -143,10 +80,11 @@ def import_specifiers(language: str, data: bytes, is_code: IsCode | None = None)
     finder = _FINDERS.get(language)
     if finder is not None:
         found = finder(data, is_code)
-    elif language in _SIMPLE:
-        found = _simple(_SIMPLE[language], data, is_code)
     else:
-        return ()
+        pattern = _pattern(language)
+        if pattern is None:
+            return ()
+        found = _simple(pattern, data, is_code)
     distinct = dict.fromkeys(intern(spec) for spec in found if 0 < len(spec) <= MAX_SPECIFIER)
     if language in _SEE_TYPES:
         distinct.update(dict.fromkeys(_mentions(_SEE_TYPES[language], data)))
@@ -158,6 +96,18 @@ def _mentions(syntax: str, data: bytes) -> list[str]:
     text = _NOT_MENTIONED[syntax].sub(b" ", data).decode("utf-8", "replace")
     distinct = dict.fromkeys(_MENTION.findall(text))
     return [intern(name) for name in distinct if name not in _CORE_TYPES][:MAX_MENTIONS]
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    return tomllib.loads(_PATTERNS.read_text(encoding="utf-8"))
+
+
+@cache
+def _pattern(language: str) -> re.Pattern[bytes] | None:
+    table = _table()
+    pattern = table["patterns"].get(table["same"].get(language, language))
+    return re.compile(pattern.encode(), re.MULTILINE) if pattern else None
 
 
 def _simple(pattern: re.Pattern[bytes], data: bytes, is_code: IsCode | None) -> list[str]:
@@ -252,11 +202,6 @@ def _go(data: bytes, is_code: IsCode | None) -> list[str]:
     return found
 
 
-def _include(data: bytes, is_code: IsCode | None) -> list[str]:
-    """Includes in angle brackets keep them: they name system headers unless a path says otherwise."""
-    return _simple(_C, data, is_code)
-
-
 def _ruby(data: bytes, is_code: IsCode | None) -> list[str]:
     found = []
     for match in _RUBY.finditer(data):
@@ -278,8 +223,5 @@ _FINDERS: dict[str, Callable[[bytes, IsCode | None], list[str]]] = {
     "astro": _javascript,
     "rust": _rust,
     "go": _go,
-    "c": _include,
-    "cpp": _include,
-    "objective-c": _include,
     "ruby": _ruby,
 }
