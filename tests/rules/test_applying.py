@@ -98,6 +98,21 @@ def test_equal_texts_enter_once(rule: Make) -> None:
     assert len(selected(rules).selected) == 1
 
 
+def test_texts_that_differ_in_marks_of_sentences_enter_once(rule: Make) -> None:
+    """Semicolon or colon, full stop or none say the same; a mark that is meant, as in code, does not."""
+    rules = [
+        rule("a", "Use tabs; never spaces.", authority=ABSOLUTE),
+        rule("b", "Use tabs: never spaces", authority=ABSOLUTE),
+        rule("c", "End lines with ;", authority=ABSOLUTE),
+        rule("d", "End lines with :", authority=ABSOLUTE),
+        rule("e", "Sort by `a;b`", authority=ABSOLUTE),
+        rule("f", "Sort by `a:b`", authority=ABSOLUTE),
+    ]
+    result = selected(rules)
+    assert [one.rule.id for one in result.selected] == ["a", "c", "d", "e", "f"]
+    assert [(one.rule.id, one.repeats) for one in result.dropped] == [("b", "a")]
+
+
 def ids(selection: RuleSelection) -> list[str]:
     """Return the ids of a plan's rules in their order."""
     return [item.rule.id for item in selection.selected]

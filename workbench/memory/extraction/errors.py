@@ -10,12 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from typing import Any, Final
 
-from workbench.memory.extraction import compiled, elixir, javascript, located, python
-from workbench.memory.extraction.found import Found, plain
-from workbench.memory.extraction.shell import failure, shell_errors
+from workbench.memory.extraction import patterns, reports, stacks
+from workbench.memory.extraction.parsers import FoundError, Parser, message_of, strip_escapes
 from workbench.records.iterations import ErrorType, ToolUseEvent
 from workbench.sessions.importers.touches import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse
@@ -24,7 +22,37 @@ from workbench.shell.wrappers import program_name
 MAX_SEEN: Final = 400
 """Errors of one output that are looked at: a broken build tells thousands."""
 
-PARSERS = tuple(chain(python.PARSERS, javascript.PARSERS, compiled.PARSERS, elixir.PARSERS, located.PARSERS))
+PARSERS = (
+    Parser("pytest", ("FAILED ", "ERROR ", "____ "), report=reports.read_pytest),
+    Parser(
+        "python",
+        ("Traceback (most recent call last)", "SyntaxError: ", "IndentationError: "),
+        report=stacks.read_tracebacks,
+    ),
+    Parser("ruff", (".py:", ".pyi:", ".ipynb:", "--> "), patterns.PYTHON_LINTERS),
+    Parser("jest", ("  ● ",), report=reports.read_jest),
+    Parser("vitest", (" > ", "FAIL  "), patterns.VITEST_SUITES, reports.read_vitest),
+    Parser("bun", ("(fail) ",), report=reports.read_bun),
+    Parser("bundlers", (" ━━", "✘ [ERROR]"), patterns.BUNDLERS),
+    Parser("tap", ("not ok ",), report=reports.read_tap),
+    Parser("node", ("Error: ", "Error [", "Exception: "), report=stacks.read_node_stacks),
+    Parser("eslint", (" error ", "Error - ", "[Error/"), patterns.ESLINT_LINES, reports.read_eslint),
+    Parser("cargo", ("panicked at", "... FAILED"), report=stacks.read_rust_panics),
+    Parser("rustc", ("--> ",), patterns.RUST),
+    Parser("go test", ("--- FAIL: ",), report=reports.read_go_tests),
+    Parser("go panic", ("panic: ", "fatal error: "), report=stacks.read_go_panics),
+    Parser("java test", ("[ERROR] ", " FAILED\n"), patterns.JAVA_TESTS),
+    Parser("java", ("\tat ", " at "), report=stacks.read_java_stacks),
+    Parser("exunit", (") test ",), patterns.EXUNIT),
+    Parser("elixir", ("└─ ", "** ("), patterns.ELIXIR),
+    Parser("located", (" error", " Error", ":error"), patterns.LOCATED),
+    Parser("numbered", ("): error ", "): fatal error ", "error TS"), patterns.NUMBERED),
+    Parser("go", (".go:",), patterns.GO_COMPILER),
+    Parser("linker", ("undefined reference", "undefined symbol"), patterns.LINKERS),
+    Parser("scripts", ("atal error: ", "arse error: ", ":in "), patterns.SCRIPTS),
+    Parser("builds", ("CMake Error", "e: ", "[ERROR] "), patterns.BUILDS),
+)
+"""In the order in which they take what is theirs: a stack inside of a failed test is the test's."""
 
 # One of these is in whatever a parser finds; most outputs hold none, and are not looked at any further.
 _SIGNS = (
@@ -55,14 +83,43 @@ _PURPOSES = (
 _EXCEPTION = re.compile(r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?:$|[: ])")
 _GIT_READERS = frozenset("show log diff blame grep status branch cat-file ls-files rev-parse stash".split())
 _REMOTE_READERS = frozenset("view list diff api logs log search describe get".split())
+_SAID = re.compile(
+    r"^[ \t]*((?:fatal|error|ERROR|Error|ERR!|FATAL|CONFLICT|abort|E:|npm (?:ERR!|error)|"
+    r"make(?:\[\d+\])?: \*\*\*|\w+: error|[\w./-]+: cannot|[\w./-]+: No such file|\[Errno \d+\])\b.{0,400})$",
+    re.MULTILINE,
+)
+_EXIT = re.compile(
+    r"^(?:Error: )?(?:Exit code:?|Command failed with exit code|Process exited with code) -?\d+"
+    r"\.?[ \t]*(?:\n|\Z)",
+    re.MULTILINE,
+)
+_NO_ERROR = re.compile(r"\A(?:Sibling tool call errored|Cancelled: parallel tool call)")
+_TAGS = re.compile(r"</?(?:tool_use_error|error|system)>")
+_OUTPUT = re.compile(
+    r"^(?:Chunk ID|Wall time|Original token count|Total output lines|Output):.*(?:\n|\Z)", re.MULTILINE
+)
+_LOGIC = re.compile(
+    r"string to replace not found|has not been read|been modified since|no changes to make|old_string|"
+    r"found \d+ matches|file does not exist|is a directory|InputValidationError|required parameter|"
+    r"exceeds maximum",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(
+    r"error|fail|not found|denied|cannot|can't|invalid|unknown|missing|refused|timed? ?out|no such",
+    re.IGNORECASE,
+)
+_PASSED = re.compile(
+    r"\(?(?:pass|ok|skip)\b|[✓✔√]|\d+ \||\d+ (?:pass|expect)|Found \d+ errors?\b", re.IGNORECASE
+)
+_HEAD = 400
 
 
-def find_errors(text: str) -> list[Found]:
+def find_errors(text: str) -> list[FoundError]:
     """Return the errors that a text holds in a format some tool prints, in its order, none inside another."""
     if _signs().search(text.encode("utf-8", "surrogatepass")) is None:
         return []
-    text = plain(text)
-    taken: list[Found] = []
+    text = strip_escapes(text)
+    taken: list[FoundError] = []
     for parser in PARSERS:
         if not any(trigger in text for trigger in parser.triggers):
             continue
@@ -86,17 +143,17 @@ def _signs() -> Any:
     return re2.compile("|".join(map(re2.escape, _SIGNS)).encode(), options=options)
 
 
-def _ordered(found: Sequence[Found]) -> list[Found]:
+def _ordered(found: Sequence[FoundError]) -> list[FoundError]:
     kept = {(one.message, one.places[:1]): one for one in sorted(found, key=lambda one: -one.start)}
     return sorted(kept.values(), key=lambda one: (one.start, one.message))
 
 
-def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[Found]:
+def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[FoundError]:
     """Yield the errors that a call's answer tells."""
     if not use.result:
         return
     if use.rejected:
-        found = failure(use.result, rejected=True)
+        found = extract_failure(use.result, rejected=True)
         if found is not None:
             yield found
         return
@@ -104,14 +161,14 @@ def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[Found]:
         return
     errors = find_errors(use.result)
     if not errors and use.failed:
-        text = plain(use.result)
-        errors = list(shell_errors(text))[:5]
-        last = None if errors else failure(text, rejected=False)
+        text = strip_escapes(use.result)
+        errors = list(Parser("shell", (), patterns.SHELL).find(text))[:5]
+        last = None if errors else extract_failure(text, rejected=False)
         errors = errors if last is None else [_of_command(last, use, cwd)]
     yield from errors
 
 
-def _of_command(found: Found, use: ToolUseEvent, cwd: str) -> Found:
+def _of_command(found: FoundError, use: ToolUseEvent, cwd: str) -> FoundError:
     """Return an error of unknown type with the one that the command it came from suggests."""
     if found.type is not ErrorType.UNKNOWN:
         return found
@@ -142,3 +199,30 @@ def _reads(words: Sequence[str]) -> bool:
     if name in ("gh", "kubectl", "docker", "glab"):
         return any(word in _REMOTE_READERS for word in words[1:4])
     return name in _READERS
+
+
+def extract_failure(text: str, *, rejected: bool) -> FoundError | None:
+    """Return what a call that failed says of it, None where it says nothing, as a search without hits."""
+    ended = _EXIT.search(text[:_HEAD]) is not None
+    body = _TAGS.sub("", _OUTPUT.sub("", _EXIT.sub("", text, count=1))).strip()
+    if rejected:
+        return FoundError(
+            message_of(_first_line(body) or "the call was refused"), ErrorType.PERMISSION, 0, len(text)
+        )
+    if not body or _NO_ERROR.match(body):
+        return None
+    said = _SAID.search(body)
+    if said is not None:
+        line = said[1]
+    else:
+        lines = [line.strip() for line in body.splitlines() if line.strip()]
+        line = next((one for one in lines if _TOLD.search(one) and not _PASSED.match(one)), "")
+        if not line and ended:
+            return None  # output of a program that ended otherwise than well, and does not say why
+        line = line or lines[0]
+    kind = ErrorType.LOGIC if _LOGIC.search(body[:2_000]) else ErrorType.UNKNOWN
+    return FoundError(message_of(line), kind, 0, len(text))
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -14,7 +14,7 @@ from typing import Final
 
 from workbench.memory.extraction.decisions import find_decisions
 from workbench.memory.extraction.errors import errors_of
-from workbench.memory.extraction.found import Found, foreign
+from workbench.memory.extraction.parsers import FoundError, is_foreign
 from workbench.records.episodes import ChangeKind
 from workbench.records.iterations import (
     MAX_SUMMARY,
@@ -271,11 +271,11 @@ def _errors(
 
 
 def _place(
-    found: Found, roots: Sequence[str], cwd: str, files: Sequence[FileTouched]
+    found: FoundError, roots: Sequence[str], cwd: str, files: Sequence[FileTouched]
 ) -> tuple[str | None, int | None]:
     """Return the first place inside of the project; a bare name counts as the touched file that has it."""
     for path, line in found.places:
-        inner = "" if foreign(path) else relative(path, roots, cwd)
+        inner = "" if is_foreign(path) else relative(path, roots, cwd)
         if not inner or redact(inner).counts:
             continue
         if "/" not in path and "\\" not in path:

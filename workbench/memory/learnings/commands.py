@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.memory.extraction.errors import only_reads
-from workbench.memory.extraction.found import plain
-from workbench.memory.extraction.shell import failure
+from workbench.memory.extraction.errors import extract_failure, only_reads
+from workbench.memory.extraction.parsers import strip_escapes
 from workbench.memory.learnings.lessons import Lesson
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
 from workbench.records.learnings import LearningKind
@@ -170,7 +169,7 @@ def _tried(use: ToolUseEvent, cwd: str) -> Tried | None:
     line = _REDIRECTED.sub("", f"cd {directory} && {shown}" if directory else shown)
     if not core or len(line) > MOST or _OWN_PATH.search(line):
         return None
-    said = plain(use.result[:_READ])
+    said = strip_escapes(use.result[:_READ])
     piped = "|" in given
     failed = use.failed or (piped and _not_callable(said[:_HEAD]) is not None)
     return Tried(line, core, runner, directory, variables, failed, said, piped)
@@ -232,7 +231,7 @@ def _difference(failed: Tried, works: Tried) -> str:
 
 
 def _first_words(said: str) -> str:
-    found = failure(said, rejected=False)
+    found = extract_failure(said, rejected=False)
     return "" if found is None else _OWN_PATH.sub("…", " ".join(found.message.split()))
 
 

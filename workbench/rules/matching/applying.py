@@ -7,6 +7,7 @@ whose scope does. Each class has a cap and all share a token limit, so that rule
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from workbench.rules.matching.match import MatchReport, RuleMatch
 
 if TYPE_CHECKING:
     from workbench.rules.conflicts.findings import Duplicate
+
+_MARKS = re.compile(r"(?<=[\w`)\"'*])[.,;:!]+(?=\s|$)")
 
 Claim = tuple[Rule, str]
 """A rule and why it is to be in the plan."""
@@ -246,7 +249,8 @@ def _adds_nothing(found: Duplicate, inside: Mapping[str, Rule]) -> str:
 
 
 def _text(rule: Rule) -> str:
-    return " ".join(rule.rule.split()).casefold()
+    """Return a rule's words without what makes no difference to them: case, spaces, marks of sentences."""
+    return _MARKS.sub("", " ".join(rule.rule.split())).casefold()
 
 
 def _place(rule: Rule) -> tuple[bool, int, str]:

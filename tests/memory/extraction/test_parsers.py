@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.memory.extraction.errors import find_errors
-from workbench.memory.extraction.found import plain
+from workbench.memory.extraction.parsers import strip_escapes
 
 _LIMIT = 1_500
 _LENGTHS = st.sampled_from([0, 1, 7, _LIMIT - 1, _LIMIT, _LIMIT + 1, 2 * _LIMIT, 2 * _LIMIT + 1])
@@ -19,7 +19,7 @@ def test_every_long_line_is_cut_and_no_other(lengths: list[int], ended: bool) ->
     lines = ["x" * length for length in lengths]
     end = "\n" if ended else ""
     expected = "\n".join(line[:_LIMIT] for line in lines) + end
-    assert expected == plain("\n".join(lines) + end)
+    assert expected == strip_escapes("\n".join(lines) + end)
 
 
 @pytest.mark.parametrize("around", ["", "é", "\U0001f600", "\ud800", "\x00"])

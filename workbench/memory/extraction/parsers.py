@@ -1,4 +1,4 @@
-"""What a parser of one tool's format finds, and the regular expressions they share.
+"""What a parser of one tool's format finds, and what all parsers share.
 
 All parsers take a text without escape sequences and give errors with the places they name, the likeliest
 first. They ask for evidence of a format, not for words such as "error" in prose.
@@ -14,28 +14,64 @@ from workbench.records.iterations import ErrorType
 
 MAX_MESSAGE = 1_000  # characters of a message before secrets are taken out and it is cut
 
-Place = tuple[str, int]
+ErrorPlace = tuple[str, int]
 """A path as it was printed, and a line, 1-based, 0 where none was."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundError:
     """An error. `start` and `end` are where it stands in the text, so that it is told once."""
 
     message: str
     type: ErrorType
     start: int
     end: int
-    places: tuple[Place, ...] = ()
+    places: tuple[ErrorPlace, ...] = ()
+
+
+Kind = ErrorType | Callable[[re.Match[str]], ErrorType | None]
+"""The type of errors, or what says it of a match; what it says None of is passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPattern:
+    """A form of error that one expression finds. `place` and `parts` are templates of its groups (`\\1`).
+
+    `place` is `path:line`, either of them empty where there is none; `parts` are joined to the message. Where
+    only one of several groups can match, all are in the template.
+    """
+
+    kind: Kind
+    expression: re.Pattern[str]
+    place: str
+    parts: tuple[str, ...]
+
+    def find(self, text: str) -> Iterator[FoundError]:
+        """Yield the errors of this form."""
+        for match in self.expression.finditer(text):
+            kind = self.kind if isinstance(self.kind, ErrorType) else self.kind(match)
+            if kind is not None:
+                message = message_of(*(match.expand(part) for part in self.parts))
+                path, _, line = match.expand(self.place).rpartition(":")
+                places = ((path.strip(), int(line or 0)),) if path.strip() else ()
+                yield FoundError(message, kind, match.start(), match.end(), places)
 
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """A format: words of which one must be in the text, and what finds its errors."""
+    """A tool: words of which one must be in the text, the forms of its errors, what reads longer reports."""
 
     name: str
     triggers: tuple[str, ...]
-    find: Callable[[str], Iterator[Found]]
+    patterns: tuple[ErrorPattern, ...] = ()
+    report: Callable[[str], Iterator[FoundError]] | None = None
+
+    def find(self, text: str) -> Iterator[FoundError]:
+        """Yield the errors of the tool."""
+        for pattern in self.patterns:
+            yield from pattern.find(text)
+        if self.report is not None:
+            yield from self.report(text)
 
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>])")
@@ -48,7 +84,7 @@ _FOREIGN = re.compile(
 )
 
 
-def plain(text: str) -> str:
+def strip_escapes(text: str) -> str:
     """Return a text without escape sequences, with line feeds for line ends of any kind, long lines cut.
 
     What a tool says of an error is short; a line of thousands of characters is data that came along.
@@ -71,14 +107,14 @@ def _has_long_line(text: str) -> bool:
     return False
 
 
-def foreign(path: str) -> bool:
+def is_foreign(path: str) -> bool:
     """Whether a path is a library's or the language's own."""
     return _FOREIGN.search(path) is not None
 
 
-def own_first(places: list[Place]) -> tuple[Place, ...]:
+def order_places(places: list[ErrorPlace]) -> tuple[ErrorPlace, ...]:
     """Return the places with those of libraries last, otherwise in their order, at most eight."""
-    return tuple(sorted(dict.fromkeys(places), key=lambda place: foreign(place[0]))[:8])
+    return tuple(sorted(dict.fromkeys(places), key=lambda place: is_foreign(place[0]))[:8])
 
 
 def line_after(text: str, at: int) -> tuple[str, int]:
