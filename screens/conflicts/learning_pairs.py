@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, decision_of
-from screens.conflicts.pair_source import (
-    PairQuestion,
-    SettledPairs,
-    newest,
-    redone_since,
-    reopened_since,
-    walkable_at,
-)
+from screens.conflicts.pair import PairSide, PairType, RecordPair
+from screens.conflicts.pair_source import PairQuestion, PairSource
 from screens.conflicts.queue import PairScan
 from screens.engine import AppEngine
 from screens.jobs import Job
@@ -24,20 +18,20 @@ from workbench.records.rules import PATH_SCOPE
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.review import ConflictFound
+    from workbench.memory.learnings.service import LearningService
 
 
 TASK_SCOPE: Final = "task:"
 
 
-class LearningPairs:
+class LearningPairs(PairSource[FeatureLearning]):
     """Conflicts among live learnings."""
 
     of = PairType.LEARNING
 
     def scan(self, engine: AppEngine, job: Job, asked: PairQuestion) -> PairScan:
-        """Return the pairs of learnings that nobody settled. Raises: WorkbenchError."""
+        """Return the pairs of learnings that nobody settled."""
         from workbench.memory.learnings.kinds import has_memory
-        from workbench.memory.learnings.learningtype import LEARNINGS
 
         with engine.workspace(job.progress) as opened:
             if not has_memory(opened.journal) and not has_memory(opened.home_journal):
@@ -46,47 +40,18 @@ class LearningPairs:
             job.progress("Learnings")
             ledger = curated.store.ledger()
             pairs = tuple(pair_of(found) for found in curated.conflicts())
-        fresh = {pair.id: pair for pair in pairs}
-        settled, changed = dict[str, str](), set[str]()
-        for old in asked.known:
-            now = fresh.get(old.id)
-            if now is not None:
-                both = zip(old.sides, now.sides, strict=True)
-                if any(
-                    LEARNINGS.decided(_learning(one)) != LEARNINGS.decided(_learning(other))
-                    for one, other in both
-                ):
-                    changed.add(old.id)
-            elif (done := ledger.settled.get(old.id)) is not None:
-                settled[old.id] = f"{done.by}: {done.action.replace('_', ' ')}"
-        again = tuple(item.id for item in reopened_since(ledger.steps, asked.since) if item.id in fresh)
-        count = len(ledger.live())
-        done_again = redone_since(ledger.steps, asked.since)
-        return PairScan(
-            pairs, count, settled, frozenset(changed), {}, newest(ledger.steps), again, done_again
-        )
+        return self.compare(ledger, asked, pairs, len(ledger.live()))
 
-    def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
-        """Carry choices out as one step. Raises: WorkbenchError."""
-        seen = {side.id: _learning(side) for choice in choices for side in choice.pair.sides}
-        with engine.learnings(job.progress) as curated:
-            if len(choices) == 1:
-                curated.resolve(decision_of(choices[0]), seen=tuple(seen.values()))
-                return SettledPairs(tuple(choices))
-            kept, skipped = curated.resolve_all([decision_of(one) for one in choices], seen=seen)
-        ids = {decision.conflict for decision in kept}
-        return SettledPairs(tuple(choice for choice in choices if choice.pair.id in ids), skipped)
+    def held(
+        self, engine: AppEngine, job: Job, operation: str = ""
+    ) -> AbstractContextManager[LearningService]:
+        """Hold the service that curates learnings."""
+        return engine.learnings(job.progress)
 
-    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> str:
-        """Undo or redo the last step of curating learnings. Raises: WorkbenchError."""
-        with engine.learnings(job.progress) as curated:
-            return (curated.undo() if back else curated.redo()).title
-
-    def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
-        """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
-        with engine.learnings(job.progress) as curated:
-            ledger = curated.store.ledger()
-        return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
+    def seen(self, side: PairSide) -> FeatureLearning:
+        """Return the learning of a side."""
+        assert isinstance(side.seen, FeatureLearning)
+        return side.seen
 
 
 def pair_of(found: ConflictFound) -> RecordPair:
@@ -148,8 +113,3 @@ def _scopes(one: FeatureLearning) -> Iterator[str]:
         if directory != ".":
             yield f"{PATH_SCOPE}{directory}/**"
         yield f"{PATH_SCOPE}{file}"
-
-
-def _learning(side: PairSide) -> FeatureLearning:
-    assert isinstance(side.seen, FeatureLearning)
-    return side.seen

@@ -61,7 +61,7 @@ class QueueScreen(SectionScreen):
     def __init__(self) -> None:
         super().__init__()
         self.queue = PairQueue()
-        self.sources: Mapping[PairType, PairSource] = {
+        self.sources: Mapping[PairType, PairSource[Any]] = {
             PairType.RULE: RulePairs(),
             PairType.LEARNING: LearningPairs(),
         }

@@ -9,29 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from screens.conflicts.pair import PairChoice, PairSide, PairType, RecordPair, decision_of
-from screens.conflicts.pair_source import (
-    PairQuestion,
-    SettledPairs,
-    newest,
-    redone_since,
-    reopened_since,
-    walkable_at,
-)
+from screens.conflicts.pair import PairSide, PairType, RecordPair
+from screens.conflicts.pair_source import PairQuestion, PairSource, reopened_since
 from screens.conflicts.queue import PairScan
 from screens.engine import BY, AppEngine, Rules
 from screens.headless import run_command
 from screens.jobs import Job
-from workbench.records.conflicts import Conflict, conflict_id
+from workbench.records.conflicts import Conflict
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.describing import origin
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Project
+    from workbench.curation.service import CurationService
+    from workbench.rules.curation.ledger import RuleLedger
 
 
 SMALL: Final = 400
@@ -43,11 +36,11 @@ MOST: Final = 10_000
 _SLICE: Final = 256  # pairs made between two looks whether the job was cancelled
 
 
-class RulePairs:
+class RulePairs(PairSource[Rule]):
     """The rules in force.
 
-    With few of them every question brings the rules in step with their files first. With very many that
-    takes seconds, so that only a search does it, and the journals answer all else.
+    With few of them every question syncs the rules with their files first. With very many that takes seconds,
+    so that only a search does it, and the journals answer all else.
     """
 
     of = PairType.RULE
@@ -56,82 +49,63 @@ class RulePairs:
         self._many = False
 
     def scan(self, engine: AppEngine, job: Job, asked: PairQuestion) -> PairScan:
-        """Return the conflicts among the rules in force. Raises: WorkbenchError."""
+        """Return the conflicts among the rules in force."""
         if self._many and not asked.whole:
             with engine.workspace(job.progress) as opened:
-                return _looked_up(opened.workspace.rule_store(), asked)
+                return self._look_up(opened.workspace.rule_store().ledger(), asked)
         with engine.rules("conflicts", job.progress) as rules:
             self._many = len(rules.book.rules) > SMALL
             if not self._many:
-                return _searched(job, rules, asked)
+                return self._search(job, rules, asked)
         told = run_command(job, engine.root, ["rules", "conflicts", "list", "--json", "--limit", str(MOST)])
         with engine.rules("conflicts", job.progress) as rules:
-            return _compared(rules.store, asked, *_read(job, told.output))
-
-    def settle(self, engine: AppEngine, job: Job, choices: Sequence[PairChoice]) -> SettledPairs:
-        """Carry choices out as one step. Raises: WorkbenchError."""
-        from workbench.rules.files.drift import files_behind
-
-        with self._opened(engine, job, "curate") as opened:
-            store = opened.workspace.rule_store()
-            curator = Curator(store, BY, opened.workspace.rule_files)
-            seen = {side.id: _rule(side) for choice in choices for side in choice.pair.sides}
-            skipped: tuple[str, ...] = ()
-            done = tuple(choices)
-            if len(choices) == 1:
-                curator.resolve(decision_of(choices[0]), seen=seen.values())
-            else:
-                kept, skipped = curator.resolve_all([decision_of(one) for one in choices], seen=seen)
-                ids = {decision.conflict for decision in kept}
-                done = tuple(choice for choice in choices if choice.pair.id in ids)
-            sides = [_rule(side) for choice in done for side in choice.pair.sides]
-            return SettledPairs(done, skipped, files_behind(store, opened.workspace.rule_files, sides))
-
-    def walk(self, engine: AppEngine, job: Job, *, back: bool) -> str:
-        """Undo or redo the last step of curating rules. Raises: WorkbenchError."""
-        with self._opened(engine, job, "undo" if back else "redo") as opened:
-            curator = Curator(opened.workspace.rule_store(), BY, opened.workspace.rule_files)
-            return (curator.undo() if back else curator.redo()).summary
-
-    def walkable(self, engine: AppEngine, job: Job, *, back: bool) -> str:
-        """Return when the step was done that `walk` is about. Raises: WorkbenchError."""
-        with engine.workspace(job.progress) as opened:
-            ledger = opened.workspace.rule_store().ledger()
-        return walkable_at(ledger.steps, ledger.done, ledger.undone, back=back)
+            return self.compare(rules.store.ledger(), asked, *_read(job, told.output))
 
     @contextmanager
-    def _opened(self, engine: AppEngine, job: Job, operation: str) -> Iterator[Project]:
-        if self._many:
+    def held(self, engine: AppEngine, job: Job, operation: str = "") -> Iterator[Curator]:
+        """Hold the service that curates rules."""
+        if self._many or not operation:
             with engine.workspace(job.progress) as opened:
-                yield opened
+                yield Curator(opened.workspace.rule_store(), BY, opened.workspace.rule_files)
         else:
             with engine.rules(operation, job.progress) as rules:
-                yield rules.opened
+                yield rules.curator
 
+    def seen(self, side: PairSide) -> Rule:
+        """Return the rule of a side."""
+        assert isinstance(side.seen, Rule)
+        return side.seen
 
-def _searched(job: Job, rules: Rules, asked: PairQuestion) -> PairScan:
-    from workbench.rules.conflicts.queue import conflict_queue
+    def outdated(self, curated: CurationService[Any, Rule], records: Sequence[Rule]) -> tuple[str, ...]:
+        """Return the rule files that are out of date after a step."""
+        from workbench.rules.files.drift import files_behind
 
-    enabled = [rule for rule in rules.book.rules if rule.enabled]
-    queue = conflict_queue(rules.store, enabled, rules.store.ledger(), progress=job.progress)
-    pairs = tuple(_pairs(queue.open, {rule.id: rule for rule in enabled}))
-    return _compared(rules.store, asked, pairs, len(enabled), queue.notes)
+        assert isinstance(curated, Curator)
+        assert curated.rule_files is not None
+        return files_behind(curated.store, curated.rule_files, records)
 
+    def _search(self, job: Job, rules: Rules, asked: PairQuestion) -> PairScan:
+        from workbench.rules.conflicts.queue import conflict_queue
 
-def _looked_up(store: RuleStore, asked: PairQuestion) -> PairScan:
-    """Return the pairs known as they are now, and those that were opened again: nothing is searched."""
-    ledger = store.ledger()
-    now = {rule.id: rule for rule in ledger.placed().values() if rule.enabled}
-    found: dict[str, RecordPair] = {}
-    for pair in asked.known:
-        sides = [_standing(ledger.current(side.id), now) for side in pair.sides]
-        if all(_same(side, rule) for side, rule in zip(pair.sides, sides, strict=True)):
-            found[pair.id] = pair
-        else:
-            found |= {one.id: one for one in _judged(*sides)}
-    for item in reopened_since(ledger.steps, asked.since):
-        found |= {one.id: one for one in _judged(now.get(item.left), now.get(item.right))}
-    return _compared(store, asked, tuple(found.values()), len(now))
+        enabled, ledger = [rule for rule in rules.book.rules if rule.enabled], rules.store.ledger()
+        queue = conflict_queue(rules.store, enabled, ledger, progress=job.progress)
+        pairs = tuple(_pairs(queue.open, {rule.id: rule for rule in enabled}))
+        return self.compare(ledger, asked, pairs, len(enabled), queue.notes)
+
+    def _look_up(self, ledger: RuleLedger, asked: PairQuestion) -> PairScan:
+        """Return the pairs known as they are now, and those that were opened again: nothing is searched."""
+        now = {rule.id: rule for rule in ledger.placed().values() if rule.enabled}
+        found: dict[str, RecordPair] = {}
+        for pair in asked.known:
+            rules = [ledger.current(side.id) for side in pair.sides]
+            sides = [None if rule is None else now.get(rule.id) for rule in rules]
+            if all(self.is_same(ledger, side, rule) for side, rule in zip(pair.sides, sides, strict=True)):
+                found[pair.id] = pair
+            else:
+                found |= {one.id: one for one in _judged(*sides)}
+        for item in reopened_since(ledger.steps, asked.since):
+            found |= {one.id: one for one in _judged(now.get(item.left), now.get(item.right))}
+        return self.compare(ledger, asked, tuple(found.values()), len(now))
 
 
 def side_of(rule: Rule) -> PairSide:
@@ -197,39 +171,6 @@ def _read(job: Job, output: str) -> tuple[tuple[RecordPair, ...], int, tuple[str
     return tuple(pairs), decode_json(document["rule_count"], int), notes
 
 
-def _compared(
-    store: RuleStore,
-    asked: PairQuestion,
-    pairs: tuple[RecordPair, ...],
-    count: int,
-    notes: tuple[str, ...] = (),
-) -> PairScan:
-    """Return pairs with what became of those known before."""
-    ledger = store.ledger()
-    pairs = tuple(pair for pair in pairs if pair.id not in ledger.settled)
-    fresh = {pair.id: pair for pair in pairs}
-    settled, changed, heirs = dict[str, str](), set[str](), dict[str, str]()
-    for old in asked.known:
-        now = fresh.get(old.id)
-        if now is not None:
-            if any(not _same(side, _rule(other)) for side, other in zip(old.sides, now.sides, strict=True)):
-                changed.add(old.id)
-        elif (done := ledger.settled.get(old.id)) is not None:
-            settled[old.id] = f"{done.by}: {done.action.replace('_', ' ')}"
-        else:
-            sides = [ledger.current(side.id) for side in old.sides]
-            heir = conflict_id(*(side.id for side in sides if side)) if all(sides) else ""
-            heirs |= {old.id: heir} if heir in fresh else {}
-    again = tuple(item.id for item in reopened_since(ledger.steps, asked.since) if item.id in fresh)
-    done_again = redone_since(ledger.steps, asked.since)
-    step = newest(ledger.steps)
-    return PairScan(pairs, count, settled, frozenset(changed), heirs, step, again, done_again, notes)
-
-
-def _standing(rule: Rule | None, now: Mapping[str, Rule]) -> Rule | None:
-    return None if rule is None else now.get(rule.id)
-
-
 def _judged(left: Rule | None, right: Rule | None) -> Iterator[RecordPair]:
     """Yield the pair of two rules if they are in conflict now."""
     from workbench.rules.conflicts.find import judge_pair
@@ -240,19 +181,6 @@ def _judged(left: Rule | None, right: Rule | None) -> Iterator[RecordPair]:
     conflict = judge_pair(read_rule(left), read_rule(right))
     if conflict is not None:
         yield from _pairs([conflict], {left.id: left, right.id: right})
-
-
-def _same(side: PairSide, rule: Rule | None) -> bool:
-    """Whether what people decide of a rule is as it was seen."""
-    from workbench.rules.curation.ruletype import decided
-
-    seen = _rule(side)
-    return rule is not None and (seen == rule or (seen.id == rule.id and decided(seen) == decided(rule)))
-
-
-def _rule(side: PairSide) -> Rule:
-    assert isinstance(side.seen, Rule)
-    return side.seen
 
 
 def _facts(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,7 @@ class Overtaken(Generic[RecordT]):
     changes: Mapping[str, Any]
 
 
-class RecordService(Protocol[RecordT]):
+class RecordWriter(Protocol[RecordT]):
     """What saves edits of one type of record. Called in jobs only; all methods raise WorkbenchError."""
 
     def save(
@@ -73,7 +73,7 @@ class RecordChanges(ABC, Generic[RecordT]):
 
     @property
     @abstractmethod
-    def service(self) -> RecordService[RecordT]:
+    def service(self) -> RecordWriter[RecordT]:
         """What saves edits."""
 
     @property

@@ -26,7 +26,7 @@ from screens.learnings.learning_form import (
     rule_command,
     rule_fields,
 )
-from screens.learnings.learning_service import DONE, Decided, LearningService, Verb
+from screens.learnings.learning_service import DONE, Decided, LearningWriter, Verb
 from screens.widgets.form import FormField
 from workbench.memory.learnings.corrections.report import CorrectionReport
 from workbench.memory.learnings.review import ReviewItem
@@ -60,9 +60,9 @@ class LearningChanges(RecordChanges[FeatureLearning]):
     # What learnings say.
 
     @property
-    def service(self) -> LearningService:
+    def service(self) -> LearningWriter:
         """What changes learnings."""
-        return LearningService(self._screen.engine)
+        return LearningWriter(self._screen.engine)
 
     @property
     def fields(self) -> RecordFields:

@@ -235,7 +235,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class LearningService:
+class LearningWriter:
     """Changes learnings, each call one step that `u` takes back. Raises: WorkbenchError."""
 
     engine: AppEngine

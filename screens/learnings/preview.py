@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from screens.curation.dialog import Dialog
 from screens.learnings.learning_form import prompt_command
-from screens.learnings.learning_service import LearningService
+from screens.learnings.learning_service import LearningWriter
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.dialogs import DIALOG_CSS
@@ -99,7 +99,7 @@ class PromptPreview(Dialog[None]):
             self._tell(f"✗ tokens: a number from 1 to {_MOST:,}", wrong=True)
             return
         self._asked = (feature, task, int(tokens))
-        work = partial(LearningService(self._section.engine).preview, feature, task, int(tokens))
+        work = partial(LearningWriter(self._section.engine).preview, feature, task, int(tokens))
         self._section.ask("Prompt", work, self._show, group="preview", quiet=True)
 
     def _show(self, made: MemoryPrompt) -> None:
@@ -123,7 +123,7 @@ class PromptPreview(Dialog[None]):
             section.bench.copy(made.text, "the prompt")
             section.bench.log_action(prompt_command(*asked), told(made, asked[2]))
 
-        section.ask("Noting", partial(LearningService(section.engine).note_given, made), then)
+        section.ask("Noting", partial(LearningWriter(section.engine).note_given, made), then)
 
     def action_leave(self) -> None:
         """Go back to the learnings."""

@@ -18,7 +18,7 @@ from screens.rules.rule_form import (
     rule_fields,
     switch_command,
 )
-from screens.rules.rule_service import RuleService, place_of
+from screens.rules.rule_service import RuleWriter, place_of
 from screens.widgets.dialogs import Ask, Choose, Confirm, DialogChoice
 from screens.widgets.external_editor import Edited, Failed, edit_externally, open_externally
 from screens.widgets.form import FormField
@@ -52,9 +52,9 @@ class RuleChanges(RecordChanges[Rule]):
     # What rules say.
 
     @property
-    def service(self) -> RuleService:
+    def service(self) -> RuleWriter:
         """What changes rules."""
-        return RuleService(self._screen.engine)
+        return RuleWriter(self._screen.engine)
 
     @property
     def fields(self) -> RecordFields:

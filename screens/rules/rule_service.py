@@ -23,7 +23,7 @@ from workbench.rules.rulebook import Rulebook
 
 
 @dataclass(frozen=True, slots=True)
-class RuleService:
+class RuleWriter:
     """Changes rules, each call one step that `u` takes back. Raises: WorkbenchError."""
 
     engine: AppEngine

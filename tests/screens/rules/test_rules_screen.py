@@ -17,7 +17,7 @@ from screens.rules.matches import MatchesView
 from screens.rules.panes import PANES, RulePanes
 from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list import SORT_KEYS
-from screens.rules.rule_service import RuleService
+from screens.rules.rule_service import RuleWriter
 from screens.rules.search import SearchBar
 from screens.widgets.code import CodeView
 from screens.widgets.dialogs import Ask, Choose, Confirm
@@ -404,7 +404,7 @@ async def test_hostile_rules_are_shown_verbatim(opened: Opened, size: tuple[int,
     hostile = "Use [/] and list[int] = x[0], not \x1b[31mred\x1b[0m \u202eevil\u202c 🎉 " + "y" * 7000
     async with opened(size=size) as desk:
         job = Job("test", "test", desk.screen, desk.app)
-        saved = RuleService(desk.app.engine).add({"rule": hostile}, False, job)
+        saved = RuleWriter(desk.app.engine).add({"rule": hostile}, False, job)
         desk.screen.go_to(saved.records[0].id)
         desk.screen.mark_stale()
         await desk.settle()
