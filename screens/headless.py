@@ -36,7 +36,7 @@ class CommandOutput:
     output: str
     narration: str
 
-    def json(self) -> Any:
+    def json(self) -> Any:  # noqa: ANN401 - JSON of any shape
         """Return stdout as JSON. Raises: ProcessError if it is malformed."""
         try:
             return json.loads(self.output)

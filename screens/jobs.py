@@ -134,7 +134,7 @@ class Jobs:
         """Whether anything runs or is about to."""
         return bool(self._running or self._delayed)
 
-    def start(
+    def start(  # noqa: PLR0913 - choices, by keyword
         self,
         owner: Widget,
         name: str,

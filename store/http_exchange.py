@@ -160,7 +160,7 @@ class _Timed:
         self._raw = raw
         self._deadline = deadline
 
-    def sendall(self, data: Any) -> None:
+    def sendall(self, data: Any) -> None:  # noqa: ANN401 - any buffer
         """Send all of the data."""
         self._raw.settimeout(self._deadline.left())
         self._raw.sendall(data)
@@ -183,6 +183,6 @@ class _Reader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - any buffer
         self._raw.settimeout(self._deadline.left())
         return self._raw.recv_into(buffer)

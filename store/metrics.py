@@ -144,7 +144,7 @@ class OperationStats:
     missing: Mapping[str, int]
 
 
-def record_call(
+def record_call(  # noqa: PLR0913 - the fields of a measurement
     journal: Journal,
     operation: str,
     duration_ms: float,

@@ -107,7 +107,7 @@ def clean(text: str) -> str:
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
-def _open_session(directory: Path) -> Any:
+def _open_session(directory: Path) -> Any:  # noqa: ANN401 - the library has no types
     import onnxruntime
 
     path = model_file(directory)
@@ -137,7 +137,7 @@ def runtime_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _open_tokenizer(directory: Path) -> Any:
+def _open_tokenizer(directory: Path) -> Any:  # noqa: ANN401 - the library has no types
     from tokenizers import Tokenizer
 
     path = directory / "tokenizer.json"

@@ -185,7 +185,7 @@ def _check(vectors: Float32, ids: Int64) -> None:
         raise ValueError(f"vectors of shape {vectors.shape} do not fit ids of shape {ids.shape}")
 
 
-def _save(directory: Path, vectors: Float32, ids: Int64, graph: Any) -> None:
+def _save(directory: Path, vectors: Float32, ids: Int64, graph: Any) -> None:  # noqa: ANN401 - hnswlib
     scratch = directory.with_name(f".{directory.name}.{new_id()}")
     with translated(f"writing the vector index {directory}"):
         private_dir(scratch)

@@ -382,7 +382,7 @@ def merge(given: list[Given]) -> Settings:
     return Settings(_assemble(config, merged), origins, tuple(warnings))
 
 
-def check(item: Given) -> Any:
+def check(item: Given) -> Any:  # noqa: ANN401 - as the setting is typed
     """Return the value with its declared type. Raises ConfigError with the place and a suggestion."""
     expected = schema().get(item.key)
     place = f"{item.origin.where}: " if item.origin.where else ""
@@ -474,7 +474,7 @@ _BOOLEANS = {
 }
 
 
-def _bare(expected: Any) -> Any:
+def _bare(expected: Any) -> Any:  # noqa: ANN401 - as the setting is typed
     return get_args(expected)[0] if get_origin(expected) is Annotated else expected
 
 
@@ -491,7 +491,7 @@ def _assemble(config: Config, merged: Mapping[str, Any]) -> Config:
     )
 
 
-def _describe_type(expected: Any) -> str:
+def _describe_type(expected: Any) -> str:  # noqa: ANN401 - as the setting is typed
     bare = _bare(expected)
     if get_origin(bare) is Literal:
         return "one of " + ", ".join(get_args(bare))

@@ -48,7 +48,7 @@ class AppCommand:
         return self.id.partition(".")[0]
 
 
-def _declare(
+def _declare(  # noqa: PLR0913 - the fields of a command
     identifier: str,
     help: str,
     keys: str = "",

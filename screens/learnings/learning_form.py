@@ -96,7 +96,7 @@ def rule_fields(text: str, scope: Sequence[str] = ()) -> tuple[FormField, ...]:
     )
 
 
-def given(name: str, value: Any) -> Any:
+def given(name: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
     """Return a form's value as the record holds it."""
     if name in LINES:
         return tuple(dict.fromkeys(line.strip() for line in str(value).split("\n") if line.strip()))
@@ -136,7 +136,7 @@ def promote_problems(values: Mapping[str, Any]) -> dict[str, str]:
     return rule_problems({"rule": values["rule"]})
 
 
-def written(name: str, value: Any) -> str:
+def written(name: str, value: Any) -> str:  # noqa: ANN401 - a field of any type
     """Return a field's value as a form writes it."""
     if name in LINES:
         return "\n".join(value)

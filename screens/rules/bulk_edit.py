@@ -88,7 +88,7 @@ def _change(rule: Rule, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _written(field: str, value: Any) -> Any:
+def _written(field: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
     """Return a value as the form of a rule has it: lists of some fields an entry a line."""
     return "\n".join(value) if field in LINES else value
 

@@ -87,7 +87,7 @@ def form_fields(rule: Rule) -> tuple[FormField, ...]:
     )
 
 
-def given(name: str, value: Any) -> Any:
+def given(name: str, value: Any) -> Any:  # noqa: ANN401 - a field of any type
     """Return a form's value as the record's fields are given: lines as lists, an empty check as none."""
     if name in LINES:
         return [line.strip() for line in str(value).split("\n") if line.strip()]
@@ -125,7 +125,7 @@ def record_values(
     return {**found, **owner}, notes
 
 
-def value_text(name: str, value: Any) -> str:
+def value_text(name: str, value: Any) -> str:  # noqa: ANN401 - a field of any type
     """Return a field's value as a form writes it."""
     if name == "check":
         return "" if value is None else check_text(Rule(id="", name="", rule="", check=value))
@@ -199,7 +199,7 @@ def _options(changes: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _texts(name: str, value: Any) -> list[str]:
+def _texts(name: str, value: Any) -> list[str]:  # noqa: ANN401 - a field of any type
     if name == "conditions":
         return condition_lines(value)
     if name == "check":

@@ -153,7 +153,7 @@ class Plot(Widget):
     }
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - choices, by keyword
         self,
         series: Sequence[Series] = (),
         *,
@@ -245,7 +245,7 @@ def _style(place: int) -> str:
     return _STYLES[place % len(_STYLES)]
 
 
-def _draw(figure: Any, kind: Kind, glyph: str, run: Sequence[Point]) -> None:
+def _draw(figure: Any, kind: Kind, glyph: str, run: Sequence[Point]) -> None:  # noqa: ANN401 - plotext
     x, y = [point[0] for point in run], [point[1] for point in run]
     if kind == "bar":
         figure.draw(figure.bar(x, y, marker=glyph))
@@ -257,7 +257,7 @@ def _draw(figure: Any, kind: Kind, glyph: str, run: Sequence[Point]) -> None:
 
 
 def _axes(
-    figure: Any,
+    figure: Any,  # noqa: ANN401 - plotext has no types
     series: Sequence[Series],
     points: Sequence[Point],
     width: int,

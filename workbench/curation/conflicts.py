@@ -41,7 +41,7 @@ class Decision:
 class RecordChanged(UsageError):
     """A record was changed meanwhile: `seen` is how it was, `now` the one there is, None if there is none."""
 
-    def __init__(self, kind: RecordType[Any], seen: Any, now: Any) -> None:
+    def __init__(self, kind: RecordType[Any], seen: Any, now: Any) -> None:  # noqa: ANN401 - any record
         short = kind.short(seen.id)
         what = "removed" if now is None else "changed"
         super().__init__(

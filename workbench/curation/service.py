@@ -191,7 +191,7 @@ class CurationService(Generic[L, R]):
         return draft_edit(ledger, identifier, mine, reason=redact_values(reason), now=self.store.moment())
 
 
-def _check_seen(ledger: Any, decision: Decision, seen: Iterable[Any]) -> None:
+def _check_seen(ledger: Any, decision: Decision, seen: Iterable[Any]) -> None:  # noqa: ANN401 - any record
     """Raise ConflictSettled or RecordChanged if others settled a conflict or changed its records since."""
     check_open(ledger, decision.conflict)
     check_unchanged(ledger, seen)

@@ -55,7 +55,7 @@ class Shares:
     depth: float = 0.75
 
 
-def file_offers(
+def file_offers(  # noqa: PLR0913 - all that a file offers
     file: FileText,
     relevance: float,
     shares: Sequence[float],

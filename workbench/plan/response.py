@@ -75,7 +75,7 @@ PHRASES: dict[str, str] = {
 }
 
 
-def plan_response(
+def plan_response(  # noqa: PLR0913 - the parts of an answer
     pack: Pack,
     intent: Intent,
     *,

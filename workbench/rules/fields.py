@@ -214,7 +214,7 @@ def _tags(value: object, extra: Sequence[str], notes: list[str]) -> tuple[str, .
     return report.valid
 
 
-def _choice(kind: Any) -> Callable[[str, Any], Any]:
+def _choice(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any enumeration
     return lambda name, value: choose(kind, _text(name, value))
 
 

@@ -120,7 +120,7 @@ def _clean_object(value: Mapping[str, Any], room: list[int], depth: int) -> dict
     return {_clean(str(name), room, depth): _clean(inner, room, depth + 1) for name, inner in value.items()}
 
 
-def _clean(value: Any, room: list[int], depth: int) -> Any:
+def _clean(value: Any, room: list[int], depth: int) -> Any:  # noqa: ANN401 - JSON of any shape
     """Return a JSON value without secrets; `room` is how many characters may still come."""
     room[0] -= len(value) if isinstance(value, str) else 8
     if room[0] < 0 or depth > MAX_DEPTH:

@@ -287,13 +287,13 @@ def _changes(rows: Iterable[Any]) -> Iterator[FileChange]:
         yield FileChange(_path(path), ChangeKind(kind), _lines(added), _lines(removed), _path(old))
 
 
-def _path(path: Any) -> str:
+def _path(path: Any) -> str:  # noqa: ANN401 - JSON of any shape
     """Return a path; one that no file can have is malformed."""
     path.encode("utf-8", "surrogateescape")
     return str(path)
 
 
-def _lines(count: Any) -> int:
+def _lines(count: Any) -> int:  # noqa: ANN401 - JSON of any shape
     return min(max(int(count), 0), _MOST_LINES)
 
 
@@ -301,7 +301,7 @@ def _count(value: object) -> int:
     return _lines(value) if isinstance(value, int) else 0
 
 
-def _bounded(value: Any) -> int:
+def _bounded(value: Any) -> int:  # noqa: ANN401 - JSON of any shape
     return min(max(int(value), 0), _LATEST)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def new_figure(width: int, height: int, *, color: bool) -> Any:
+def new_figure(width: int, height: int, *, color: bool) -> Any:  # noqa: ANN401 - plotext has no types
     """Return the figure, empty, `width` x `height` cells whatever the terminal has."""
     import plotext
 
@@ -21,7 +21,7 @@ def new_figure(width: int, height: int, *, color: bool) -> Any:
     return figure
 
 
-def drawn(figure: Any, *, color: bool) -> str:
+def drawn(figure: Any, *, color: bool) -> str:  # noqa: ANN401 - plotext has no types
     """Return the lines of a figure without blanks at their ends."""
     lines: str = figure.build().string(colorless=not color)
     return "\n".join(line.rstrip() for line in lines.rstrip("\n").splitlines())

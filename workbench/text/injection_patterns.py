@@ -93,7 +93,7 @@ def has_phrase(text: str) -> bool:
 
 
 @cache
-def _any_phrase() -> Any:
+def _any_phrase() -> Any:  # noqa: ANN401 - re2 has no types
     import re2
 
     options = re2.Options()

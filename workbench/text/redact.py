@@ -253,11 +253,11 @@ def _commands() -> tuple[Any, tuple[Shape, ...]]:
 
 
 @cache
-def _pairs() -> Any:
+def _pairs() -> Any:  # noqa: ANN401 - re2 has no types
     return _compiled(f"(?i){EXPRESSION}")
 
 
-def _compiled(expression: str) -> Any:
+def _compiled(expression: str) -> Any:  # noqa: ANN401 - re2 has no types
     import re2
 
     options = re2.Options()

@@ -130,7 +130,7 @@ def current() -> Invocation:
     return known
 
 
-def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> Any:  # noqa: ANN401 - of
     if value and parameter.name:
         known: Invocation = context.meta.get(_META) or Invocation(Flags())
         name = parameter.name.removeprefix("global_")

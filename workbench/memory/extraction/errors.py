@@ -133,7 +133,7 @@ def find_errors(text: str) -> list[FoundError]:
 
 
 @cache
-def _signs() -> Any:
+def _signs() -> Any:  # noqa: ANN401 - re2 has no types
     """Return an automaton that finds the first sign in UTF-8, however many signs there are."""
     import re2
 

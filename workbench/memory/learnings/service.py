@@ -47,7 +47,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
 
     LOCK: ClassVar[str] = LOCK
 
-    def add(
+    def add(  # noqa: PLR0913 - the fields of a learning
         self,
         text: str,
         *,

@@ -63,7 +63,7 @@ class Definitions:
             return ""
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def add(
+    def add(  # noqa: PLR0913 - what a definition is made of
         self,
         name: str,
         kind: str,

@@ -36,7 +36,7 @@ _MEMORY = 8 << 20  # bytes a compiled expression may take
 
 
 @lru_cache(maxsize=1024)
-def compile_pattern(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
     """Return a compiled expression that searches UTF-8 bytes. Raises: UsageError if it is not valid."""
     import re2
 

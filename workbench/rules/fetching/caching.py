@@ -192,7 +192,7 @@ class RuleFetcher:
         self._levels: dict[str, Level] = {}
         self._told: set[str] = set()
 
-    def get_rules(
+    def get_rules(  # noqa: PLR0913 - the filters of [rules]
         self,
         *,
         scope: Sequence[str] = (),

@@ -101,7 +101,7 @@ Search = Callable[[str, RuleFilter, int, float], Sequence[tuple[Rule, float]]]
 """Answers (query, filter, limit, least score) with (rule, score), best first."""
 
 
-def get_rules(
+def get_rules(  # noqa: PLR0913 - the filters of [rules]
     columns: RuleColumns,
     *,
     scope: Sequence[str] = (),

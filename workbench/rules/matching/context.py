@@ -43,7 +43,7 @@ class RuleContext:
     step: str = ""
 
 
-def make_context(
+def make_context(  # noqa: PLR0913 - all that is known of a request
     *,
     paths: Sequence[str] = (),
     changed: Sequence[str] | None = None,

@@ -127,7 +127,7 @@ def match_message(
     return match_columns(index.columns, query, scores.relevance, params, scored, scores.notes)
 
 
-def search_rules(
+def search_rules(  # noqa: PLR0913 - the filters of [rules]
     index: RuleIndex,
     query: str,
     vector: Float32 | None = None,
@@ -157,7 +157,7 @@ def search_rules(
     )
 
 
-def search_selected(
+def search_selected(  # noqa: PLR0913 - the filters of [rules]
     index: RuleIndex,
     query: str,
     selected: RuleFilter,
