@@ -68,7 +68,7 @@ class ChangedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class RunComparison:
+class ShownComparison:
     """Two runs, a summary of both, and what changed."""
 
     before: str
@@ -81,7 +81,7 @@ class RunComparison:
     less_is_better: bool = False
 
 
-def read_comparison(document: Mapping[str, Any]) -> RunComparison:
+def read_comparison(document: Mapping[str, Any]) -> ShownComparison:
     """Return what `workbench runs compare --json` printed; tasks that changed most come first."""
     from workbench.records.replay import LESS_IS_BETTER
 
@@ -97,7 +97,7 @@ def read_comparison(document: Mapping[str, Any]) -> RunComparison:
         for one in document["tasks"]
     ]
     tasks.sort(key=lambda one: (-abs(one.after - one.before), one.id))
-    return RunComparison(
+    return ShownComparison(
         document["before"],
         document["after"],
         document["system"],
@@ -204,7 +204,7 @@ class ComparePanel(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id="compare")
-        self.found: RunComparison | None = None
+        self.found: ShownComparison | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the measures and the tasks."""
@@ -218,7 +218,7 @@ class ComparePanel(Vertical):
         """The measures."""
         return self.query_one("#changes", VirtualTable)
 
-    def show(self, found: RunComparison) -> None:
+    def show(self, found: ShownComparison) -> None:
         """Show a comparison."""
         self.found = found
         self.query_one("#compare-head", Static).update(

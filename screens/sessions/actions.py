@@ -16,7 +16,7 @@ from screens.sessions.pages import Point
 from screens.sessions.rows import COLUMNS, SORTS
 from screens.sessions.story import FACT, FILE, HEADING, SESSION, StoryLine, StoryPanel
 from screens.sessions.transcript import TranscriptScreen
-from screens.sessions.work import FilePast, KnownSessions, SessionStory, SessionVerdict
+from screens.sessions.work import FilePast, KnownSessions, SessionVerdict, TracedSession
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
@@ -43,7 +43,7 @@ class SessionActions(SectionScreen):
 
     known: KnownSessions | None
     wanted: SessionQuery
-    current: SessionStory | None
+    current: TracedSession | None
     judged: feedback.FeedbackHistory
     keep: str = ""
 

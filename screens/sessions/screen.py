@@ -29,7 +29,7 @@ from screens.sessions.actions import SessionActions
 from screens.sessions.listing import SessionListing, SessionQuery
 from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionClock, session_rows
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
-from screens.sessions.work import KnownSessions, SessionStory
+from screens.sessions.work import KnownSessions, TracedSession
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import TimelineBar
@@ -78,7 +78,7 @@ class SessionsScreen(SessionActions):
         super().__init__()
         self.known: KnownSessions | None = None
         self.wanted = SessionQuery()
-        self.current: SessionStory | None = None
+        self.current: TracedSession | None = None
         self.judged = feedback.FeedbackHistory()
         self.keep = ""
         self._folded: frozenset[str] = frozenset()
@@ -224,7 +224,7 @@ class SessionsScreen(SessionActions):
         self.current = None
         self.query_one(StoryPanel).show_none(f"! {failure.message}")
 
-    def _show(self, current: SessionStory) -> None:
+    def _show(self, current: TracedSession) -> None:
         same = self.current is not None and _id(self.current) == _id(current)
         self.current = current
         self._draw(same=same)
@@ -315,5 +315,5 @@ class SessionsScreen(SessionActions):
         self._draw(same=True)
 
 
-def _id(current: SessionStory) -> str:
+def _id(current: TracedSession) -> str:
     return current.trace.episode.session_id

@@ -23,7 +23,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
-    from screens.sessions.work import SessionStory
+    from screens.sessions.work import TracedSession
     from workbench.entry.project import SessionRow
 
 TASK, FILE, EVENT, END, SESSION, HEADING, FACT = "task file event end session heading fact".split()
@@ -54,7 +54,7 @@ class StoryLine:
 
 
 def story_lines(
-    story: SessionStory, clock: SessionClock, folded: Collection[str], width: int
+    story: TracedSession, clock: SessionClock, folded: Collection[str], width: int
 ) -> list[StoryLine]:
     """Return the lines of a session; of headings in `folded` only they themselves."""
     episode = story.trace.episode
@@ -117,7 +117,7 @@ def _branch(name: str, inside: list[StoryLine], folded: Collection[str], note: s
         yield StoryLine(line.key, line.kind, text, line.note, line.target, line.at)
 
 
-def _reads(story: SessionStory) -> list[StoryLine]:
+def _reads(story: TracedSession) -> list[StoryLine]:
     events = _by_file(story, EventType.READ)
     return [
         StoryLine(f"read:{path}", FILE, _path(path, story), _times(events.get(path, ())), path)
@@ -125,7 +125,7 @@ def _reads(story: SessionStory) -> list[StoryLine]:
     ]
 
 
-def _edits(story: SessionStory) -> list[StoryLine]:
+def _edits(story: TracedSession) -> list[StoryLine]:
     made = []
     events = _by_file(story, EventType.EDIT)
     for change in story.trace.episode.changes:
@@ -142,13 +142,13 @@ def _edits(story: SessionStory) -> list[StoryLine]:
     return made
 
 
-def _path(path: str, story: SessionStory, *, removed: bool = False) -> Content:
+def _path(path: str, story: TracedSession, *, removed: bool = False) -> Content:
     if path in story.there or removed:
         return shown(path, "$text-muted" if removed else "")
     return Content.assemble(shown(path, "$text-muted strike"), (" gone", "italic $text-warning"))
 
 
-def _by_file(story: SessionStory, kind: EventType) -> dict[str, list[Event]]:
+def _by_file(story: TracedSession, kind: EventType) -> dict[str, list[Event]]:
     found: dict[str, list[Event]] = {}
     for event in story.trace.events:
         if event.event_type is kind:
@@ -167,7 +167,7 @@ def _times(found: Sequence[Event]) -> Content:
     return shown(" ".join(parts), "$text-muted", limit=60)
 
 
-def _events(story: SessionStory, folded: Collection[str]) -> Iterator[StoryLine]:
+def _events(story: TracedSession, folded: Collection[str]) -> Iterator[StoryLine]:
     """Yield what was recorded besides reads and edits: hits, decisions, deltas, feedback."""
     others = [
         (number, event)
@@ -191,7 +191,7 @@ def _event(number: int, event: Event) -> StoryLine:
     return StoryLine(f"event:{number}", EVENT, text, note, event.file_path, event.timestamp)
 
 
-def _outcome(story: SessionStory, clock: SessionClock, width: int) -> Iterator[StoryLine]:
+def _outcome(story: TracedSession, clock: SessionClock, width: int) -> Iterator[StoryLine]:
     episode = story.trace.episode
     open_ = story.state == OPEN
     ended = episode.ended_at
@@ -219,7 +219,7 @@ def _outcome(story: SessionStory, clock: SessionClock, width: int) -> Iterator[S
             )
 
 
-def _facts(story: SessionStory) -> Iterator[tuple[str, str]]:
+def _facts(story: TracedSession) -> Iterator[tuple[str, str]]:
     episode = story.trace.episode
     if story.state == "timed out":
         yield "ended", "by itself: nothing was recorded for sessions.timeout_hours"

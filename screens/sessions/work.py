@@ -43,7 +43,7 @@ class KnownSessions:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionStory:
+class TracedSession:
     """One session with its events and its state, and which of the files it touched are still there."""
 
     trace: Trace
@@ -110,7 +110,7 @@ def arrange_sessions(
     return replace(wanted, filter=understood), shown
 
 
-def read_story(engine: AppEngine, session: str, rows: Sequence[SessionRow], job: Job) -> SessionStory:
+def read_story(engine: AppEngine, session: str, rows: Sequence[SessionRow], job: Job) -> TracedSession:
     """Return a session's story; its family is found among `rows`. Raises: WorkbenchError."""
     place = open_episodes(engine)
     trace = place.trace(session)
@@ -119,7 +119,7 @@ def read_story(engine: AppEngine, session: str, rows: Sequence[SessionRow], job:
     over = episode.ended_at is not None
     state = state_of(over, episode.closed_by, episode.last_at, place.store.now(), place.store.timeout)
     paths = (*episode.reads, *(change.path for change in episode.changes))
-    return SessionStory(trace, state, find_existing(engine.root, paths), find_family(episode, rows))
+    return TracedSession(trace, state, find_existing(engine.root, paths), find_family(episode, rows))
 
 
 def find_family(episode: Episode, rows: Sequence[SessionRow]) -> tuple[SessionRow, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from screens.filters import parse
 from screens.replay import figures, new_replay, rankings, runs, tasks
-from screens.replay.comparison import RunComparison, change_cells, read_comparison, task_cells
+from screens.replay.comparison import ShownComparison, change_cells, read_comparison, task_cells
 from screens.replay.figures import (
     AGE,
     LATENCY,
@@ -310,7 +310,7 @@ def test_gates_stand_by_glyph_figure_and_reason() -> None:
     assert "e judges" in gates_text(None).plain
 
 
-def comparison() -> RunComparison:
+def comparison() -> ShownComparison:
     """Compare two made-up runs."""
     from msgspec import to_builtins
 
