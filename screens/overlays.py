@@ -48,7 +48,7 @@ class HelpScreen(ModalScreen[str]):
     HelpScreen > Vertical {
         width: 90%; max-width: 110; height: 90%; background: $surface; border: round $primary; padding: 0 1;
     }
-    HelpScreen OptionList { height: 1fr; border: none; background: $surface; }
+    HelpScreen OptionList, HelpScreen OptionList:focus { height: 1fr; border: none; background: $surface; }
     HelpScreen Input, HelpScreen Input:focus { border: none; height: 1; padding: 0; background: $panel; }
     HelpScreen Static { height: 1; color: $text-muted; }
     """

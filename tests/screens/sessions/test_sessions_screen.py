@@ -129,7 +129,7 @@ async def test_an_open_session_says_when_it_was_heard_of_last(past: Path) -> Non
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await go(pilot, "notes")
         told = told_by(screen)
-        assert "outcome ▶ open · last word 0s ago" in told
+        assert "outcome ▶ open · last event 0s ago" in told
         assert "└ decision the changelog has all [/] of it" in told
         rows = screen.story.rows
         assert [str(rows.cells(n)[1]) for n in range(len(rows)) if rows.key(n).startswith("read:")] == [
