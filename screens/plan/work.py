@@ -133,13 +133,13 @@ def start_episode(engine: AppEngine, asked: PlanQuery, plan: ShownPlan, job: Job
 
     Raises: UsageError, StoreError.
     """
-    from workbench.entry.services.episodes import episode_desk
+    from workbench.entry.services.episodes import episode_service
     from workbench.entry.services.plan import record_pack
 
     job.check()
     settings = engine.config.plan
     request = asked.request(str(engine.root), settings.budget, settings.strict)
-    return record_pack(episode_desk(engine.root, engine.config, BY), request, plan.response)
+    return record_pack(episode_service(engine.root, engine.config, BY), request, plan.response)
 
 
 def record_use(engine: AppEngine, plan: ShownPlan, session: str, job: Job) -> None:

@@ -75,9 +75,9 @@ class FilePast:
 
 def open_episodes(engine: AppEngine) -> EpisodeService:
     """Return where sessions are recorded and judged. Raises: WorkbenchError."""
-    from workbench.entry.services.episodes import episode_desk
+    from workbench.entry.services.episodes import episode_service
 
-    return episode_desk(engine.root, engine.config, BY)
+    return episode_service(engine.root, engine.config, BY)
 
 
 def read_sessions(engine: AppEngine, commits: bool, limit: int, job: Job) -> KnownSessions:

@@ -2,9 +2,9 @@
 
 `native` runs the platform's own tool, `osc52` sends an escape sequence through the terminal (the only way out
 of an SSH session; no terminal says whether it obeyed), `file` writes a file. `auto` takes the first means
-that works here. Whatever fails ends in a file, so that no text is lost, and is told. The command line and the
-app share this; nothing here writes to a terminal unless it is handed the means to, so that a worker thread
-may call it.
+that works here. Whatever fails ends in a file, so that no text is lost, and is reported. The command line and
+the app share this; nothing here writes to a terminal unless it is handed the means to, so that a worker
+thread may call it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Copied:
     """What was done with a text of `bytes` bytes.
 
     `confirmed` is whether the clipboard is known to hold it, `path` the file it was written to instead.
-    `message` tells the user what was done, what failed before it, and claims no more.
+    `message` says what was done, what failed before it, and claims no more.
     """
 
     means: Means
@@ -110,7 +110,7 @@ def osc52(text: str, environment: Mapping[str, str]) -> str:
     passed = _through_tmux(sequence)
     if in_tmux and in_screen and terminal.startswith("tmux"):
         return sequence + "".join(map(_through_tmux, _screen_pieces(sequence)))
-    if in_screen:  # where both are there and nothing tells which is inside, screen is: it shows what it drops
+    if in_screen:  # where both are there and it is unknown which is inside, screen is: it shows what it drops
         return "".join(_screen_pieces(passed if in_tmux else sequence))
     return sequence + passed if in_tmux else sequence
 
@@ -251,7 +251,7 @@ def _write_file(
         try:
             return _replace(place, data)
         except OSError:
-            continue  # the next place is as good, and the user is told which it was
+            continue  # the next place is as good, and the message names it
     try:
         return _replace(places[-1], data)
     except OSError as error:

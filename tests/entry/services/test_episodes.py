@@ -14,14 +14,14 @@ from store.clock import SystemClock
 from store.journal import FileJournal
 from tests.processes import LONG, running
 from workbench.config import Config
-from workbench.entry.services.episodes import episode_desk
+from workbench.entry.services.episodes import episode_service
 
 PREPARE = """
 import sys
 from pathlib import Path
 from workbench.config import Config
-from workbench.entry.services.episodes import episode_desk
-desk = episode_desk(Path(sys.argv[1]), Config(), "hook")
+from workbench.entry.services.episodes import episode_service
+desk = episode_service(Path(sys.argv[1]), Config(), "hook")
 """
 TELL = (
     PREPARE
@@ -67,7 +67,7 @@ def test_eight_processes_tell_one_session(work: Any) -> None:
         for process in processes:
             _, errors = process.communicate(timeout=LONG)
             assert (process.returncode, errors) == (0, "")
-    trace = episode_desk(work.root, Config(), "cli").trace("s")
+    trace = episode_service(work.root, Config(), "cli").trace("s")
     assert len(trace.episode.reads) == 40
     assert [change.path for change in trace.episode.changes] == ["shared.py"]
     assert kinds(work.root) == {"episode.started": 1, "episode.event": 41, "feedback.given": 1}
@@ -80,7 +80,7 @@ def test_a_killed_process_loses_nothing_it_told(work: Any) -> None:
         assert process.stdout.readline() == "told\n"
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=LONG)
-    desk = episode_desk(work.root, Config(), "cli")
+    desk = episode_service(work.root, Config(), "cli")
     assert desk.start("fix it", session_id="s") == "s"
     ended = desk.end("s", "success")
     assert [change.path for change in ended.changes] == ["a.py"]

@@ -12,7 +12,7 @@ import pytest
 from tests.sessions.importers.made import edited, raw, user
 from workbench.config import Config
 from workbench.entry.project import Project, open_workspace
-from workbench.entry.services.episodes import episode_desk
+from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.sessions import discovered_sessions, import_sessions, session_file
 from workbench.records.episodes import Episode
 from workbench.sessions.importers.importer import ImportRequest
@@ -56,7 +56,7 @@ def claude(home: Mapping[str, str], root: Path, name: str) -> Path:
 
 def first(opened: Project, session: str = "claude_code:s1") -> Episode:
     """Return an episode that was imported."""
-    return episode_desk(opened.root, Config(), "tui").trace(session).episode
+    return episode_service(opened.root, Config(), "tui").trace(session).episode
 
 
 def test_transcripts_are_counted_by_agent(opened: Project, home: Mapping[str, str]) -> None:
@@ -97,7 +97,7 @@ def test_a_session_that_was_recorded_live_may_have_a_transcript(
     opened: Project, home: Mapping[str, str]
 ) -> None:
     """It is found by the session's id among those of the project; a commit has none."""
-    desk = episode_desk(opened.root, Config(), "hook")
+    desk = episode_service(opened.root, Config(), "hook")
     desk.start("fix the kettle", session_id="live-1", parent_session="5f0c")
     found = session_file(opened, first(opened, "live-1"), environment=home)
     assert found.open is None

@@ -30,7 +30,7 @@ from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size, check_golden, screen_text
 from workbench.config import Config
 from workbench.entry.project import open_workspace
-from workbench.entry.services.episodes import episode_desk
+from workbench.entry.services.episodes import episode_service
 
 TASK = "coupon is applied twice at checkout"
 
@@ -386,7 +386,7 @@ async def test_a_plan_is_saved_as_an_episode(roastery: Path) -> None:
         await press(pilot, "s")
         line = lines(app)[-1]
         session = re.search(r"^workbench plan .*--session (\S+)", line)[1]  # type: ignore[index]
-        trace = episode_desk(roastery, here.engine.config, "cli").trace(session)
+        trace = episode_service(roastery, here.engine.config, "cli").trace(session)
         assert trace.episode.task_text == TASK
         assert trace.episode.token_budget == 4000
         assert "pack" in trace.events[-1].payload

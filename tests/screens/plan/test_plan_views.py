@@ -249,12 +249,12 @@ def test_a_first_look_counts_and_records_nothing(roastery: Path, monkeypatch: py
 
 def test_a_saved_plan_is_an_episode_with_its_pack(roastery: Path) -> None:
     """The episode has the task, and its first decision is the pack."""
-    from workbench.entry.services.episodes import episode_desk
+    from workbench.entry.services.episodes import episode_service
 
     engine = AppEngine(roastery)
     plan = work.make_plan(engine, PlanQuery(TASK), job())
     session = work.start_episode(engine, PlanQuery(TASK), plan, job())
-    trace = episode_desk(roastery, engine.config, "cli").trace(session)
+    trace = episode_service(roastery, engine.config, "cli").trace(session)
     assert trace.episode.task_text == TASK
     assert trace.events[0].payload["pack"]
     uses = roastery / ".workbench" / "journal" / "rule-usage.jsonl"

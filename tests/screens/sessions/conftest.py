@@ -15,7 +15,7 @@ from store.clock import SystemClock
 from tests.sessions.importers.made import codex, codex_did, codex_said, did, edited, ran, raw, user
 from workbench.config import load
 from workbench.entry.project import open_workspace
-from workbench.entry.services.episodes import episode_desk
+from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.sessions import import_sessions, recorded_sessions
 from workbench.sessions.episodes import EpisodeService
 from workbench.sessions.importers.importer import ImportRequest
@@ -48,7 +48,7 @@ def _live_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def desk_of(root: Path) -> EpisodeService:
     """Return the desk as another process would open it."""
-    return episode_desk(root, load(project=root).config, "hook")
+    return episode_service(root, load(project=root).config, "hook")
 
 
 def claude_transcript(root: Path) -> Path:

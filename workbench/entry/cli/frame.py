@@ -54,7 +54,7 @@ class Invocation:
 
     @cached_property
     def project(self) -> Path:
-        """The project's root; where its state is, if that is not as usual, is told. Raises ProjectError."""
+        """The project's root; an unusual place of its state is reported. Raises ProjectError."""
         from workbench.entry.project import state_notes
 
         found = find_project(self.flags.project)
@@ -63,13 +63,13 @@ class Invocation:
         return found
 
     def tell(self, note: str) -> None:
-        """Say a sentence on stderr, once however often it is told."""
+        """Print a sentence on stderr, only once."""
         if note not in self._told:
             self._told.add(note)
             self.out.say(note)
 
     def settings(self, **flags: object) -> Settings:
-        """Return the settings with a command's flags on top (`plan__budget=3000`); warnings are told."""
+        """Return the settings with a command's flags on top (`plan__budget=3000`); warnings are printed."""
         from workbench.config import load
 
         settings = load(

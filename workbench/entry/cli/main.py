@@ -37,20 +37,20 @@ COMMANDS = lazy_commands(
         ),
         "rules": (
             "rules.group",
-            "Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like in step.",
+            "Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like up to date.",
         ),
         "index": ("project.index", "Index the project: its files, its history and its rules."),
         "refresh": (
             "project.index",
-            "Bring the index in step with files that changed, and say which those were.",
+            "Update the index with the files that changed, and list them.",
         ),
         "watch": (
             "project.explore",
-            "Keep the index in step while files change, and say what changed; Ctrl-C ends it.",
+            "Keep the index up to date while files change, and report changes; Ctrl-C ends it.",
         ),
         "import": (
             "project.index",
-            "Take in what happened before: the history of the repository, sessions of coding agents.",
+            "Import what happened before: the history of the repository, sessions of coding agents.",
         ),
         "export": ("sessions.transfer", "Write out what was recorded: the sessions of this project."),
         "episode": (
@@ -59,12 +59,12 @@ COMMANDS = lazy_commands(
         ),
         "feedback": (
             "sessions.episodes",
-            "Judge a session, recorded or imported, whenever its result is seen.",
+            "Set the outcome of a session, recorded or imported, whenever it is known.",
         ),
-        "memory": ("memory.group", "Keep what iterations of an agent did, and what was learned from them."),
+        "memory": ("memory.group", "Record what iterations of an agent did, and what was learned from them."),
         "scan": (
             "project.scan",
-            "Look for what a text should not carry: instructions to an assistant, secrets.",
+            "Find what a text should not contain: instructions to an assistant, secrets.",
         ),
         "dedup": (
             "project.dedup",
@@ -72,7 +72,7 @@ COMMANDS = lazy_commands(
         ),
         "rebuild": (
             "project.index",
-            "Make everything anew that can be: tables and indexes, from the journals and the files.",
+            "Rebuild tables and indexes from the journals and the files.",
         ),
         "status": ("project.health", "Show what is known of the project, and change nothing."),
         "stats": (
@@ -81,7 +81,7 @@ COMMANDS = lazy_commands(
         ),
         "doctor": (
             "project.health",
-            "Check everything the workbench stands on; exit 1 if something is broken.",
+            "Check everything the workbench rests on; exit 1 if something is broken.",
         ),
         "model": ("project.models", "Show models for ranking and embedding, and make them ready."),
         "replay": (
@@ -141,14 +141,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the program and exit with its code."""
     # A command lives for moments: looking for cycles a hundred times less often saves a tenth of a plan.
     gc.set_threshold(YOUNG_OBJECTS)
-    # Started in the background by nohup, a script or CI it was told to ignore what ends it.
+    # Started in the background by nohup, a script or CI it ignores what would end it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: list[str]) -> int:
-    """Run the program and return its exit code (see `exits`); errors are told on stderr."""
+    """Run the program and return its exit code (see `exits`); errors go to stderr."""
     try:
         result = cli.main(args=as_command(arguments), prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()
@@ -216,7 +216,7 @@ def _usage_hint(error: click.UsageError) -> str:
 
 
 def explain(error: Exception) -> int:
-    """Tell an error on stderr and return its exit code."""
+    """Print an error on stderr and return its exit code."""
     out = Output()
     match error:
         case click.UsageError():

@@ -19,7 +19,7 @@ from workbench.text.sanitize import one_line
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 PROGRESS_VARIABLE = "WORKBENCH_PROGRESS"
-"""With the value `json` progress is told as lines `{"progress": [stage, done, total]}` on stderr."""
+"""With the value `json` progress is printed as lines `{"progress": [stage, done, total]}` on stderr."""
 _PROGRESS_AFTER = 1.0  # seconds; what ends sooner needs no bar
 _PROGRESS_EVERY = 0.1
 

@@ -21,7 +21,7 @@ class Session:
 
     here: Invocation
     opened: Project
-    told: Measured
+    measurement: Measured
     progress: Callable[[str, int, int], None]
 
     def tell_notes(self) -> None:
@@ -38,14 +38,16 @@ def session(operation: str, **flags: object) -> Iterator[Session]:
     """
     here = current()
     opened = open_project(here.project, here.settings(**flags).config)
-    with measured(opened, operation) as told, here.out.progress("Working") as line:
-        yield Session(here, opened, told, lambda stage, done, total: line(done, total, stage.capitalize()))
-    if told.note:
-        here.out.warn(told.note)
+    with measured(opened, operation) as measurement, here.out.progress("Working") as line:
+        yield Session(
+            here, opened, measurement, lambda stage, done, total: line(done, total, stage.capitalize())
+        )
+    if measurement.note:
+        here.out.warn(measurement.note)
 
 
-def episode_desk_of(here: Invocation) -> EpisodeService:
+def episode_service_of(here: Invocation) -> EpisodeService:
     """Return where the project's sessions are recorded. Raises: WorkbenchError."""
-    from workbench.entry.services.episodes import episode_desk
+    from workbench.entry.services.episodes import episode_service
 
-    return episode_desk(here.project, here.settings().config, "cli")
+    return episode_service(here.project, here.settings().config, "cli")

@@ -107,7 +107,7 @@ def redo_learnings() -> None:
 
 def _walk_learnings(*, back: bool) -> None:
     with learning_session("memory-edit") as work:
-        title = (work.desk.undo() if back else work.desk.redo()).title
+        title = (work.service.undo() if back else work.service.redo()).title
     if work.here.flags.json:
         work.here.out.json({"done": title})
     else:

@@ -119,7 +119,7 @@ def edit_text(say: Callable[[str], object], draft: Path, text: str) -> Iterator[
     """
     draft.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if draft.exists():
-        say(f"going on with what was kept in {draft}")
+        say(f"resuming the draft kept in {draft}")
     else:
         draft.write_bytes(draft_bytes(text))
     try:

@@ -1,4 +1,4 @@
-"""Whether everything the workbench stands on is sound: the questions of `workbench doctor`, one each.
+"""Whether everything the workbench rests on is sound: the questions of `workbench doctor`, one each.
 
 A finding is ok, a note (something is missing and the rest works without it) or broken. Notes and breakage
 come with the next step. Asking changes nothing, except that tables catch up with their journals.
@@ -118,7 +118,7 @@ def _tokenizer(config: Config) -> Iterator[Finding]:
         yield Finding("tokenizer", State.OK, found)
         return
     step = "Install rs-bpe or bpe-openai for exact counts."
-    yield Finding("tokenizer", State.NOTE, f"{wanted} has no tables here: {found} stands in", step)
+    yield Finding("tokenizer", State.NOTE, f"{wanted} has no tables here: {found} is used", step)
 
 
 def _vectors() -> Iterator[Finding]:
@@ -319,7 +319,7 @@ def _rules(project: Project) -> Iterator[Finding]:
 def _sessions(project: Project) -> Iterator[Finding]:
     stories, malformed = project.workspace.session_stories()
     if malformed:
-        text = f"{malformed:,} of the sessions journal's lines tell of no episode and are left out"
+        text = f"{malformed:,} of the sessions journal's lines are not about an episode and are left out"
         step = "`workbench stats` makes tables that name them, in the table `rejected`."
         yield Finding("sessions", State.NOTE, text, step)
     yield Finding("sessions", State.OK, f"{stories.ended:,} ended, {stories.open:,} open")
@@ -337,7 +337,7 @@ def _tables(project: Project) -> Iterator[Finding]:
     findings = []
     if report.rebuilt:
         aside = f"; the old file is {report.set_aside}" if report.set_aside else ""
-        findings.append(Finding("tables", State.NOTE, f"made anew: {report.rebuilt}{aside}"))
+        findings.append(Finding("tables", State.NOTE, f"rebuilt: {report.rebuilt}{aside}"))
     if count:
         where = f"{first.origin} {first.stream}.jsonl, byte {first.offset}, {visible_line(first.kind)}"
         text = f"{count:,} journal entries are left out, the first: {where}: {visible_line(first.reason)}"

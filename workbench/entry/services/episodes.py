@@ -17,7 +17,7 @@ from workbench.sessions.episodes_fold import HOUR, RECORDING_LOCK, STREAM
 _PATIENCE: Final = 10.0  # seconds that a hook may wait for others that record
 
 
-def episode_desk(
+def episode_service(
     start: Path, config: Config, by: str, environment: Mapping[str, str] = os.environ
 ) -> EpisodeService:
     """Return where sessions of the project around a directory are recorded. Raises: StoreError."""

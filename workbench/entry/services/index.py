@@ -31,7 +31,7 @@ class FirstLook:
     """Counts of what is there. `commits` is None outside of a repository.
 
     `transcripts` are (agent, files, whether all of them are this project's): Codex keeps those of all
-    projects together, and which are this one's stands inside. `notes` say what could not be counted.
+    projects together, and which are this one's is in the files. `notes` say what could not be counted.
     `state` is where what is read will be kept if it cannot be in the project.
     """
 

@@ -1,6 +1,6 @@
 """Iterations recorded: numbered, compared with what the feature's journal holds, appended, learned from.
 
-Telling an iteration twice adds nothing; telling more of it than before takes the place of what was told.
+Recording an iteration twice adds nothing; a longer record of it replaces the shorter one.
 Numbers are given under a lock, so that collectors of one feature at once each keep their record.
 """
 
@@ -44,7 +44,7 @@ _TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev", "head", "HEAD"
 
 Learn = Callable[[IterationRecord, DigestedOutput], "Accumulated"]
 
-_NOTHING: Final = "no error, and nothing said of how things are done"
+_NOTHING: Final = "no error, and no correction of how things are done"
 _SEEN_ONCE: Final = "errors that no other iteration had; one teaches when it comes again and a change ends it"
 _KNOWN: Final = {
     "had been given to it": "a learning says it that the iteration was given",
@@ -53,7 +53,7 @@ _KNOWN: Final = {
 
 
 class Novelty(StrEnum):
-    """What a telling of an iteration was to the journal."""
+    """What a record of an iteration was to the journal."""
 
     ADDED = "added"
     UPDATED = "updated"
@@ -142,7 +142,7 @@ def feature_of(given: str, *branches: str) -> str:
 
 
 def digest_of(project: Project, raw: RawIterationOutput) -> DigestedOutput:
-    """Take an iteration's fingerprint, then extract what it tells, with paths from the project's root.
+    """Take an iteration's fingerprint, then extract what it holds, with paths from the project's root.
 
     The directory that the run was in counts as the project, too, unless it is one that holds everything.
     """
@@ -155,7 +155,7 @@ def digest_of(project: Project, raw: RawIterationOutput) -> DigestedOutput:
 
 @lru_cache(maxsize=64)
 def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
-    """Return what tells the paths that the settings of a project exclude. Raises: ConfigError."""
+    """Return what recognises the paths that the settings of a project exclude. Raises: ConfigError."""
     return path_filter(load(project=project).config.privacy.exclude, roots)
 
 
@@ -168,7 +168,7 @@ def record(
     learn: Learn | None = None,
     sync: bool = True,
 ) -> list[Kept]:
-    """Append the iterations of a feature that are new or told further. Raises: StoreError, StoreBusy.
+    """Append the iterations of a feature that are new or longer than before. Raises: StoreError, StoreBusy.
 
     What is learned from them is the business of `learn`, called once each entry is in the journal. Without
     `sync` a failing machine can lose them; the caller then has the journal synced in the end.
@@ -228,7 +228,7 @@ def _untaught(record_: IterationRecord, done: Accumulated) -> str:
 
 
 def _further(entry: JournalEntry, before: JournalEntry) -> JournalEntry:
-    """Return a telling that goes on with an earlier one: what a person said of that one holds."""
+    """Return a longer record with the number and the task of the earlier one."""
     told, first = entry.record, before.record
     return replace(
         entry,

@@ -103,7 +103,7 @@ def _digests(
     before: int,
     total: int,
 ) -> Iterator[DigestedOutput]:
-    """Yield the iterations of a file with what they tell."""
+    """Yield the iterations of a file with what they hold."""
     for raw in read_iterations(handle, reading):
         if progress is not None:
             progress(before + handle.tell(), total)

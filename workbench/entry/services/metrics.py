@@ -48,17 +48,19 @@ def measured(project: Project, operation: str, by: str = "cli") -> Iterator[Meas
 
     A disk that is full or read-only never breaks the operation: the reason is left in `note`.
     """
-    told = Measured()
+    measurement = Measured()
     started = time.perf_counter()
     try:
-        yield told
+        yield measurement
     except Exception:
-        _record(project, operation, by, started, told, ok=False)
+        _record(project, operation, by, started, measurement, ok=False)
         raise
-    _record(project, operation, by, started, told, ok=True)
+    _record(project, operation, by, started, measurement, ok=True)
 
 
-def _record(project: Project, operation: str, by: str, started: float, told: Measured, *, ok: bool) -> None:
+def _record(
+    project: Project, operation: str, by: str, started: float, measurement: Measured, *, ok: bool
+) -> None:
     if not project.config.store.metrics:
         return
     from workbench.entry.project import record_call
@@ -69,17 +71,17 @@ def _record(project: Project, operation: str, by: str, started: float, told: Mea
             operation,
             round((time.perf_counter() - started) * 1000, 3),
             by=by,
-            stages=told.stages,
-            cache=told.cache,
-            tokens=told.tokens,
-            tokens_saved=told.tokens_saved,
-            candidates=told.candidates,
-            degraded=told.degraded,
+            stages=measurement.stages,
+            cache=measurement.cache,
+            tokens=measurement.tokens,
+            tokens_saved=measurement.tokens_saved,
+            candidates=measurement.candidates,
+            degraded=measurement.degraded,
             ok=ok,
         )
     except (StoreError, OSError) as error:
         unmeasured = f"the measurement of this {operation} was not recorded: {error}"
-        told.note = f"{told.note}; {unmeasured}" if told.note else unmeasured
+        measurement.note = f"{measurement.note}; {unmeasured}" if measurement.note else unmeasured
 
 
 def statistics(project: Project, since: float) -> list[OperationStats]:

@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 
 def preview_for(
     project: Project,
-    told: Measured,
+    measurement: Measured,
     request: PlanRequest,
     *,
     style: str,
     baseline: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
-    """Make a plan that nobody is handed yet, and tell its measurement about it. Raises as `plan` does."""
+    """Make a plan that nobody is handed yet, and measure it. Raises as `plan` does."""
     planner = project.planner
     made = make_plan(project.workspace, planner, request, style=style, baseline=baseline, progress=progress)
     response: Any = made.response
-    told.synced(made.synced)
-    told.stages.update(made.stages)
-    told.level("contents", planner.contents.hits, planner.contents.misses)
+    measurement.synced(made.synced)
+    measurement.stages.update(made.stages)
+    measurement.level("contents", planner.contents.hits, planner.contents.misses)
     if planner.embedder is not None:
         hits, misses = getattr(planner.embedder, "hits", 0), getattr(planner.embedder, "misses", 0)
-        told.level("embeddings", hits, misses)
-    told.tokens = made.pack.report.estimated_used
-    told.candidates = len(made.ranked)
-    told.degraded = tuple(response["degraded"])
+        measurement.level("embeddings", hits, misses)
+    measurement.tokens = made.pack.report.estimated_used
+    measurement.candidates = len(made.ranked)
+    measurement.degraded = tuple(response["degraded"])
     return made
 
 
 def plan_for(
     project: Project,
-    told: Measured,
+    measurement: Measured,
     request: PlanRequest,
     *,
     style: str,
@@ -58,9 +58,9 @@ def plan_for(
     progress: Progress | None = None,
     by: str,
 ) -> Plan:
-    """Make a plan that is handed over, and tell its measurement about it. Raises as `plan` does."""
-    made = preview_for(project, told, request, style=style, baseline=baseline, progress=progress)
-    told.note = record_given(project.workspace, request, made.rules, made.learnings, by=by)
+    """Make a plan that is handed over, and measure it. Raises as `plan` does."""
+    made = preview_for(project, measurement, request, style=style, baseline=baseline, progress=progress)
+    measurement.note = record_given(project.workspace, request, made.rules, made.learnings, by=by)
     return made
 
 

@@ -75,7 +75,7 @@ from workbench.text.tokens import token_counter
 PACKS: Final = (
     300  # packs take as long as everything else, and the figures of this many have narrow intervals
 )
-_PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files are none
+_PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files do not count
 _SPARE = 300
 _SPARE_TASKS = 2000  # tasks that may have come since a run
 _NO_PAST: Final = PastReader(
@@ -309,7 +309,7 @@ def _spec(
 
 
 def _tasks(project: PastProject, reader: PastReader, wanted: Wanted) -> list[ReplayTask]:
-    """Return the newest tasks of the sources wanted; a commit that answers a prompt is not told twice."""
+    """Return the newest tasks of the sources wanted; a commit that answers a prompt is not listed twice."""
     found: list[ReplayTask] = []
     if wanted.source is not TaskSource.COMMITS:
         gone = project.repository is None
@@ -479,7 +479,7 @@ def _engine(spec: _Spec, stack: ExitStack) -> ReplayEngine:
 
 
 def engine_version() -> str:
-    """Return what tells rows of one engine from those of another: the version and a digest of its sources."""
+    """Return what distinguishes rows of engines: the version and a digest of the sources."""
     digest = hashlib.sha256()
     for package in _PACKAGES:
         for name, data in _sources(files("workbench") / package, package):

@@ -1,6 +1,6 @@
-"""Whether the rules are sound: what `workbench doctor` says of their journals and of the files they stand in.
+"""Whether the rules are sound: what `workbench doctor` reports of their journals and of their files.
 
-Files are compared with the store as they are now; looking brings nothing in step.
+Files are compared with the store as they are now; nothing is synced.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def _entries(ledger: RuleLedger) -> Iterator[Finding]:
         )
     for cycle in replacement_cycles(ledger.versions.values())[:_SHOWN]:
         text = f"rules replace each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
-        step = f"`workbench rules history {cycle[0][:13]}` shows how; add the rule anew if it is missing."
+        step = f"`workbench rules history {cycle[0][:13]}` shows how; add the rule again if it is missing."
         yield Finding("rules", State.NOTE, text, step)
 
 
 def _secrets(ledger: RuleLedger) -> Iterator[Finding]:
-    """Yield the rules that hold secrets. The files are the user's own: they are told of, never rewritten."""
+    """Yield the rules that hold secrets. The files are the user's own: they are reported, never rewritten."""
     from workbench.text.redact import redact
 
     held = [(key, redact(rule.rule).counts) for key, rule in sorted(ledger.live.items())]

@@ -185,7 +185,7 @@ def imported_sessions(project: Project) -> ImportedSessions:
 class Found:
     """Transcripts of an agent on this machine: files, bytes, first and last time of change in seconds.
 
-    Not `certain` are those whose project stands inside. `known` were read by an import and did not change.
+    Not `certain` are those whose project is named in them. `known` were read by an import and did not change.
     """
 
     agent: str
@@ -376,10 +376,10 @@ def completeness_figures(found: Completeness) -> dict[str, Any]:
 
 
 def completeness_sentence(figures: Mapping[str, Any]) -> str:
-    """Return e.g. `4 sessions ended, 75% tell a whole story (50% with reads and edits), 1 open`."""
+    """Return e.g. `4 sessions ended, 75% are complete (50% with both reads and edits), 1 open`."""
     ended, open_ones = figures["ended"], figures["open"]
     text = f"{counted(ended, 'session')} ended"
     if ended:
         whole, full = (round(100 * figures[name] / ended) for name in ("traced", "full"))
-        text += f", {whole}% tell a whole story ({full}% with both reads and edits)"
+        text += f", {whole}% are complete ({full}% with both reads and edits)"
     return text + (f", {open_ones:,} open" if open_ones else "")

@@ -247,7 +247,7 @@ def test_iterations_that_teach_nothing_say_why(empty: Any, run: Any, tmp_path: P
     assert "  3 iterations taught nothing:" in lines
     reasons = [line.split(maxsplit=1) for line in lines[lines.index("  3 iterations taught nothing:") + 1 :]]
     assert reasons == [
-        ["2", "no error, and nothing said of how things are done"],
+        ["2", "no error, and no correction of how things are done"],
         ["1", "said once: it may be for now"],
     ]
     again = ingested(run, str(tmp_path))

@@ -149,7 +149,7 @@ def test_pruning_and_audit_change_nothing_unasked(empty: Any, run: Run) -> None:
         (("accept", "learning-00"), "there is no learning"),
         (("undo",), "nothing to undo"),
         (("redo",), "nothing to redo"),
-        (("edit", "x"), "nothing is to be changed"),
+        (("edit", "x"), "there is nothing to change"),
         (("resolve", "x", "--suggested"), "no open conflict"),
         (("add", "  ", "--reason", "r"), "it says nothing"),
         (("add", "x y z", "--reason", " "), "no reason"),

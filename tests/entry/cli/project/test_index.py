@@ -80,7 +80,7 @@ def test_import_needs_a_repository(tmp_path: Any, run: Any, monkeypatch: pytest.
     """Outside of one it says so; in one without commits there is nothing to import."""
     monkeypatch.chdir(tmp_path)
     done = run("import", "git")
-    assert (done.code, "is no git repository" in done.err) == (exits.ERROR, True)
+    assert (done.code, "is not a git repository" in done.err) == (exits.ERROR, True)
 
 
 def test_rebuild_gives_what_was_there(project: Any, run: Any) -> None:

@@ -123,9 +123,9 @@ def test_the_same_rule_is_not_added_twice(empty: Any, run: Run) -> None:
 
 
 def test_a_rule_for_a_file(project: Any, run: Run) -> None:
-    """It names its file, holds for the file's directory, and says that the file does not say so yet."""
+    """It names its file, holds for the file's directory, and says that the file is out of date."""
     done = run("rules", "add", "Use tabs here.", "--file", "pkg/AGENTS.md")
-    assert "pkg/AGENTS.md does not say so yet: `workbench rules drift`" in done.err
+    assert "pkg/AGENTS.md is out of date: `workbench rules drift`" in done.err
     rule = next(
         one for one in run("rules", "list", "--json").json()["rules"] if one["rule"] == "Use tabs here."
     )
@@ -249,7 +249,7 @@ def test_rules_are_switched_and_removed_in_one_step(empty: Any, run: Run) -> Non
     assert [rule["id"] for rule in run("rules", "list", "--disabled", "--json").json()["rules"]] == sorted(
         ids[:2]
     )
-    assert "1 of 2 rules were disabled already" in run("rules", "disable", *ids[1:]).err
+    assert "1 of 2 rules are disabled already" in run("rules", "disable", *ids[1:]).err
     assert run("rules", "enable", *ids).err == ""
     removed = run("rules", "remove", ids[0], ids[1], "--reason", "outdated")
     assert len(removed.out.splitlines()) == 2
@@ -355,7 +355,7 @@ def test_what_was_written_is_kept(empty: Any, run: Run, editor: Any, code: str, 
     assert texts(run) == ["Use tabs."]
     editor("assert b'Use tabs' not in open(path, 'rb').read(); open(path, 'w').write('Use both.')")
     again = run("rules", "edit", rule["id"])
-    assert (again.code, "going on with" in again.err) == (exits.OK, True)
+    assert (again.code, "resuming" in again.err) == (exits.OK, True)
     assert texts(run) == ["Use both."]
 
 

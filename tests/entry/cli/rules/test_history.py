@@ -99,9 +99,9 @@ def test_undo_says_which_files_lag_behind(project: Any, run: Run) -> None:
     identifier = run("rules", "list", "--json").json()["rules"][0]["id"]
     run("rules", "edit", identifier, "--priority", "3")
     assert run("rules", "undo").err == ""
-    assert "CLAUDE.md does not say so yet" in run("rules", "remove", identifier).err
+    assert "CLAUDE.md is out of date" in run("rules", "remove", identifier).err
     assert run("rules", "undo").err == ""
-    assert "CLAUDE.md does not say so yet" in run("rules", "redo").err
+    assert "CLAUDE.md is out of date" in run("rules", "redo").err
     before = (project.root / "CLAUDE.md").read_bytes()
     run("rules", "drift", "--merge")
     undone = run("rules", "undo")
@@ -138,7 +138,7 @@ def test_words_that_a_file_cannot_hold_are_refused(project: Any, run: Run) -> No
     assert "CLAUDE.md:" in refused.err
     assert "reads as no instruction" in refused.err
     assert "hint: Word it as an instruction" in refused.err
-    assert "in step" in run("rules", "drift").err
+    assert "up to date" in run("rules", "drift").err
 
 
 def test_use_is_recorded_and_counted(empty: Any, run: Run) -> None:

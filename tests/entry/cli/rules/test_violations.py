@@ -67,7 +67,7 @@ def test_breaches_are_told_by_rule(enforced: Any, run: Any, transcripts: Path) -
     assert lines[3] == "  2026-02-01 00:00  two  exec_command  unknown: it runs `git push --force`"
     assert "\x1b" not in done.out
     assert "2 breaches in 2 calls of 2 transcripts" in done.err
-    assert "other.jsonl is no transcript" in done.err
+    assert "other.jsonl is not a transcript" in done.err
     assert "one.jsonl:3" in done.err
 
 

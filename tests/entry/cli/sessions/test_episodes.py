@@ -103,7 +103,7 @@ def test_the_list_says_how_whole_the_stories_are(recorded: str, run: Any) -> Non
     stories = {"causal_trace_completeness": 1.0, "ended": 1, "traced": 1, "full": 1, "open": 1}
     assert answer["completeness"] == stories
     listed = run("episode", "list")
-    assert "100% tell a whole story" in listed.err
+    assert "100% are complete" in listed.err
     assert "2r" in listed.out
     assert [one["session_id"] for one in run("episode", "list", "--open", "--json").json()["sessions"]] == [
         "open-one"
@@ -197,7 +197,7 @@ def test_doctor_tells_entries_that_are_no_episodes(recorded: str, project: Any, 
     for _ in range(2):
         findings = run("doctor", "--json").json()["findings"]
         notes = [one["text"] for one in findings if one["name"] in ("sessions", "tables")]
-        assert "1 of the sessions journal's lines tell of no episode" in notes[0]
+        assert "1 of the sessions journal's lines are not about an episode" in notes[0]
         run("stats")
     assert any("sessions.jsonl, byte" in text and "episode.event" in text for text in notes)
     assert run("episode", "show", recorded).code == 0

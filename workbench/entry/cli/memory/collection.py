@@ -66,7 +66,7 @@ def collect(feature: str, task_id: str, title: str, discipline: str) -> int:
 
 
 def _told(here: Invocation, done: Collected) -> int:
-    """Tell on stderr what was recorded, as stdout is the agent's; return the exit code."""
+    """Report on stderr what was recorded, as stdout is the agent's; return the exit code."""
     from workbench.entry.services.memory import Summary
 
     summary = Summary()
@@ -114,7 +114,7 @@ def _tell_unlearned(here: Invocation, summary: Summary) -> None:
 def _nothing(here: Invocation, done: Collected) -> None:
     if done.passed.bytes:
         here.out.fail(
-            f"nothing is recorded: {counted(done.lines, 'line')} came, and none tells of an iteration",
+            f"nothing is recorded: {counted(done.lines, 'line')} came, and none is of an iteration",
             "The agent has to be asked for it: claude -p … --output-format stream-json --verbose",
         )
     else:
@@ -212,9 +212,9 @@ def _counts(summary: Summary) -> str:
     if summary.learned:
         told.append(f"{summary.learned:,} learned")
     if summary.confirmed:
-        told.append(f"{summary.confirmed:,} found out again")
+        told.append(f"{summary.confirmed:,} confirmed")
     if summary.redacted:
-        told.append(f"{sum(summary.redacted.values()):,} secrets taken out")
+        told.append(f"{sum(summary.redacted.values()):,} secrets masked")
     return ", ".join(told)
 
 

@@ -1,4 +1,4 @@
-"""`workbench memory add|accept|reject|edit|…`: what is decided about learnings, in steps that undo."""
+"""`workbench memory add|accept|reject|edit|…`: decisions about learnings, in steps that can be undone."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def add(
     session: str,
     personal: bool,
 ) -> None:
-    """Add a learning. Secrets in it are masked, a repetition is refused, a contradiction is told."""
+    """Add a learning. Secrets in it are masked, a repetition is refused, a contradiction is reported."""
     with learning_session("memory-edit") as work:
-        made = work.desk.add(
+        made = work.service.add(
             text,
             feature=feature,
             reason=reason,
@@ -80,7 +80,7 @@ def add(
 @click.option("--model", is_flag=True, help="A stronger model reviewed them, no person.")
 def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
     """Mark learnings as reviewed: they come first in prompts. It does not say that they are true."""
-    _step(lambda work: work.desk.accept(identifiers, reason=reason, model=model))
+    _step(lambda work: work.service.accept(identifiers, reason=reason, model=model))
 
 
 @command(examples=('workbench memory reject 1f0c2a9b --reason "it was a typo"',))
@@ -88,7 +88,7 @@ def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
 @_WHY
 def reject(identifiers: Sequence[str], reason: str) -> None:
     """Take learnings out because they are wrong or worthless; the same is not learned again."""
-    _step(lambda work: work.desk.reject(identifiers, reason=reason))
+    _step(lambda work: work.service.reject(identifiers, reason=reason))
 
 
 @command(examples=('workbench memory retire 1f0c2a9b --reason "the API is gone"',))
@@ -96,15 +96,15 @@ def reject(identifiers: Sequence[str], reason: str) -> None:
 @_WHY
 def retire(identifiers: Sequence[str], reason: str) -> None:
     """Take learnings out that were right once."""
-    _step(lambda work: work.desk.retire(identifiers, reason=reason))
+    _step(lambda work: work.service.retire(identifiers, reason=reason))
 
 
 @command(examples=("workbench memory restore 1f0c2a9b",))
 @_IDS
 @_WHY
 def restore(identifiers: Sequence[str], reason: str) -> None:
-    """Bring learnings back that were rejected, retired, pruned or gave way."""
-    _step(lambda work: work.desk.restore(identifiers, reason=reason))
+    """Restore learnings that were rejected, retired, pruned or superseded."""
+    _step(lambda work: work.service.restore(identifiers, reason=reason))
 
 
 @command(
@@ -146,8 +146,8 @@ def edit(
     if whole_feature:
         changes["task_id"] = None
     if not changes:
-        raise UsageError("nothing is to be changed", hint="Pass --text, --task, --feature or --scope.")
-    _step(lambda work: [work.desk.edit(identifier, reason=reason, **changes)])
+        raise UsageError("there is nothing to change", hint="Pass --text, --task, --feature or --scope.")
+    _step(lambda work: [work.service.edit(identifier, reason=reason, **changes)])
 
 
 @command(
@@ -189,12 +189,12 @@ def resolve(
         )
 
     with learning_session("memory-edit") as work:
-        waiting = work.desk.conflicts()
+        waiting = work.service.conflicts()
         decisions = [decided(find_conflict(waiting, one)) for one in dict.fromkeys(conflicts)]
         if len(decisions) == 1:
-            _tell(work, work.desk.resolve(decisions[0]))
+            _tell(work, work.service.resolve(decisions[0]))
             return
-        done, skipped = work.desk.resolve_all(decisions)
+        done, skipped = work.service.resolve_all(decisions)
     out = work.here.out
     if work.here.flags.json:
         settled = [{"conflict": one.conflict, "action": one.action.value} for one in done]
@@ -218,29 +218,29 @@ def resolve(
 @click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit the rule to files.")
 @_WHY
 def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[str], reason: str) -> None:
-    """Make a rule of a learning, which gives way to it. `memory undo` takes back both."""
+    """Make a rule of a learning and supersede it. `memory undo` takes back both."""
     fields: dict[str, Any] = {"authority": Authority.ABSOLUTE} if absolute else {}
     if text is not None:
         fields["rule"] = text
     if scopes:
         fields["scope"] = tuple(f"{PATH_SCOPE}{glob.removeprefix(PATH_SCOPE)}" for glob in scopes)
     with learning_session("memory-edit") as work:
-        done = work.desk.promote(identifier, reason=reason, **fields)
+        done = work.service.promote(identifier, reason=reason, **fields)
     out = work.here.out
     if work.here.flags.json:
         out.json({"learning": done.learning, "rule": done.rule})
         return
     out.painted(f"{out.style(done.rule.id[:13], '1')}  {shorten(done.rule.rule, WIDTH)}")
-    out.say(f"it is a rule now; {done.learning.id[:SHORT]} gave way to it")
+    out.say(f"it is a rule now and supersedes {done.learning.id[:SHORT]}")
 
 
 @command(examples=("workbench memory prune --dry-run", "workbench memory prune --days 120"))
-@click.option("--days", type=click.FloatRange(min=0), help="Not heard of for so long (60).")
+@click.option("--days", type=click.FloatRange(min=0), help="Days since it was last seen (60).")
 @click.option("--dry-run", is_flag=True, help="List what would go, and change nothing.")
 def prune(days: float | None, dry_run: bool) -> None:
     """Take out what was learned automatically, never reviewed, seen once, and is old; `undo` restores it."""
     with learning_session("memory-edit") as work:
-        found = work.desk.prune(days=days, dry_run=dry_run)
+        found = work.service.prune(days=days, dry_run=dry_run)
     _tell(work, found)
     done = "would be taken out" if dry_run else "taken out"
     work.here.out.say(f"{counted(len(found), 'learning')} {done}")

@@ -22,7 +22,7 @@ COMMANDS = lazy_commands(
         "conflicts": ("learnings", "List learnings that contradict or repeat each other, with evidence."),
         "corrections": (
             "learnings",
-            "List what you told agents of how things are done, and which rules it suggests.",
+            "List corrections found in prompts, and which rules they suggest.",
         ),
         "audit": ("learnings", "List what looks like junk, by kind, and what would be pruned."),
         "history": ("learnings", "Show what was done to learnings, by whom and why."),
@@ -51,4 +51,4 @@ COMMANDS = lazy_commands(
     examples=("workbench memory status", "workbench memory ingest run.jsonl --feature auth"),
 )
 def memory() -> None:
-    """Keep what iterations of an agent did, and what was learned from them."""
+    """Record what iterations of an agent did, and what was learned from them."""

@@ -52,7 +52,7 @@ _COLORS = {
 @click.option("--unreviewed", is_flag=True, help="Only those that nobody reviewed.")
 @click.option("--grep", "text", metavar="TEXT", default="", help="Only those that say it, in any case.")
 @click.option("--all", "gone", is_flag=True, help="Those that were rejected, retired, merged and so on, too.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
 def list_(
     feature: str | None,
     task: str | None,
@@ -68,7 +68,7 @@ def list_(
     with learning_session("memory") as work:
         found = [
             one
-            for one in work.desk.learnings(gone=gone or state is not None)
+            for one in work.service.learnings(gone=gone or state is not None)
             if (feature is None or one.feature == feature)
             and (task is None or one.task_id == task)
             and (kind is None or one.kind == kind)
@@ -80,7 +80,7 @@ def list_(
         found.sort(key=lambda one: one.id)
         found.sort(key=lambda one: one.timestamp, reverse=True)
         found.sort(key=lambda one: not one.reviewed)
-        work.told.candidates = len(found)
+        work.measurement.candidates = len(found)
     out, now = work.here.out, work.store.now()
     if work.here.flags.json:
         out.json({"total_count": len(found), "learnings": found[:limit]})
@@ -96,7 +96,7 @@ def list_(
 def show(identifier: str) -> None:
     """Show a learning with where it comes from, why it exists, and what spoke for and against it."""
     with learning_session("memory") as work:
-        one = work.desk.find(identifier)
+        one = work.service.find(identifier)
         ledger = work.store.ledger()
     out = work.here.out
     hits, against = ledger.hits.get(one.id, ()), ledger.contradictions.get(one.id, ())
@@ -124,21 +124,23 @@ def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
         ("files", ", ".join(one.files)),
         ("scope", ", ".join(one.scope)),
         ("reviewed", f"{one.reviewed_at} by {one.reviewed_by}" if one.reviewed else ""),
-        ("stands for", ", ".join(one.merged_from)),
-        ("gave way to", one.successor),
-        ("last heard", f"{stale_days(one, now)} days ago"),
+        ("merged from", ", ".join(one.merged_from)),
+        ("successor", one.successor),
+        ("last seen", f"{stale_days(one, now)} days ago"),
     ]
     return [(name, value) for name, value in facts if value]
 
 
 @command(examples=("workbench memory history", "workbench memory history 1f0c2a9b --json"))
 @click.argument("identifier", metavar="[ID]", required=False)
-@click.option("--limit", type=click.IntRange(1), default=_SHOWN, show_default=True, help="At most so many.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=_SHOWN, show_default=True, help="Maximum number shown."
+)
 def history(identifier: str | None, limit: int) -> None:
     """Show what was done to all learnings, newest first, or to one, oldest first. Times are in UTC."""
     with learning_session("memory") as work:
         ledger = work.store.ledger()
-        wanted = work.desk.identifier(identifier) if identifier else ""
+        wanted = work.service.identifier(identifier) if identifier else ""
     out = work.here.out
     if wanted:
         changes = [one for one in ledger.changes if one.record_id == wanted][-limit:]
@@ -198,11 +200,11 @@ def _change(change: RecordChange[FeatureLearning]) -> dict[str, Any]:
     )
 )
 @click.option("--why", type=click.Choice([why.value for why in Why]), help="Only those that wait for this.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
 def queue(why: str | None, limit: int) -> None:
     """List what waits for you, most urgent first: conflicts, contradicted ones, what nobody reviewed."""
     with learning_session("memory") as work:
-        found = [item for item in work.desk.review_queue() if why is None or item.why == why]
+        found = [item for item in work.service.review_queue() if why is None or item.why == why]
     out, now = work.here.out, work.store.now()
     if work.here.flags.json:
         out.json({"total_count": len(found), "items": found[:limit]})
@@ -220,21 +222,25 @@ def _tell_item(out: Output, item: ReviewItem, now: float) -> None:
 
 
 @command(examples=("workbench memory conflicts", "workbench memory conflicts --json"))
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
 def conflicts(limit: int) -> None:
     """List pairs of learnings that contradict or repeat each other, with evidence and a way out.
 
     `workbench memory resolve` settles one.
     """
     with learning_session("memory") as work:
-        found = work.desk.conflicts()
+        found = work.service.conflicts()
     out = work.here.out
     if work.here.flags.json:
         out.json({"total_count": len(found), "conflicts": found[:limit]})
         return
     for one in found[:limit]:
         _tell_conflict(out, one)
-    out.say(f"{counted(len(found), 'pair')} to settle" if found else "no two learnings collide")
+    out.say(
+        f"{counted(len(found), 'pair')} to settle"
+        if found
+        else "no two learnings contradict or repeat each other"
+    )
 
 
 def _tell_conflict(out: Output, one: ConflictFound) -> None:
@@ -250,12 +256,16 @@ def _tell_conflict(out: Output, one: ConflictFound) -> None:
 
 @command(examples=("workbench memory audit", 'workbench memory audit --json | jq ".counts"'))
 @click.option(
-    "--limit", type=click.IntRange(1), default=10, show_default=True, help="At most so many a kind."
+    "--limit",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Maximum number shown of each kind.",
 )
 def audit(limit: int) -> None:
     """List what looks like junk, by kind, and what `prune` would take out. Changes nothing."""
     with learning_session("memory") as work:
-        found = work.desk.audit()
+        found = work.service.audit()
     out = work.here.out
     if work.here.flags.json:
         junk = [
@@ -289,7 +299,12 @@ def audit(limit: int) -> None:
 @click.option("--feature", metavar="NAME", required=True, help="The feature that is worked on.")
 @click.option("--task", metavar="ID", help="The task; what was learned about other tasks is left out.")
 @click.option(
-    "--budget", type=click.IntRange(1), default=800, show_default=True, metavar="N", help="Most tokens."
+    "--budget",
+    type=click.IntRange(1),
+    default=800,
+    show_default=True,
+    metavar="N",
+    help="Maximum tokens in the prompt.",
 )
 @click.option("--session", metavar="ID", default="", help="The session that gets it, so that it is known.")
 def prompt(feature: str, task: str | None, budget: int, session: str) -> None:
@@ -300,7 +315,7 @@ def prompt(feature: str, task: str | None, budget: int, session: str) -> None:
     with learning_session("memory") as work:
         ledger, now = work.store.ledger(), work.store.now()
         made = memory_prompt(ledger, now, work.store.count_tokens, feature=feature, task=task, budget=budget)
-        work.told.tokens, work.told.candidates = made.tokens, len(made.given)
+        work.measurement.tokens, work.measurement.candidates = made.tokens, len(made.given)
         _note(work, made.given, session)
     out = work.here.out
     if work.here.flags.json:
@@ -330,17 +345,17 @@ def _note(work: LearningSession, given: tuple[FeatureLearning, ...], session: st
 @click.option(
     "--status", type=click.Choice([one.value for one in CorrectionStatus]), help="Only with this status."
 )
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
 def corrections(status: str | None, limit: int) -> None:
     """List corrections found in prompts, with quotes, and why each is or is not a suggested rule.
 
-    `ingest` and `collect` find them. What was said in two sessions, three times, or as something that always
-    holds is suggested; `memory promote` makes it a rule, `memory reject` ends it for good.
+    `ingest` and `collect` find them. One from two sessions, found three times, or worded as always holding is
+    suggested; `memory promote` makes it a rule, `memory reject` ends it for good.
     """
     with learning_session("memory") as work:
         said = report_corrections(work.store.ledger(), texts_in_force(work.store))
         found = [one for one in said if status is None or one.status == status]
-        work.told.candidates = len(found)
+        work.measurement.candidates = len(found)
     out = work.here.out
     if work.here.flags.json:
         out.json({"total_count": len(found), "corrections": found[:limit]})

@@ -28,9 +28,9 @@ class LearningSession:
     """What a command about learnings works with."""
 
     here: Invocation
-    told: Measured
+    measurement: Measured
     store: LearningStore
-    desk: LearningService
+    service: LearningService
 
 
 @contextmanager
@@ -39,11 +39,11 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
     here = current()
     config = here.settings().config
     opened = open_workspace(here.project, config)
-    with measured(opened, operation) as told:
+    with measured(opened, operation) as measurement:
         store = store_of(opened.workspace.rule_store())
-        yield LearningSession(here, told, store, LearningService(store, "cli"))
-    if told.note:
-        here.out.warn(told.note)
+        yield LearningSession(here, measurement, store, LearningService(store, "cli"))
+    if measurement.note:
+        here.out.warn(measurement.note)
 
 
 def line_of(out: Output, one: FeatureLearning, now: float) -> str:

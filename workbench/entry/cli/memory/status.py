@@ -70,7 +70,7 @@ def status(clean: bool) -> None:
         return
     state = f"{counted(index.points, 'point')} in {counted(index.collections, 'collection')}"
     here.out.data(
-        f"index: {state}, {index.behind:,} to be made anew, by {index.embedding_model or 'words alone'}"
+        f"index: {state}, {index.behind:,} to be rebuilt, by {index.embedding_model or 'words alone'}"
     )
     for problem in ledger.skipped:
         here.out.warn(f"{problem}; it is left out")
@@ -79,7 +79,7 @@ def status(clean: bool) -> None:
     for name in index.orphans:
         here.out.say(f"{name} belongs to no feature: `workbench memory status --clean` removes it")
     for fault in index.faults:
-        here.out.warn(f"{fault}; the next search makes it anew")
+        here.out.warn(f"{fault}; the next search rebuilds it")
 
 
 def _learned(feature: dict[str, Any]) -> str:

@@ -57,11 +57,11 @@ def explore(query_type: str, detail: str) -> None:
     notes: list[str] = []
     with session("explore") as work:
         synced = work.opened.workspace.sync(progress=work.progress)
-        work.told.synced(synced)
+        work.measurement.synced(synced)
         view = layers.explore(
             layer_view(work.opened.workspace, notes=notes), QueryType(query_type), Detail(detail)
         )
-        work.told.candidates = len(view.paths)
+        work.measurement.candidates = len(view.paths)
     if work.here.flags.json:
         work.here.out.json(layers.to_dict(view))
     else:
@@ -80,7 +80,7 @@ def delta(since: str | None) -> None:
     with session("delta") as work:
         if work.opened.repository is None:
             raise ProjectError(
-                f"{work.opened.root} is no git repository", hint="There is nothing to compare."
+                f"{work.opened.root} is not a git repository", hint="There is nothing to compare."
             )
         found = delta_since(work.opened.repository, since)
     if work.here.flags.json:
@@ -120,7 +120,7 @@ def delta_lines(found: Delta) -> list[str]:
 
 @command(examples=("workbench watch", "workbench watch --json"))
 def watch() -> None:
-    """Keep the index in step while files change, and say what changed; Ctrl-C ends it.
+    """Keep the index up to date while files change, and report changes; Ctrl-C ends it.
 
     With --json each batch is one line.
     """
@@ -129,7 +129,7 @@ def watch() -> None:
     here = current()
     with session("index") as work:
         workspace = work.opened.workspace
-        work.told.synced(workspace.sync(progress=work.progress))
+        work.measurement.synced(workspace.sync(progress=work.progress))
     adapters = workspace.adapters
     work.tell_notes()
 

@@ -123,7 +123,7 @@ def _status_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 @command(examples=("workbench doctor", "workbench doctor --json"))
 def doctor() -> int:
-    """Check everything the workbench stands on; exit 1 if something is broken.
+    """Check everything the workbench rests on; exit 1 if something is broken.
 
     Lines marked `!` say what is missing and works without, lines marked `x` what is broken; under both
     stands the next step.

@@ -1,4 +1,4 @@
-"""`workbench index`, `refresh`, `import` and `rebuild`: bringing what is known in step with the project."""
+"""`workbench index`, `refresh`, `import` and `rebuild`: bringing the index up to date with the project."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def index(full: bool) -> None:
     with session("index") as work:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
-        work.told.synced(synced)
+        work.measurement.synced(synced)
         synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
     _report(work, synced, time.perf_counter() - started)
 
 
 @command(examples=("workbench refresh", "workbench refresh --json"))
 def refresh() -> None:
-    """Bring the index in step with files that changed, and say which those were."""
+    """Update the index with the files that changed, and list them."""
     with session("refresh") as work:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, settle=True)
-        work.told.synced(synced)
+        work.measurement.synced(synced)
         synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
     _report(work, synced, time.perf_counter() - started)
 
@@ -99,7 +99,7 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
 
 @click.group(name="import", cls=Group, examples=("workbench import git --all", "workbench import sessions"))
 def import_() -> None:
-    """Take in what happened before: the history of the repository, sessions of coding agents."""
+    """Import what happened before: the history of the repository, sessions of coding agents."""
 
 
 @command(name="git", examples=("workbench import git --limit 5000", "workbench import git --all --json"))
@@ -116,12 +116,14 @@ def import_git(limit: int | None, everything: bool) -> None:
     with session("import") as work:
         opened = work.opened
         if opened.repository is None:
-            raise ProjectError(f"{opened.root} is no git repository", hint="There is no history to import.")
+            raise ProjectError(
+                f"{opened.root} is not a git repository", hint="There is no history to import."
+            )
         started = time.perf_counter()
         depth = None if everything else limit or opened.config.index.history_commits
         found = opened.workspace.import_commits(limit=depth, progress=work.progress)
         seconds = time.perf_counter() - started
-        work.told.stages["history"] = round(seconds * 1000, 3)
+        work.measurement.stages["history"] = round(seconds * 1000, 3)
     out = work.here.out
     if work.here.flags.json:
         out.json(
@@ -147,7 +149,7 @@ import_.add_command(import_sessions)
 
 @command(examples=("workbench rebuild", "workbench rebuild --json"))
 def rebuild() -> None:
-    """Make everything anew that can be: tables and indexes, from the journals and the files.
+    """Rebuild tables and indexes from the journals and the files.
 
     Journals are not touched. Says for each part whether it came out as it was before; exit 1 if tables
     of equal journals differ.
@@ -156,7 +158,7 @@ def rebuild() -> None:
         opened, out = work.opened, work.here.out
         before = _index_digest(opened)
         synced = opened.workspace.sync(progress=work.progress, rebuild=True)
-        work.told.synced(synced)
+        work.measurement.synced(synced)
         after = _index_digest(opened)
         tables_before, tables_after, report = rebuild_tables(opened)
         follow_index(opened)

@@ -152,7 +152,7 @@ def _prepare(here: Invocation) -> None:
         raise ModelError(f"no embedding model can be used ({reasons})", hint="See `workbench doctor`.")
     built = time.perf_counter() - started
     with session("index") as work:
-        work.told.synced(work.opened.workspace.sync(progress=work.progress))
+        work.measurement.synced(work.opened.workspace.sync(progress=work.progress))
         embedded, rules = embed_past(work), embed_rules(work)
     if here.flags.json:
         here.out.json(

@@ -11,7 +11,7 @@ import click
 
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
-from workbench.entry.cli.session import Session, episode_desk_of, session
+from workbench.entry.cli.session import Session, episode_service_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.os.terminal import fold
 from workbench.entry.services.plan import plan_for, record_pack
@@ -110,7 +110,7 @@ def plan(
     (--tool, --context, --fact, --scenario, --step) or follows from the files, the kind of task and git. What
     left a rule out is among the reasons. The use of the rules is recorded.
 
-    What iterations learned stands under a heading of its own, if it is about the task: observations, not
+    What iterations learned is under a heading of its own, if it matches the task: observations, not
     instructions, reviewed ones first.
 
     With --session the episode of that id, started if it is new, records which pack it was given; without a
@@ -118,7 +118,7 @@ def plan(
     """
     here = current()
     if session_id is not None and not task and not from_stdin:
-        text = episode_desk_of(here).trace(session_id).episode.task_text
+        text = episode_service_of(here).trace(session_id).episode.task_text
     else:
         text = read_task(here, task, from_stdin)
     # json is the answer around a text, and the text has a format of its own: the configured one.
@@ -140,7 +140,7 @@ def plan(
         )
         made = plan_for(
             work.opened,
-            work.told,
+            work.measurement,
             request,
             style="text" if settings.format == "json" else settings.format,
             baseline=baseline,
@@ -150,7 +150,7 @@ def plan(
         response: Any = made.response
         if session_id is not None:
             try:
-                record_pack(episode_desk_of(here), request, response)
+                record_pack(episode_service_of(here), request, response)
             except (UsageError, StoreError) as error:
                 here.out.warn(f"the pack is not recorded in session {session_id}: {error.message}")
     prepare_if(work, is_unprepared(work.opened.planner, made.ranking))
@@ -194,9 +194,9 @@ def rank(
             strict=work.opened.config.plan.strict,
             progress=work.progress,
         )
-        work.told.synced(made.synced)
-        work.told.candidates = len(made.files)
-        work.told.degraded = missing_parts(work.opened.workspace, work.opened.planner)
+        work.measurement.synced(made.synced)
+        work.measurement.candidates = len(made.files)
+        work.measurement.degraded = missing_parts(work.opened.workspace, work.opened.planner)
     prepare_if(work, is_unprepared(work.opened.planner, made))
     if here.flags.json:
         here.out.json(rank_response(made.files[:top]))

@@ -33,7 +33,7 @@ _SHOWN = 100  # characters of a finding
     ),
 )
 def scan() -> None:
-    """Look for what a text should not carry: instructions to an assistant, secrets."""
+    """Find what a text should not contain: instructions to an assistant, secrets."""
 
 
 @command(

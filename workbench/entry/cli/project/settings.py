@@ -143,7 +143,7 @@ def _file(in_project: bool) -> Path:
 
 
 def _read(path: Path, in_project: bool) -> str | None:
-    """Return a file's text, None where there is none; refuses what is no TOML before it is edited."""
+    """Return a file's text, None where there is none; refuses what is not TOML before it is edited."""
     text = configuration.project_text(current().project) if in_project else configuration.user_text(path)
     list(configuration.given_by(text, path, "user"))
     return text

@@ -77,7 +77,7 @@ _TASKS = 150
 def replay(path: str | None, **options: Any) -> int:
     """Measure the program on this project's own past, or on a dataset (also `--replay`).
 
-    Every task is replayed as of when it began, for several systems side by side. PATH is a repository (also
+    Every task is replayed as of its start, for several systems side by side. PATH is a repository (also
     a bare one; default: this project), or the folder of a rules benchmark. Tasks are commits and prompts of
     imported sessions; a system sees the files, the history and the sessions of before the task and is
     measured by the files that were then modified. PATH may also be transcripts or exported sessions, a file
@@ -153,14 +153,14 @@ def _history(
     rows: str | None,
 ) -> int:
     from workbench.config import load
-    from workbench.entry.cli.replay.report import deliver, reference_gap, wishes
+    from workbench.entry.cli.replay.report import deliver, reference_gap, run_outputs
     from workbench.entry.services.replay import PACKS, Wanted, finished_run, open_past, replay_past
     from workbench.entry.services.runs import keep_run
     from workbench.replay.gates import leaner_system
     from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
     from workbench.replay.tasks import TaskSource
 
-    asked = wishes(gate, report, rows)
+    asked = run_outputs(gate, report, rows)
     project = open_past(here.project if folder is None else folder)
     config = here.settings().config if folder is None else load(project=project.root).config
     names = [*(_names(systems) or DEFAULT_SYSTEMS), *(f"hybrid-{group}" for group in _names(without))]

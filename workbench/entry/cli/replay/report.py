@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class RunOutputs:
     """What a command was asked to make of a run; None for files that were not asked for."""
 
     gate: bool = False
@@ -34,7 +34,7 @@ class Wishes:
 
 
 def run_options(function: Function) -> Function:
-    """Add the options of `Wishes` to a command."""
+    """Add the options of `RunOutputs` to a command."""
     for option in (
         click.option(
             "--rows",
@@ -55,9 +55,9 @@ def run_options(function: Function) -> Function:
     return function
 
 
-def wishes(gate: bool, report: str | None, rows: str | None) -> Wishes:
+def run_outputs(gate: bool, report: str | None, rows: str | None) -> RunOutputs:
     """Return what was asked for. Raises: UsageError for a file that could not be written in the end."""
-    return Wishes(gate, _file("--report", report), _file("--rows", rows))
+    return RunOutputs(gate, _file("--report", report), _file("--rows", rows))
 
 
 def _file(option: str, given: str | None) -> Path | None:
@@ -100,7 +100,7 @@ def deliver(
     here: Invocation,
     run: ReplayRun,
     config: Config,
-    asked: Wishes,
+    asked: RunOutputs,
     *,
     project: Path | None,
     regression: Gap | None = None,

@@ -6,7 +6,7 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, command, current
-from workbench.entry.cli.replay.report import deliver, reference_gap, run_options, wishes
+from workbench.entry.cli.replay.report import deliver, reference_gap, run_options, run_outputs
 from workbench.entry.services.runs import Kept, kept_runs, load_run, runs_root
 from workbench.errors import UsageError
 from workbench.records.replay import MEASURES, ReplayRun
@@ -64,7 +64,7 @@ def list_() -> None:
 def show(run: str, gate: bool, report: str | None, rows: str | None) -> int:
     """Show a kept replay as it was shown at its end (default: the newest)."""
     here = current()
-    asked = wishes(gate, report, rows)
+    asked = run_outputs(gate, report, rows)
     state = runs_root(here.project)
     found = load_run(state, run)
     config = here.settings().config
@@ -130,7 +130,7 @@ def explain(run: str, task: str, system: str | None) -> int:
     """Rank the files of a replayed task again and say what each feature adds to the first and the right ones.
 
     TASK is a task's id or its beginning, such as the commit that answers it. It is seen from its own past, as
-    in the replay, by the program as it is now: if that ranks otherwise than the run has it, it is said.
+    in the replay, by the program as it is now: if that ranks otherwise than the run, a warning says so.
     """
     from workbench.entry.services.replay import explain_task
     from workbench.replay.explanation import explanation_text

@@ -46,14 +46,14 @@ def conflicts() -> None:
 )
 @click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="Only this kind.")
 @click.option("--file", metavar="PATH", help="Only conflicts with a rule of this file.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
 @click.option("--settled", is_flag=True, help="Those that were settled instead, newest first.")
 @click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
 def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning: bool) -> None:
     """List conflicts that wait for a decision, surest first, with the suggested way out."""
     with session("conflicts") as work:
         queue, rules = _queue(work, meaning=meaning)
-        work.told.candidates = len(queue.open)
+        work.measurement.candidates = len(queue.open)
     out = work.here.out
     if settled:
         _tell_settled(work, queue, limit)
@@ -208,7 +208,7 @@ def _decision(
 
 
 def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
-    """Bring the rules in step and find their conflicts."""
+    """Sync the rules and find their conflicts."""
     from workbench.entry.services.rules import meaning as meaning_of
 
     workspace = work.opened.workspace

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from workbench.entry.cli.frame import Invocation
-from workbench.entry.cli.session import episode_desk_of
+from workbench.entry.cli.session import episode_service_of
 from workbench.errors import UsageError
 from workbench.text.sanitize import visible_line
 
@@ -67,7 +67,7 @@ def asked_context(
     """
     active = ("", "")
     if session_id and (scenario is None or step is None):
-        active = episode_desk_of(here).active(session_id)
+        active = episode_service_of(here).active(session_id)
     return {
         "tool": here.settings().config.rules.tool if tool is None else tool,
         "contexts": tuple(dict.fromkeys(contexts)),

@@ -48,7 +48,11 @@ _FIELD_OPTIONS = (
         help="A fact it needs (repeatable; several values of a name: any of them).",
     ),
     click.option(
-        "--example", "examples", metavar="TEXT", multiple=True, help="A message it answers to (repeatable)."
+        "--example",
+        "examples",
+        metavar="TEXT",
+        multiple=True,
+        help="A message it is relevant to (repeatable).",
     ),
     click.option("--cooldown", metavar="SECONDS", help="Not again for so long after it was used."),
     click.option(
@@ -193,7 +197,7 @@ def disable(identifiers: Sequence[str], reason: str) -> None:
 @click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
 @click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history.")
 def remove(identifiers: Sequence[str], reason: str) -> None:
-    """Put rules out of force, in one step. They stay in the history; `workbench rules undo` restores them."""
+    """Remove rules, in one step. They stay in the history; `workbench rules undo` restores them."""
     here = current()
     with rule_session("rules-edit") as work:
         rules = _several(work, identifiers)
@@ -222,7 +226,7 @@ def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
     for rule in changed:
         here.out.painted(rule_line(here.out, rule))
     if len(ids) < len(rules):
-        here.out.say(f"{len(rules) - len(ids)} of {counted(len(rules), 'rule')} were {word}d already")
+        here.out.say(f"{len(rules) - len(ids)} of {counted(len(rules), 'rule')} are {word}d already")
 
 
 def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:

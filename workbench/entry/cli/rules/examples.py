@@ -1,4 +1,4 @@
-"""`workbench rules examples`: messages a rule answers to, by hand or proposed by a language model."""
+"""`workbench rules examples`: messages a rule is relevant to, by hand or proposed by a language model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _COUNT = "10"
 def examples(
     identifier: str, added: tuple[str, ...], removed: tuple[int, ...], generate: int | None, yes: bool
 ) -> None:
-    """Show or change the example messages a rule answers to. The beginning of its id is enough.
+    """Show or change the example messages a rule is relevant to. The beginning of its id is enough.
 
     A task is compared with each of them, and the nearest counts. Proposals are shown first and kept only if
     you agree; whatever is changed can be undone.

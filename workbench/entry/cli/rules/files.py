@@ -1,4 +1,4 @@
-"""Rules and the files they stand in: importing files by name, and drift between files and store."""
+"""Rules and the files they are in: importing files by name, and drift between files and store."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incom
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--discover", is_flag=True, help="Find the rule files of the project and your home instead.")
 @click.option("--all", "every", is_flag=True, help="Of directories, take every Markdown and text file.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
+@click.option("--dry-run", is_flag=True, help="List what would be imported, and change nothing.")
 def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) -> None:
     """Import rule files by name, whatever they are called; `rules undo` takes it back.
 
     Known names in the project (CLAUDE.md, AGENTS.md, .cursor/rules …) are imported by themselves. A file
-    keeps its rules in step from then on. What is no instruction stays in its file and is not imported.
+    stays synced with its rules from then on. What is not an instruction is not imported.
     """
     if bool(paths) is discover:
         raise UsageError("name rule files or directories, or --discover", hint="`--help` shows examples.")
@@ -99,7 +99,7 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
 def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
     """Write the rules in force into the files of other agents, next to what people wrote there.
 
-    Rules that stand in such a file stay where they are. The others go into a part of their own, between two
+    Rules that are in such a file stay where they are. The others go into a part of their own, between two
     comments, or into files named workbench-…; editing them there edits the rule. A second export changes
     nothing.
     """
@@ -144,7 +144,7 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
         out.warn(note)
     changed = sum(file.changed for file in files)
     done = "would be written" if dry_run else "written"
-    out.say(f"{counted(changed, 'file')} {done}, {len(files) - changed:,} as they should be")
+    out.say(f"{counted(changed, 'file')} {done}, {len(files) - changed:,} up to date")
 
 
 @command(
@@ -155,15 +155,15 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
         "workbench rules drift --resolve rule-1f0c2a9b --take ours",
     )
 )
-@click.option("--merge", is_flag=True, help="Bring both sides in step; conflicts stay for you to settle.")
+@click.option("--merge", is_flag=True, help="Sync both sides; conflicts stay for you to settle.")
 @click.option("--dry-run", is_flag=True, help="With --merge: show the lines that would be written.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Write only this file (repeatable).")
 @click.option("--resolve", metavar="ID", help="Settle the conflict of this rule.")
 @click.option("--take", type=click.Choice(["ours", "theirs"]), help="With --resolve: which side holds.")
 def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | None, take: str | None) -> None:
-    """Say what changed in rule files behind the store's back, and in the store behind the files'.
+    """Show what changed in rule files and not in the store, and the other way round.
 
-    Exits with 1 while something is out of step, so that scripts can ask.
+    Exits with 1 while something is not synced, so that scripts can ask.
     """
     if (resolve is None) is not (take is None):
         raise UsageError("--resolve and --take go together", hint="--resolve rule-1f0c2a9b --take ours")
@@ -197,7 +197,7 @@ def _tell(work: Session, outcome: Outcome, *, merge: bool, dry_run: bool) -> Non
         )
         return
     for found in outcome.taken:
-        out.painted(f"{out.style(found.file, '36')}  taken in: {_counts(found.incoming)}")
+        out.painted(f"{out.style(found.file, '36')}  imported: {_counts(found.incoming)}")
     tell_written(out, outcome.written)
     if not (merge and dry_run):
         for found in outcome.drift:
@@ -230,13 +230,13 @@ def _summary(outcome: Outcome, *, merge: bool, dry_run: bool) -> str:
         files = sum(item.changed for item in outcome.written)
         return f"{counted(files, 'file')} would be written; nothing was changed"
     if not (incoming or pending or conflicts):
-        return "files and store are in step"
+        return "files and store are up to date"
     parts = [
         f"{incoming:,} changed in files alone" if incoming else "",
         f"{pending:,} in the store alone" if pending else "",
         f"{conflicts:,} in both: --resolve ID --take ours|theirs" if conflicts else "",
     ]
-    step = "" if merge or not (incoming or pending) else "; --merge brings them in step"
+    step = "" if merge or not (incoming or pending) else "; --merge syncs them"
     return ", ".join(part for part in parts if part) + step
 
 

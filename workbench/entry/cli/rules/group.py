@@ -10,7 +10,7 @@ COMMANDS = lazy_commands(
     "workbench.entry.cli.rules",
     {
         "list": ("show", "List the rules in force, by file and line."),
-        "show": ("show", "Show one rule whole: its text, where it stands and when it holds."),
+        "show": ("show", "Show one rule in full: its text, its place and when it holds."),
         "match": ("show", "Show which rules a task calls for, with the parts of their scores."),
         "search": ("search", "Find rules by a query, best first, among those the filters let through."),
         "import": (
@@ -23,7 +23,7 @@ COMMANDS = lazy_commands(
         ),
         "drift": (
             "files",
-            "Say what changed in rule files behind the store's back, and in the store behind the files'.",
+            "Show what changed in rule files and not in the store, and the other way round.",
         ),
         "conflicts": (
             "conflicts",
@@ -33,7 +33,7 @@ COMMANDS = lazy_commands(
         "edit": ("edit", "Change a rule; without options its text opens in an editor."),
         "enable": ("edit", "Switch rules on again."),
         "disable": ("edit", "Switch rules off: they stay, and match nothing."),
-        "remove": ("edit", "Put rules out of force; they stay in the history."),
+        "remove": ("edit", "Remove rules; they stay in the history."),
         "undo": ("workbench.entry.cli.undo:undo_rules", "Take back the last step."),
         "redo": ("workbench.entry.cli.undo:redo_rules", "Do the step again that was undone last."),
         "history": (
@@ -41,7 +41,7 @@ COMMANDS = lazy_commands(
             "Show what was done to all rules, or to one and its earlier versions, with differences.",
         ),
         "usage": ("history", "Show how often rules were given to sessions, or note that they were."),
-        "examples": ("examples", "Show or change the example messages a rule answers to."),
+        "examples": ("examples", "Show or change the example messages a rule is relevant to."),
         "tags": (
             "search",
             "List the tags in use, how many rules have each, and what is wrong with any.",
@@ -61,4 +61,4 @@ COMMANDS = lazy_commands(
     examples=("workbench rules list", 'workbench rules match "add a migration"'),
 )
 def rules() -> None:
-    """Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like in step."""
+    """Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like up to date."""

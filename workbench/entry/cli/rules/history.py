@@ -48,7 +48,7 @@ _OUTCOMES = ("added", "restored", "reworded", "changed", "moved", "removed")
 def history(identifier: str | None, limit: int | None) -> None:
     """Show what was done to all rules, newest first, or to one rule and its earlier versions, oldest first.
 
-    Words that went stand in [-…-], words that came in {+…+}. Times are in UTC.
+    Removed words are in [-…-], added words in {+…+}. Times are in UTC.
     """
     with rule_session("rules") as work:
         ledger = work.store.ledger()

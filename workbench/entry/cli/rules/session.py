@@ -25,33 +25,33 @@ class RuleSession:
     here: Invocation
     config: Config
     opened: Project
-    told: Measured
+    measurement: Measured
     store: RuleStore
     book: Rulebook
 
     @property
     def curator(self) -> Curator:
-        """Return the desk where rules are changed."""
+        """Return the service that changes rules."""
         return Curator(self.store, "cli", self.opened.workspace.rule_files)
 
 
 @contextmanager
 def rule_session(operation: str, **flags: object) -> Iterator[RuleSession]:
-    """Open the rules of the project, in step with its rule files, without indexing anything.
+    """Open the rules of the project, synced with its rule files, without indexing anything.
 
-    What is odd about them is told on stderr afterwards. `flags` as for `session`. Raises: WorkbenchError.
+    What is odd about them is reported on stderr afterwards. `flags` as for `session`. Raises: WorkbenchError.
     """
     here = current()
     config = here.settings(**flags).config
     opened = open_workspace(here.project, config)
-    with measured(opened, operation) as told:
+    with measured(opened, operation) as measurement:
         book, notes = opened.workspace.sync_rules()
-        told.candidates = len(book.rules)
-        yield RuleSession(here, config, opened, told, opened.workspace.rule_store(), book)
+        measurement.candidates = len(book.rules)
+        yield RuleSession(here, config, opened, measurement, opened.workspace.rule_store(), book)
     for note in notes:
         here.out.warn(note)
-    if told.note:
-        here.out.warn(told.note)
+    if measurement.note:
+        here.out.warn(measurement.note)
 
 
 @contextmanager
@@ -63,15 +63,15 @@ def past_session(until: str) -> Iterator[RuleSession]:
     here = current()
     config = here.settings().config
     opened = open_workspace(here.project, config)
-    with measured(opened, "rules") as told:
+    with measured(opened, "rules") as measurement:
         store = opened.workspace.rule_store()
         counts = store.usage(until)
         found = visible(store, store.ledger(until).placed().values())
         rules = tuple(used(rule, counts) for rule in found)
-        told.candidates = len(rules)
-        yield RuleSession(here, config, opened, told, store, Rulebook(rules, index_words(()), until))
-    if told.note:
-        here.out.warn(told.note)
+        measurement.candidates = len(rules)
+        yield RuleSession(here, config, opened, measurement, store, Rulebook(rules, index_words(()), until))
+    if measurement.note:
+        here.out.warn(measurement.note)
 
 
 def tell_files(work: RuleSession, rules: Iterable[Rule]) -> None:
@@ -79,4 +79,4 @@ def tell_files(work: RuleSession, rules: Iterable[Rule]) -> None:
     from workbench.rules.files.drift import files_behind
 
     for file in files_behind(work.store, work.opened.workspace.rule_files, rules):
-        work.here.out.say(f"{file} does not say so yet: `workbench rules drift` shows what is to be written")
+        work.here.out.say(f"{file} is out of date: `workbench rules drift` shows what is to be written")

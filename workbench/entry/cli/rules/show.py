@@ -89,7 +89,7 @@ def _through_caches(work: RuleSession, **request: Any) -> RulePage:
 
     fetcher = rule_fetcher(work.opened.workspace, work.config, work.opened.clock)
     page = fetcher.get_rules(**request)
-    work.told.cache.update(fetcher.measured())
+    work.measurement.cache.update(fetcher.measured())
     for note in fetcher.notes():
         work.here.out.say(note)
     return page
@@ -144,11 +144,11 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
         opened = work.opened
         request = PlanRequest(str(opened.root), text, **asked_context(work.here, tool=tool, **limits))
         ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
-        work.told.synced(ranking.synced)
+        work.measurement.synced(ranking.synced)
         _, report = match_task(opened.workspace, opened.planner, request, ranking, progress=work.progress)
         given = [one.rule for one in report.matches]
-        work.told.note = record_given(opened.workspace, request, given, by="cli")
-        work.told.candidates = len(opened.workspace.rulebook.rules)
+        work.measurement.note = record_given(opened.workspace, request, given, by="cli")
+        work.measurement.candidates = len(opened.workspace.rulebook.rules)
     out = work.here.out
     if work.here.flags.json:
         out.json(
@@ -199,7 +199,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
 @command(examples=("workbench rules show rule-1f0c2a9b", "workbench rules show rule-1f0c2a9b --json"))
 @click.argument("identifier", metavar="ID")
 def show(identifier: str) -> None:
-    """Show one rule whole: its text, where it stands and when it holds. The beginning of its id is enough.
+    """Show one rule in full: its text, its place and when it holds. The beginning of its id is enough.
 
     A rule that is no longer in force is shown as it last was, with the one in its place.
     """

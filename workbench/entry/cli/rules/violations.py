@@ -54,7 +54,7 @@ def violations(places: Sequence[Path], since: str) -> None:
 def _counted(
     here: Invocation, rules: Sequence[Rule], places: Iterable[Path], since: str
 ) -> tuple[Count, int, list[str]]:
-    """Read the transcripts; return (count, how many there were, files that are none)."""
+    """Read the transcripts; return (count, how many there were, files that are not transcripts)."""
     from workbench.sessions.importers.readers import read_events
     from workbench.sessions.importers.transcripts import find_transcripts
     from workbench.sessions.violations import Count, count_breaches
@@ -109,9 +109,9 @@ def _tell(here: Invocation, rules: Sequence[Rule], count: Count, files: int, oth
         f"{_breaches(count.violations)} in {counted(count.calls, 'call')} of {counted(files, 'transcript')}"
     )
     for name in others[:_NAMED]:
-        out.say(f"{name} is no transcript of a known agent")
+        out.say(f"{name} is not a transcript of a known agent")
     if len(others) > _NAMED:
-        out.say(f"and {len(others) - _NAMED:,} more are none")
+        out.say(f"and {len(others) - _NAMED:,} more are not transcripts")
     if count.unreadable:
         out.warn(f"{counted(count.unreadable, 'line')} could not be read and did not count:")
         for name in count.named:

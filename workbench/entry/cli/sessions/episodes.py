@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, LazyGroup, command, current, lazy_commands
-from workbench.entry.cli.session import episode_desk_of
+from workbench.entry.cli.session import episode_service_of
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def start(
     An episode is one task. To begin the same one again changes nothing.
     """
     here = current()
-    records = episode_desk_of(here)
+    records = episode_service_of(here)
     found = records.start(
         task,
         session_id=session,
@@ -140,7 +140,7 @@ def event(
     parts = _parts(scenario, step)
     if parts and event_type != "decision":
         raise UsageError("--scenario and --step belong to a decision", hint="Record it with --type decision.")
-    recorded = episode_desk_of(here).event(
+    recorded = episode_service_of(here).event(
         session,
         event_type,
         files=files,
@@ -180,7 +180,7 @@ def end(
     One that nobody ends is closed as unknown after sessions.timeout_hours without an event.
     """
     here = current()
-    ended = episode_desk_of(here).end(
+    ended = episode_service_of(here).end(
         session, outcome, commit=commit, evidence=evidence, token_used=tokens, latency_ms=latency_ms
     )
     _tell(here, ended)
@@ -196,12 +196,12 @@ def end(
 @click.option("--outcome", default="", metavar="OUTCOME", help="success, partial, failed, unknown.")
 @click.option("--why", default="", metavar="TEXT", help="The reason, for its history.")
 def feedback(session: str, outcome: str, why: str) -> None:
-    """Judge a session, recorded or imported, whenever its result is seen.
+    """Set the outcome of a session, recorded or imported, whenever it is known.
 
     Feedback outweighs what the session said of itself; the last word counts.
     """
     here = current()
-    _tell(here, episode_desk_of(here).feedback(session, outcome, why))
+    _tell(here, episode_service_of(here).feedback(session, outcome, why))
 
 
 @command(examples=("workbench episode forget fix-login --reason 'a test'",))
@@ -213,7 +213,7 @@ def forget(sessions: Sequence[str], reason: str) -> None:
     Their lines stay in the journal; tables, history and plans no longer know them.
     """
     here = current()
-    found = episode_desk_of(here).forget(sessions, reason)
+    found = episode_service_of(here).forget(sessions, reason)
     if here.flags.json:
         here.out.json({"forgotten": found})
     else:

@@ -10,7 +10,7 @@ import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
-from workbench.entry.cli.session import episode_desk_of
+from workbench.entry.cli.session import episode_service_of
 from workbench.records.episodes import Episode, Event, EventType
 from workbench.sessions.episodes_fold import COMMIT, FULL, HOUR, TRACED, state_of, story
 from workbench.text.counts import counted
@@ -34,15 +34,15 @@ _COLORS = {"success": "32", "partial": "33", "failed": "31", "unknown": "2"}
     ),
 )
 @click.option(
-    "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="At most so many."
+    "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Maximum number shown."
 )
 @click.option("--open", "only_open", is_flag=True, help="Only sessions that have not ended.")
 @click.option("--commits", is_flag=True, help="Commits of the repository as well.")
 def list_(limit: int, only_open: bool, commits: bool) -> None:
-    """List sessions, the newest first, and how many tell a whole story.
+    """List sessions, the newest first, and how many are complete.
 
-    A story is whole when an ended session has a task, a file that was read or edited, and an outcome other
-    than unknown: causal_trace_completeness is their share.
+    A session is complete when it has ended and has a task, a file that was read or edited, and an outcome
+    other than unknown: causal_trace_completeness is their share.
     """
     from workbench.entry.project import open_workspace
     from workbench.entry.services.sessions import (
@@ -101,7 +101,7 @@ def show(session: str, every: bool) -> None:
     Any unambiguous beginning names a session; `git:` and a commit's id name a commit.
     """
     here = current()
-    place = episode_desk_of(here)
+    place = episode_service_of(here)
     trace = place.trace(session)
     episode = trace.episode
     state = state_of(

@@ -48,7 +48,7 @@ _UNSOUND = 0.99  # files of which less was understood are named
 )
 @click.option("--archived", is_flag=True, help="Read the copies that earlier imports made.")
 @click.option("--again", is_flag=True, help="Read unchanged files, too, and take up what was forgotten.")
-@click.option("--dry-run", is_flag=True, help="Say what would be imported, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="List what would be imported, and write nothing.")
 def import_sessions(
     paths: Sequence[Path], since: str, roots: Sequence[str], archived: bool, again: bool, dry_run: bool
 ) -> None:
@@ -105,7 +105,7 @@ def export() -> None:
 def export_sessions(target: Path | None) -> None:
     """Write the imported sessions as JSON lines, for `workbench import sessions` elsewhere or other programs.
 
-    Paths are the project's and secrets are out. Commits are left out: every clone makes them anew.
+    Paths are the project's and secrets are out. Commits are left out: every clone has them.
     """
     from workbench.entry.services.sessions import session_entries
     from workbench.sessions.importers.export import exported_lines
