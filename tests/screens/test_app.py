@@ -272,7 +272,8 @@ async def test_help_lists_commands_and_runs_the_chosen_one(tmp_path: Path) -> No
             places.append(listed.highlighted or 0)
         assert 2 < places[0] < places[1] < last
         assert places[2] < places[1]
-        assert places[4] == places[2] == places[3] - 1
+        assert places[4] == places[2]
+        assert places[3] - places[2] in (1, 2), "a heading is skipped"
         assert places[5:] == [last, 1, last, 1]
         await pilot.press("slash", *"j", "escape", "slash", *"jum", "pagedown", "p", "enter")
         await settle(pilot)
