@@ -25,7 +25,7 @@ from workbench.comparison.candidates import DuplicateIndex
 from workbench.comparison.verdicts import TextVerdict
 from workbench.memory.learnings.corrections.extract import MOST_PROMPT, corrections_of
 from workbench.memory.learnings.corrections.record import Correction, tally, template_of
-from workbench.memory.transcripts import Reading, read_iterations
+from workbench.memory.transcripts import TranscriptReading, read_iterations
 from workbench.records.iterations import RawIterationOutput
 
 FIT = frozenset({"entireio+cli"})
@@ -72,7 +72,7 @@ def prompts(place: Path) -> Iterator[RawIterationOutput]:
     """Yield the iterations of a repository that a prompt began, each prompt of a session once."""
     seen: set[tuple[str, str]] = set()
     for stream in streams(place):
-        for raw in read_iterations(stream, Reading()):
+        for raw in read_iterations(stream, TranscriptReading()):
             if raw.prompt and (raw.session, raw.prompt) not in seen:
                 seen.add((raw.session, raw.prompt))
                 yield raw

@@ -18,6 +18,7 @@ from zipfile import ZipFile
 import pytest
 
 from workbench.config import Config
+from workbench.entry.services import replay
 from workbench.records.plan import PlanRequest
 
 ROOT = Path(__file__).parents[1]
@@ -251,3 +252,23 @@ def test_counts_have_their_nouns_by_one_function() -> None:
     own = re.compile(r"""['"]s['"] if |\{['"]{2} if [^{}]+ else ['"]s['"]""")
     modules = [name for name in TRACKED if name.startswith(PACKAGES) and name.endswith(".py")]
     assert [name for name in modules if own.search((ROOT / name).read_text(encoding="utf-8"))] == []
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    """No two modules of the product define a public class of the same name."""
+    where: dict[str, list[str]] = {}
+    for name in TRACKED:
+        if name.startswith(PACKAGES) and name.endswith(".py"):
+            for node in ast.parse((ROOT / name).read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    where.setdefault(node.name, []).append(name)
+    assert {name: modules for name, modules in where.items() if len(modules) > 1} == {}
+
+
+def test_whatever_decides_a_plan_tells_engines_apart() -> None:
+    """Every file of the packages that decide plans, data included, is in the digest of the engine."""
+    decide = tuple(f"workbench/{package}/" for package in replay.PACKAGES)
+    digested = {name for package in replay.PACKAGES for name, _ in replay.read_sources(package)}
+    looks = (".css", ".js", ".html")  # what a report looks like
+    tracked = {name for name in TRACKED if name.startswith(decide) and not name.endswith(looks)}
+    assert tracked - {f"workbench/{name}" for name in digested} == set()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.records.conflicts import Action, ConflictKind, Evidence, Suggestion
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
@@ -89,10 +89,10 @@ def advised(pair: RecordPair) -> PairChoice | None:
     return PairChoice(pair, suggestion.action, text=text, keep=suggestion.keep, suggested=True)
 
 
-def decision_of(choice: PairChoice) -> Decision:
+def decision_of(choice: PairChoice) -> ConflictDecision:
     """Return a choice as the engine takes it."""
     pair = choice.pair
-    return Decision(
+    return ConflictDecision(
         pair.id,
         pair.left.id,
         pair.right.id,

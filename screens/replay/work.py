@@ -18,7 +18,7 @@ from screens.replay.runs import RunLine
 from screens.widgets.plot import Series
 
 if TYPE_CHECKING:
-    from workbench.entry.services.runs import Kept
+    from workbench.entry.services.runs import KeptRun
     from workbench.records.replay import ReplayRun
     from workbench.replay.gates import Gate
 
@@ -93,7 +93,7 @@ def _no_past(root: Path) -> str:
     return ""
 
 
-def line_of(kept: Kept) -> RunLine:
+def line_of(kept: KeptRun) -> RunLine:
     """Return the line of a kept run."""
     summary = kept.summary
     if summary is None:

@@ -21,7 +21,7 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
 from workbench.rules.fields import checked
-from workbench.rules.files.drift import FileDrift, Outcome, look, settle, write_pending
+from workbench.rules.files.drift import FileDrift, SyncOutcome, look, settle, write_pending
 from workbench.rules.files.merging import Incoming
 from workbench.text.counts import counted
 
@@ -98,7 +98,7 @@ def look_at(engine: AppEngine, job: Job) -> tuple[RuleDifference, ...]:
     return differences(outcome.drift)
 
 
-def sync_files(engine: AppEngine, dry_run: bool, job: Job) -> Outcome:
+def sync_files(engine: AppEngine, dry_run: bool, job: Job) -> SyncOutcome:
     """Write what the store alone changed into the files, or say what would be written. Raises: StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
@@ -127,7 +127,7 @@ def take_merged(engine: AppEngine, difference: RuleDifference, text: str, job: J
             )
 
 
-def preview_text(outcome: Outcome) -> str:
+def preview_text(outcome: SyncOutcome) -> str:
     """Return what would be written, as lines for a question."""
     lines: list[str] = []
     for written in outcome.written:
@@ -249,7 +249,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             return
         self.say("looking at what would be written …")
 
-        def then(outcome: Outcome) -> None:
+        def then(outcome: SyncOutcome) -> None:
             self.say("")
             text = preview_text(outcome)
             incoming = sum(one.side == "file" for one in self.differences)
@@ -278,7 +278,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         if not yes:
             return
 
-        def then(outcome: Outcome) -> None:
+        def then(outcome: SyncOutcome) -> None:
             self._changed = True
             refused = _refusals(outcome)
             files = sum(item.changed for item in outcome.written)
@@ -328,7 +328,7 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         super().fail(failure)
 
 
-def _refusals(outcome: Outcome) -> list[str]:
+def _refusals(outcome: SyncOutcome) -> list[str]:
     return [f"{item.file}: {reason}" for item in outcome.written for reason in item.refused]
 
 

@@ -25,7 +25,7 @@ from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
     from workbench.entry.project import SessionRow
-    from workbench.entry.services.sessions import Found
+    from workbench.entry.services.sessions import FoundTranscripts
 
 _NEEDS_ROW: Final = frozenset(
     f"sessions.{name}" for name in "transcript success failed partial clear plan copy copy-id".split()
@@ -285,7 +285,7 @@ class SessionActions(SectionScreen):
         """Ask for a place, and import from there."""
         self._ask_place(imports.FROM)
 
-    def _discovered(self, found: tuple[Found, ...]) -> None:
+    def _discovered(self, found: tuple[FoundTranscripts, ...]) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
                 self._import(())

@@ -11,13 +11,13 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.services.sessions import Found
+    from workbench.entry.services.sessions import FoundTranscripts
 
 ARGUMENTS: Final = ("import", "sessions")
 _MOST: Final = 12
 
 
-def question(found: Sequence[Found]) -> str:
+def question(found: Sequence[FoundTranscripts]) -> str:
     """Return what there is, counted and dated without reading it, and what will be done."""
     lines = []
     for one in found:

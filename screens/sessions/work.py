@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from workbench.entry.project import Companion, FileSession, SessionRow
-    from workbench.entry.services.sessions import Found
+    from workbench.entry.services.sessions import FoundTranscripts
     from workbench.records.episodes import Completeness, Episode
     from workbench.sessions.episodes import EpisodeService, Trace
 
@@ -189,7 +189,7 @@ def file_past(engine: AppEngine, path: str, job: Job) -> FilePast:
     return FilePast(path, tuple(sessions), tuple(companions))
 
 
-def discover_transcripts(engine: AppEngine, job: Job) -> tuple[Found, ...]:
+def discover_transcripts(engine: AppEngine, job: Job) -> tuple[FoundTranscripts, ...]:
     """Return which transcripts there are, without opening any. Raises: WorkbenchError."""
     from workbench.entry.services.sessions import discovered_sessions
     from workbench.errors import UsageError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from store.memory import ManualClock, MemoryJournal
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import RecordType, Settling
 from workbench.curation.service import CurationService
@@ -93,7 +93,7 @@ def test_a_toy_is_listed_edited_undone_settled_and_remembered() -> None:
         replace(ball, text="A red ball"),
         "it is red",
     )
-    toys.resolve(Decision("conflict-1", ball.id, cube.id, Action.KEEP_RIGHT))
+    toys.resolve(ConflictDecision("conflict-1", ball.id, cube.id, Action.KEEP_RIGHT))
     assert toys.records() == (cube,)
     assert toys.undo().title == "undo: keep right: toy-0, toy-1"
     assert toys.undo().title == "undo: edit toy-0"

@@ -40,7 +40,7 @@ from workbench.memory.schema import (
     payload_of,
     point_id,
 )
-from workbench.memory.transcripts import Reading, read_iterations
+from workbench.memory.transcripts import TranscriptReading, read_iterations
 from workbench.records.iterations import (
     MAX_EMBEDDING,
     MAX_SUMMARY,
@@ -51,8 +51,8 @@ from workbench.records.iterations import (
     FileTouched,
     IterationOutcome,
     IterationRecord,
+    PointType,
     RawIterationOutput,
-    RecordType,
     ResultEvent,
     Task,
     ToolUseEvent,
@@ -88,7 +88,7 @@ def raw_of(session: str = "s", message: str = "msg_1", text: str = "Done.") -> R
     """Return the raw output of a made run."""
     import io
 
-    (raw,) = read_iterations(io.BytesIO(lines_of(run_of(session, message, text))), Reading())
+    (raw,) = read_iterations(io.BytesIO(lines_of(run_of(session, message, text))), TranscriptReading())
     return raw
 
 
@@ -407,4 +407,4 @@ def test_what_was_learned_is_found_with_its_feature(place: Project) -> None:
     text = "Flaky uploads pass when the queue is drained first."
     LearningService(learning_store(place), "test").add(text, feature="auth", reason="seen in CI")
     hits = search(place, SETTINGS, "flaky uploads", None)
-    assert [hit.payload.record_type for hit in hits] == [RecordType.FEATURE_SNAPSHOT]
+    assert [hit.payload.record_type for hit in hits] == [PointType.FEATURE_SNAPSHOT]

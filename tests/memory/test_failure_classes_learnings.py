@@ -28,9 +28,9 @@ from workbench.memory.learnings.texts import (
 from workbench.records.iterations import ErrorEntry, ErrorType, FileAction, FileTouched
 from workbench.records.learnings import (
     MAX_TEXT,
-    Conflict,
-    Duplicate,
     FeatureLearning,
+    LearningConflict,
+    LearningDuplicate,
     LearningSource,
     LearningState,
     Unique,
@@ -116,7 +116,7 @@ def test_f11_duplicate_learnings() -> None:
     """What is known in other case and marks, or nearly the same words, is a duplicate."""
     existing = [auto(OTHER), auto("Auth middleware expects a User object, not a userId")]
     same = check_deduplication("**auth middleware** expects a User object, not a userId.", existing)
-    assert same == Duplicate(1)
+    assert same == LearningDuplicate(1)
     assert check_deduplication("The cache ignores `Vary`", existing) == Unique()
 
 
@@ -151,7 +151,7 @@ def test_f20_an_automatic_learning_that_instructs_is_none(store: LearningStore, 
 def test_f21_negation_aware_deduplication(text: str, conflicts: bool) -> None:
     """`use X` and `don't use X` contradict each other; `don't forget to use X` says `use X`."""
     found = check_deduplication(text, [auto("Use `npm` for `packages/api`")])
-    assert isinstance(found, Conflict) is conflicts
+    assert isinstance(found, LearningConflict) is conflicts
 
 
 def test_f25_task_specific_and_feature_wide(desk: LearningService) -> None:

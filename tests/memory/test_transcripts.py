@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tests.memory.made import SESSION, answered, init, lines_of, result, run_of, said, used
 from workbench.memory.extraction.extract import extract, outcome_of
-from workbench.memory.transcripts import LineFeeder, Reading, read_iterations
+from workbench.memory.transcripts import LineFeeder, TranscriptReading, read_iterations
 from workbench.records.iterations import FileAction, IterationOutcome, ModelTier, RawIterationOutput
 from workbench.sessions.importers.transcripts import TranscriptRecord
 
 
-def read(data: bytes) -> tuple[list[RawIterationOutput], Reading]:
+def read(data: bytes) -> tuple[list[RawIterationOutput], TranscriptReading]:
     """Return the iterations of a file's bytes."""
-    reading = Reading()
+    reading = TranscriptReading()
     return list(read_iterations(io.BytesIO(data), reading)), reading
 
 

@@ -12,7 +12,14 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry.services import replay as replaying
-from workbench.entry.services.replay import Found, Wanted, explain_task, finished_run, open_past, replay_past
+from workbench.entry.services.replay import (
+    ReplayOptions,
+    ReplayOutcome,
+    explain_task,
+    finished_run,
+    open_past,
+    replay_past,
+)
 from workbench.errors import UsageError
 from workbench.records.replay import TaskRow
 from workbench.replay import engine
@@ -41,11 +48,14 @@ def past(work: Any) -> Any:
 
 def replayed(
     root: Path, *, packs: int = 100, fresh: bool = False, workers: int = 1, tasks: int = 100
-) -> Found:
+) -> ReplayOutcome:
     """Replay the past of a project without an embedding model."""
     config = Config()
     return replay_past(
-        open_past(root), config, Wanted(TaskSource.ALL, tasks, SYSTEMS, 1000, packs, fresh), workers=workers
+        open_past(root),
+        config,
+        ReplayOptions(TaskSource.ALL, tasks, SYSTEMS, 1000, packs, fresh),
+        workers=workers,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from store.clock import SystemClock
 from store.journal import FileJournal
 from workbench.config import Config
-from workbench.entry.services.replay import Wanted, open_past, replay_past
+from workbench.entry.services.replay import ReplayOptions, open_past, replay_past
 from workbench.ports import Entry
 from workbench.records.episodes import Outcome
 from workbench.replay.systems import parse_systems
@@ -52,7 +52,7 @@ def journal(root: Path, *bodies: dict[str, Any]) -> None:
 
 def replayed(root: Path, source: TaskSource = TaskSource.ALL) -> list[Any]:
     """Replay a project's past in this process."""
-    wanted = Wanted(source, 50, parse_systems(["baseline", "bm25", "hybrid"]), 1000)
+    wanted = ReplayOptions(source, 50, parse_systems(["baseline", "bm25", "hybrid"]), 1000)
     return list(replay_past(open_past(root), Config(), wanted, workers=1).replayed.rows)
 
 

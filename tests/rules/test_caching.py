@@ -18,7 +18,13 @@ from tests.rules.strategies import rules as rules_with
 from workbench.errors import StoreError, UsageError
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.ruletype import from_body, to_body
-from workbench.rules.fetching.caching import Level, RuleFetcher, rules_generation, rules_held, shared_prefix
+from workbench.rules.fetching.caching import (
+    CacheLevel,
+    RuleFetcher,
+    rules_generation,
+    rules_held,
+    shared_prefix,
+)
 from workbench.rules.fetching.facets import RuleFilter, column_rules
 from workbench.rules.fetching.queries import RulePage, get_rules, rule_filter
 
@@ -92,8 +98,12 @@ def test_each_level_answers_for_the_next(store: Store, rule: Make) -> None:
     pages = [one.get_rules(scope="git"), one.get_rules(scope=["git"]), two.get_rules(scope=("git",))]
     assert [ids(page) for page in pages] == [["r1"]] * 3
     assert store.loads == 1
-    assert one.figures() == {"rules.l1": Level(1, 1), "rules.l2": Level(0, 1), "rules.l3": Level(1, 0)}
-    assert two.figures() == {"rules.l1": Level(0, 1), "rules.l2": Level(1, 0)}
+    assert one.figures() == {
+        "rules.l1": CacheLevel(1, 1),
+        "rules.l2": CacheLevel(0, 1),
+        "rules.l3": CacheLevel(1, 0),
+    }
+    assert two.figures() == {"rules.l1": CacheLevel(0, 1), "rules.l2": CacheLevel(1, 0)}
     before = one.figures()
     one.get_rules(scope="git")
     assert one.measured(before) == {"rules.l1": (1, 0)}
@@ -169,9 +179,9 @@ def test_bypass_asks_the_store_and_renews(store: Store, rule: Make) -> None:
     fetcher.get_rules(bypass_cache=True)
     assert store.loads == 2
     assert fetcher.figures() == {
-        "rules.l1": Level(0, 1, 1),
-        "rules.l2": Level(0, 1, 1),
-        "rules.l3": Level(2, 0),
+        "rules.l1": CacheLevel(0, 1, 1),
+        "rules.l2": CacheLevel(0, 1, 1),
+        "rules.l3": CacheLevel(2, 0),
     }
     store.clock.advance(299)
     fetcher.get_rules()
@@ -280,7 +290,7 @@ def test_a_rule_and_the_composite_come_through_the_fetcher(store: Store, rule: M
 
     context = [fetcher.get_context_rules(search, "q", rule_filter(project_id="p")) for _ in range(2)]
     assert [[found.id for found in each.rules] for each in context] == [["a", "d"]] * 2
-    assert fetcher.figures()["rules.l1"] == Level(1, 1)
+    assert fetcher.figures()["rules.l1"] == CacheLevel(1, 1)
 
 
 def test_columns_follow_the_use_of_rules(store: Store, rule: Make) -> None:
@@ -305,7 +315,7 @@ def test_threads_that_want_the_same_ask_the_store_once(store: Store, rule: Make)
         assert [ids(page) for page in pages] == [["r1"]] * 8
         assert store.loads == loads + 1
     figures = fetcher.figures()
-    assert (figures["rules.l1"], figures["rules.l3"]) == (Level(21, 3), Level(3, 0))
+    assert (figures["rules.l1"], figures["rules.l3"]) == (CacheLevel(21, 3), CacheLevel(3, 0))
 
 
 def test_threads_that_waited_for_a_failure_try_for_themselves(store: Store, rule: Make) -> None:

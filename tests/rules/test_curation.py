@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from store.memory import ManualClock, MemoryJournal
-from workbench.curation.conflicts import ConflictSettled, Decision, RecordChanged
+from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.records import new_marks
 from workbench.curation.store import record
 from workbench.errors import UsageError
@@ -58,7 +58,9 @@ def test_a_typed_secret_is_masked_before_a_rule_is_made_of_it(curator: Curator) 
     assert (rule.rule, rule.examples) == ("Log in with [secret:github-token].", ("[secret:github-token]",))
     edited = curator.edit(rule.id, rule=f"Never log in with {SECRET}.", reason=f"or {SECRET}")
     merged = curator.add(make("Log in."), reason="x")
-    decision = Decision("c", edited.id, merged.id, Action.MERGE, reason=SECRET, text=f"Ask for {SECRET}.")
+    decision = ConflictDecision(
+        "c", edited.id, merged.id, Action.MERGE, reason=SECRET, text=f"Ask for {SECRET}."
+    )
     (last,) = curator.resolve(decision)
     assert curator.store.ledger().live == {last.id: last}
     assert SECRET not in repr([entry for _, entry in curator.store.journal.read("rules")])
@@ -127,10 +129,10 @@ def test_a_decision_others_overtook_is_refused(curator: Curator) -> None:
     """A conflict whose rules changed, or that somebody settled, since it was seen is left as it is."""
     left, right, third = curator.add_all([make("Use tabs."), make("Use spaces."), make("Use both.")])
     curator.edit(left.id, priority=80)
-    decision = Decision("c1", left.id, right.id, Action.KEEP_BOTH)
+    decision = ConflictDecision("c1", left.id, right.id, Action.KEEP_BOTH)
     with pytest.raises(RecordChanged):
         curator.resolve(decision, seen=(left, right))
-    other = Decision("c2", right.id, third.id, Action.KEEP_LEFT)
+    other = ConflictDecision("c2", right.id, third.id, Action.KEEP_LEFT)
     done, skipped = curator.resolve_all([decision, other], seen={one.id: one for one in (left, right, third)})
     assert done == (other,)
     assert ["was changed by somebody else meanwhile" in told for told in skipped] == [True]
@@ -256,7 +258,7 @@ def test_a_conflict_is_settled_undone_and_settled_again(
     """Each decision has its effect, is remembered, and goes away with undo as if it had not been."""
     left, right = curator.add(make("Use tabs.")), curator.add(make("Use spaces."))
     before = curator.store.ledger()
-    curator.resolve(Decision("c1", left.id, right.id, action, **options))
+    curator.resolve(ConflictDecision("c1", left.id, right.id, action, **options))
     settled = curator.store.ledger()
     assert sorted(rule.rule for rule in settled.live.values()) == expected
     assert settled.settled["c1"].action == action.value
@@ -280,7 +282,9 @@ def standing(ledger: RuleLedger, identifier: str) -> str:
 def test_what_was_superseded_leads_to_its_successor(curator: Curator) -> None:
     """Both sides of a merge lead to the merged rule, and its history has both."""
     left, right = curator.add(make("Use tabs.")), curator.add(make("Use spaces."))
-    (merged,) = curator.resolve(Decision("c1", left.id, right.id, Action.MERGE, text="Use tabs, not spaces."))
+    (merged,) = curator.resolve(
+        ConflictDecision("c1", left.id, right.id, Action.MERGE, text="Use tabs, not spaces.")
+    )
     ledger = curator.store.ledger()
     assert standing(ledger, left.id) == standing(ledger, right.id) == merged.id
     assert set(lineage(ledger, merged.id)) == {left.id, right.id, merged.id}
@@ -366,7 +370,7 @@ class Curating(RuleBasedStateMachine):
         left, right = data.draw(st.permutations(sorted(self.now)))[:2]
         self.count += 1
         text = f"Use merged tool {self.count}." if data.draw(st.booleans()) else ""
-        self.curator.resolve(Decision(f"c{self.count}", left, right, action, text=text))
+        self.curator.resolve(ConflictDecision(f"c{self.count}", left, right, action, text=text))
         self._did()
 
     @precondition(lambda self: self.past)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.records import new_marks
 from workbench.curation.store import record
 from workbench.errors import UsageError
@@ -87,6 +87,6 @@ def test_a_rule_that_gave_way_names_the_other(store: RuleStore) -> None:
     """After a merge into the left one, the right one's story ends with its name."""
     curator = Curator(store, "test")
     left, right = curator.add(make("Use tabs.")), curator.add(make("Use tabs always."))
-    curator.resolve(Decision("c1", left.id, right.id, Action.MERGE))
+    curator.resolve(ConflictDecision("c1", left.id, right.id, Action.MERGE))
     last = story(store.ledger(), right.id)[-1]
     assert (last.what, last.change.successor, last.after) == ("removed", left.id, None)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
@@ -163,7 +163,7 @@ def test_a_merge_of_two_files_goes_into_both(desk: Desk) -> None:
     load_rulebook(desk.store, names)
     left, right = desk.find("Use tabs everywhere."), desk.find("Use tabs anywhere.")
     text = "Use tabs in all files."
-    desk.curator.resolve(Decision("c", left.id, right.id, Action.MERGE, text=text))
+    desk.curator.resolve(ConflictDecision("c", left.id, right.id, Action.MERGE, text=text))
     outcome = write_pending(desk.store, names)
     assert outcome.drift == []
     assert f"- {text}\n" in desk.text()

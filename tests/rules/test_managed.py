@@ -14,7 +14,7 @@ from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.managed import (
     BEGIN,
     END,
-    Entry,
+    ManagedEntry,
     Stated,
     bullet_lines,
     managed_lines,
@@ -73,7 +73,7 @@ REACHES = st.builds(
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 def test_any_text_comes_back(texts: list[str]) -> None:
     """A bullet holds any text: fences, headings, comments, our own marks, other bullets."""
-    lines = render_part(Entry(text) for text in texts)
+    lines = render_part(ManagedEntry(text) for text in texts)
     part = managed_lines(lines)
     assert part == range(len(lines))
     entries, others = read_entries(lines, part)
@@ -103,7 +103,7 @@ def test_headings_are_short_lines(parts: list[str]) -> None:
     once = section_of(parts)
     assert section_of(once) == once
     assert all(part and len(part) <= 120 and "\n" not in part and "<!--" not in part for part in once)
-    lines = render_part([Entry("Use x.", once)])
+    lines = render_part([ManagedEntry("Use x.", once)])
     part = managed_lines(lines)
     assert part is not None
     assert [entry.section for entry in read_entries(lines, part)[0]] == [once]
@@ -113,11 +113,11 @@ def test_order_and_headings() -> None:
     """Binding rules come first under their heading; sections and words are said once."""
     paths = Reach(Activation.PATHS, ("*.py",))
     entries = [
-        Entry("Never x.", (), Stated(Authority.ABSOLUTE)),
-        Entry("Use y.", ("A", "B"), Stated(Authority.ABSOLUTE)),
-        Entry("Use z.", ("A",), Stated(Authority.DEFAULT)),
-        Entry("Use p.", ("A",), Stated(Authority.DEFAULT, paths)),
-        Entry("Use q.", ("A",), Stated(Authority.DEFAULT, paths)),
+        ManagedEntry("Never x.", (), Stated(Authority.ABSOLUTE)),
+        ManagedEntry("Use y.", ("A", "B"), Stated(Authority.ABSOLUTE)),
+        ManagedEntry("Use z.", ("A",), Stated(Authority.DEFAULT)),
+        ManagedEntry("Use p.", ("A",), Stated(Authority.DEFAULT, paths)),
+        ManagedEntry("Use q.", ("A",), Stated(Authority.DEFAULT, paths)),
     ]
     text = "\n".join(render_part(entries)[1:-1])
     assert text == (
@@ -147,8 +147,8 @@ def test_an_import_takes_the_part_at_its_word() -> None:
         "- Use a.",
         *render_part(
             [
-                Entry("PostgreSQL 16", ("Data",), Stated(Authority.ABSOLUTE)),
-                Entry("Always y.", (), Stated(Authority.DEFAULT, Reach(Activation.PATHS, ("*.py",)))),
+                ManagedEntry("PostgreSQL 16", ("Data",), Stated(Authority.ABSOLUTE)),
+                ManagedEntry("Always y.", (), Stated(Authority.DEFAULT, Reach(Activation.PATHS, ("*.py",)))),
             ]
         ),
         "- Use b.",
@@ -170,7 +170,9 @@ def test_an_import_takes_the_part_at_its_word() -> None:
 @given(TEXTS)
 def test_rules_in_the_part_are_edited_like_others(text: str) -> None:
     """A bullet of the part takes any text; the others and their lines stay."""
-    before = "\n".join(["- Use a.", *render_part([Entry("One"), Entry("Two\n\n  more")])]).encode()
+    before = "\n".join(
+        ["- Use a.", *render_part([ManagedEntry("One"), ManagedEntry("Two\n\n  more")])]
+    ).encode()
     line = before.decode().split("\n").index("- One") + 1
     result = edit_file(before, [Replace(line, line, text)])
     rules = import_rules([RuleSource("AGENTS.md", "agents", "x")], lambda _: result.data).rules
@@ -189,6 +191,6 @@ def test_what_people_add_to_the_part_is_found() -> None:
 
 def test_ten_thousand_rules_are_read_in_one_go() -> None:
     """A long managed part costs no more for each of its rules."""
-    lines = render_part(Entry(f"Use tool {number}.") for number in range(10_000))
+    lines = render_part(ManagedEntry(f"Use tool {number}.") for number in range(10_000))
     source = RuleSource("AGENTS.md", "agents", "x")
     assert len(import_rules([source], lambda _: "\n".join(lines).encode()).rules) == 10_000

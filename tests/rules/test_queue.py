@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, ConflictKind
 from workbench.records.rules import Rule
@@ -68,7 +68,7 @@ def test_a_settled_conflict_stays_settled_until_the_words_change(desk: Desk) -> 
     """It does not come back by itself, comes back with undo, and is judged anew for new words."""
     desk.add(TABS, SPACES)
     (conflict,) = desk.queue().open
-    desk.curator.resolve(Decision(conflict.id, conflict.left, conflict.right, Action.KEEP_BOTH))
+    desk.curator.resolve(ConflictDecision(conflict.id, conflict.left, conflict.right, Action.KEEP_BOTH))
     after = desk.queue()
     assert (after.open, [item.action for item in after.settled]) == ((), ["keep_both"])
     with pytest.raises(UsageError, match="was settled on"):
@@ -141,9 +141,9 @@ def test_many_are_settled_as_one_step(desk: Desk) -> None:
     """Decisions whose rules an earlier one removed are left alone; one undo takes all back."""
     one, two, three = desk.add("Use tabs a.", "Use tabs b.", "Use tabs c.")
     decisions = [
-        Decision("c1", one, two, Action.KEEP_LEFT),
-        Decision("c2", two, three, Action.KEEP_LEFT),
-        Decision("c3", one, three, Action.KEEP_LEFT),
+        ConflictDecision("c1", one, two, Action.KEEP_LEFT),
+        ConflictDecision("c2", two, three, Action.KEEP_LEFT),
+        ConflictDecision("c3", one, three, Action.KEEP_LEFT),
     ]
     done, skipped = desk.curator.resolve_all(decisions)
     assert [item.conflict for item in done] == ["c1", "c3"]
@@ -169,7 +169,7 @@ def test_duplicates_are_known_once_conflicts_were_found(desk: Desk) -> None:
     found = desk.queue()
     assert sorted(desk.duplicates()) == sorted([(long, short), (strong, weak)])
     (conflict,) = (one for one in found.open if {one.left, one.right} == {long, short})
-    desk.curator.resolve(Decision(conflict.id, conflict.left, conflict.right, Action.KEEP_BOTH))
+    desk.curator.resolve(ConflictDecision(conflict.id, conflict.left, conflict.right, Action.KEEP_BOTH))
     assert desk.duplicates() == [(strong, weak)]
     desk.curator.undo()
     assert sorted(desk.duplicates()) == sorted([(long, short), (strong, weak)])

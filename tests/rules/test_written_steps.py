@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from store.files import replace_file
 from store.memory import ManualClock, MemoryJournal
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.steps import BuiltUpon
 from workbench.curation.store import record
 from workbench.errors import StoreError, UsageError
@@ -332,7 +332,7 @@ def test_settled_pairs_come_back_in_both_files(
     rules = [rule for rule in load_rulebook(store, sorted(files)).rules if "tabs" in rule.rule]
     left, right = sorted(rules, key=lambda rule: repr(rule.provenance))
     curator = Curator(store, "test", lambda: sorted(files))
-    curator.resolve(Decision("c", left.id, right.id, action, text=text))
+    curator.resolve(ConflictDecision("c", left.id, right.id, action, text=text))
     settled = state()
     curator.undo()
     assert state() == before
@@ -374,7 +374,7 @@ def test_words_that_would_not_be_read_back_are_refused_at_once(desk: Desk, text:
     with pytest.raises(UsageError, match=why):
         desk.curator.add_all([Rule("", "", text, project_id="p", provenance=place)])
     left, right = desk.find(OLD), desk.find("Prefer small functions.")
-    merge = Decision("c", left.id, right.id, Action.MERGE, text=text)
+    merge = ConflictDecision("c", left.id, right.id, Action.MERGE, text=text)
     with pytest.raises(UsageError, match=why):
         desk.curator.resolve(merge)
     assert desk.curator.resolve_all([merge, replace(merge, conflict="d")])[0] == ()

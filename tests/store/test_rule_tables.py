@@ -17,7 +17,7 @@ from store.journal import FileJournal
 from store.memory import ManualClock
 from store.projector import project
 from store.tables import Tables, digests
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Check, Rule
@@ -136,7 +136,7 @@ def test_a_rule_of_one_journal_replaces_one_of_the_other(desk: Desk) -> None:
     """The journals are read one after the other, and the later word counts all the same."""
     mine, own = desk.curator.add(make("Use tabs.")), desk.curator.add(make("Use spaces.", home=True))
     desk.clock.advance(1)
-    desk.curator.resolve(Decision("c1", mine.id, own.id, Action.SUPERSEDE))
+    desk.curator.resolve(ConflictDecision("c1", mine.id, own.id, Action.SUPERSEDE))
     desk.tables.catch_up()
     assert desk.tables.query("SELECT id FROM rules") == [(own.id,)]
     assert desk.tables.query("SELECT id, origin, left_id, right_id, action FROM rule_conflicts") == [
@@ -259,6 +259,6 @@ def _act(desk: Desk, number: int, what: str, left: int, right: int) -> None:
             action = Action.MERGE if what == "merge" else Action.SUPERSEDE
             text = f"Use merged tool {number}." if what == "merge" else ""
             pair = live[left % len(live)], live[right % len(live)]
-            desk.curator.resolve(Decision(f"c{number}", *pair, action, text=text))
+            desk.curator.resolve(ConflictDecision(f"c{number}", *pair, action, text=text))
     except UsageError:
         return  # nothing to undo, or it was built upon

@@ -20,7 +20,7 @@ CONFLICT_SHOWN: Final = 17
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ConflictDecision:
     """What is decided about a conflict of the records `left` and `right`.
 
     `text` is the wording of a merge, empty for the left one's. `keep` is the record that takes the other's
@@ -84,7 +84,7 @@ def check_open(ledger: Ledger[R], conflict: str) -> None:
 
 def draft_settlement(
     ledger: Ledger[R],
-    decision: Decision,
+    decision: ConflictDecision,
     *,
     now: str,
     by: str,
@@ -122,7 +122,7 @@ Outcome = tuple[R, R | None, str]
 @dataclass(frozen=True, slots=True)
 class _Pair(Generic[R]):
     kind: RecordType[R]
-    decision: Decision
+    decision: ConflictDecision
     left: R
     right: R
     settling: Settling

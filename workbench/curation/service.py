@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic
 
 from workbench.curation.conflicts import (
     CONFLICT_SHOWN,
-    Decision,
+    ConflictDecision,
     check_open,
     check_unchanged,
     draft_settlement,
@@ -81,7 +81,7 @@ class CurationService(Generic[L, R]):
         why = redact_values(reason)
         self.step(lambda ledger: draft_removal(ledger, identifiers, reason=why))
 
-    def resolve(self, decision: Decision, *, seen: Iterable[R] = ()) -> tuple[R, ...]:
+    def resolve(self, decision: ConflictDecision, *, seen: Iterable[R] = ()) -> tuple[R, ...]:
         """Settle a conflict; return the records that hold because of it.
 
         `seen` are its records as they were when it was decided. Raises: ConflictSettled, RecordChanged if
@@ -97,21 +97,21 @@ class CurationService(Generic[L, R]):
         return self.step(make).records
 
     def resolve_all(
-        self, decisions: Sequence[Decision], *, seen: Mapping[str, R] | None = None
-    ) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
+        self, decisions: Sequence[ConflictDecision], *, seen: Mapping[str, R] | None = None
+    ) -> tuple[tuple[ConflictDecision, ...], tuple[str, ...]]:
         """Settle conflicts as one step, in order; return those that were settled, and why others were not.
 
         A record that an earlier decision took out of use is in no conflict any more; `seen` are records by id
         as they were when it was decided, and what others changed or settled since is left alone.
         """
-        done: list[Decision] = []
+        done: list[ConflictDecision] = []
         skipped: list[str] = []
         entries: list[EntryDraft] = []
         now, count, known = self.store.moment(), self.store.count_tokens, seen or {}
         step = new_marks(f"settle {counted(len(decisions), 'conflict')}")
         with self.store.lock(self.LOCK):
             ledger = self.store.ledger()
-            checked: list[Decision] = []
+            checked: list[ConflictDecision] = []
             for decision in decisions:
                 # All of them before the first: this step's own changes are nobody else's.
                 both = [known[one] for one in (decision.left, decision.right) if one in known]
@@ -177,7 +177,7 @@ class CurationService(Generic[L, R]):
             for name, value in changes.items()
         }
 
-    def prepared_decision(self, decision: Decision) -> Decision:
+    def prepared_decision(self, decision: ConflictDecision) -> ConflictDecision:
         """Return a decision as it is carried out."""
         return redact_values(decision)
 
@@ -191,7 +191,7 @@ class CurationService(Generic[L, R]):
         return draft_edit(ledger, identifier, mine, reason=redact_values(reason), now=self.store.moment())
 
 
-def _check_seen(ledger: Any, decision: Decision, seen: Iterable[Any]) -> None:  # noqa: ANN401 - any record
+def _check_seen(ledger: Any, decision: ConflictDecision, seen: Iterable[Any]) -> None:  # noqa: ANN401 - any record
     """Raise ConflictSettled or RecordChanged if others settled a conflict or changed its records since."""
     check_open(ledger, decision.conflict)
     check_unchanged(ledger, seen)

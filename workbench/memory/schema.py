@@ -21,7 +21,7 @@ from workbench.records.iterations import (
     IterationOutcome,
     IterationRecord,
     ModelTier,
-    RecordType,
+    PointType,
     cut,
 )
 from workbench.records.learnings import FeatureLearning
@@ -62,7 +62,7 @@ class MemoryPayload:
     """A point: everything that is searched or filtered by, and what its vector was made of."""
 
     point_id: str
-    record_type: RecordType
+    record_type: PointType
     project: str
     feature: str
     iteration_number: int
@@ -111,7 +111,7 @@ def payload_of(record: IterationRecord, project: str, embedding_model: str) -> M
     """Return the point of an iteration."""
     return MemoryPayload(
         point_id=point_id(record, project),
-        record_type=RecordType.ITERATION,
+        record_type=PointType.ITERATION,
         project=project,
         feature=record.feature,
         iteration_number=record.iteration_number,
@@ -141,11 +141,11 @@ def snapshot_of(
     last: IterationRecord, learnings: Sequence[FeatureLearning], project: str, embedding_model: str
 ) -> MemoryPayload:
     """Return the point of what a feature's learnings say now; `last` is its newest iteration."""
-    told = "\0".join((project, last.feature, str(RecordType.FEATURE_SNAPSHOT)))
+    told = "\0".join((project, last.feature, str(PointType.FEATURE_SNAPSHOT)))
     text = snapshot_text(learnings)
     return MemoryPayload(
         point_id=_uuid(told),
-        record_type=RecordType.FEATURE_SNAPSHOT,
+        record_type=PointType.FEATURE_SNAPSHOT,
         project=project,
         feature=last.feature,
         iteration_number=last.iteration_number,

@@ -93,7 +93,7 @@ class LineFeeder:
 
 
 @dataclass(slots=True)
-class Reading:
+class TranscriptReading:
     """What is known of a file while it is read. `source` is empty for what nobody known wrote."""
 
     source: str = ""
@@ -101,7 +101,7 @@ class Reading:
     bytes_cut: int = 0
 
 
-def read_iterations(handle: IO[bytes], reading: Reading) -> Iterator[RawIterationOutput]:
+def read_iterations(handle: IO[bytes], reading: TranscriptReading) -> Iterator[RawIterationOutput]:
     """Yield the iterations of a file as they end; `reading` tells what else was in it. Raises: OSError."""
     cuts: list[int] = []
     found, records = format_of(read_trimmed(handle, cuts))
@@ -113,7 +113,7 @@ def read_iterations(handle: IO[bytes], reading: Reading) -> Iterator[RawIteratio
 
 
 def _claude(
-    records: Iterator[TranscriptRecord | Unreadable], reading: Reading
+    records: Iterator[TranscriptRecord | Unreadable], reading: TranscriptReading
 ) -> Iterator[RawIterationOutput]:
     assembler = Assembler()
     reading.seen = assembler.seen
@@ -154,7 +154,7 @@ class _Tap:
 
 
 def _codex(
-    records: Iterator[TranscriptRecord | Unreadable], reading: Reading
+    records: Iterator[TranscriptRecord | Unreadable], reading: TranscriptReading
 ) -> Iterator[RawIterationOutput]:
     tap = _Tap(records, reading.seen)
     session, cwd = "", ""

@@ -55,7 +55,7 @@ class ModelTier(StrEnum):
     OPUS = "opus"
 
 
-class RecordType(StrEnum):
+class PointType(StrEnum):
     """What a point of the search index represents."""
 
     ITERATION = "iteration"

@@ -128,7 +128,7 @@ class Unique:
 
 
 @dataclass(frozen=True, slots=True)
-class Duplicate:
+class LearningDuplicate:
     """A text that says what the learning at `existing_index` says."""
 
     existing_index: int
@@ -136,7 +136,7 @@ class Duplicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class LearningConflict:
     """A text that contradicts the learning at `existing_index`; a person decides (F21)."""
 
     existing_index: int
@@ -144,7 +144,7 @@ class Conflict:
     why: str = field(default="", compare=False)
 
 
-DeduplicationResult = Unique | Duplicate | Conflict
+DeduplicationResult = Unique | LearningDuplicate | LearningConflict
 
 
 def bounded(text: str, most: int) -> str:

@@ -15,10 +15,10 @@ from tests.redis_server import RedisServer
 from workbench.config import CacheConfig, Config
 from workbench.entry.project import open_workspace
 from workbench.entry.services import rules as rule_caches
-from workbench.entry.services.doctor import Finding, State, examine
+from workbench.entry.services.doctor import DoctorFinding, State, examine
 from workbench.entry.services.rules import rule_fetcher
 from workbench.errors import ConfigError, ProjectError
-from workbench.rules.fetching.caching import Level, RuleFetcher
+from workbench.rules.fetching.caching import CacheLevel, RuleFetcher
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_no_cache_is_a_setting(project: Any) -> None:
         found = fetcher(project, **setting)
         for _ in range(3):
             texts(found)
-        assert found.figures() == {"rules.l1": Level(0, 3), "rules.l3": Level(3, 0)}
+        assert found.figures() == {"rules.l1": CacheLevel(0, 3), "rules.l3": CacheLevel(3, 0)}
 
 
 def test_without_the_package_it_is_said_what_to_install(
@@ -114,14 +114,14 @@ def test_doctor_says_how_the_cache_is(
 ) -> None:
     """Off, in use, away, without its package and with a wrong address: each with what to do."""
 
-    def finding(url: str) -> Finding:
+    def finding(url: str) -> DoctorFinding:
         config = replace(Config(), cache=CacheConfig(redis_url=url))
         found = examine(config, ProjectError("no project", hint="none"))
         return next(each for each in found if each.name == "cache")
 
     server = make_redis()
-    assert finding("") == Finding("cache", State.OK, "in each process, no Redis")
-    assert finding(server.url) == Finding("cache", State.OK, "in each process and in Redis")
+    assert finding("") == DoctorFinding("cache", State.OK, "in each process, no Redis")
+    assert finding(server.url) == DoctorFinding("cache", State.OK, "in each process and in Redis")
     server.kill()
     away = finding(server.url)
     assert (away.state, "cannot be reached" in away.text, "unset" in away.step) == (State.NOTE, True, True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from store.memory import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
-from workbench.curation.conflicts import ConflictSettled, Decision, RecordChanged
+from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.ledger import read_ledger
 from workbench.errors import UsageError
 from workbench.memory.learnings.echoes import note_injected
@@ -81,7 +81,7 @@ def test_every_settlement_undoes_to_what_was_before(desk: LearningService, actio
     desk.add(NEEDS_NOT, feature="auth", reason="r", source=LearningSource.AGENT)
     found = desk.conflicts()[0]
     before = essences(desk.store.ledger())
-    decision = Decision(found.id, found.left.id, found.right.id, action, scope=("task:42",))
+    decision = ConflictDecision(found.id, found.left.id, found.right.id, action, scope=("task:42",))
     desk.resolve(decision)
     settled = essences(desk.store.ledger())
     assert desk.conflicts() == ()
@@ -97,7 +97,7 @@ def test_narrowing_needs_a_scope(desk: LearningService) -> None:
     one = desk.add(NEEDS, feature="auth", reason="r")
     two = desk.add(PORT, feature="auth", reason="r")
     with pytest.raises(UsageError, match="scope"):
-        desk.resolve(Decision("c", one.id, two.id, Action.NARROW_SCOPE))
+        desk.resolve(ConflictDecision("c", one.id, two.id, Action.NARROW_SCOPE))
 
 
 def test_a_promotion_is_one_step_that_undo_takes_back_with_its_rule(desk: LearningService) -> None:
@@ -255,8 +255,8 @@ def test_several_pairs_are_settled_in_one_step(desk: LearningService) -> None:
     texts = ("Port 1 is taken", "Redis is slow on boot", "Tests need a clock")
     one, two, three = (desk.add(text, feature="auth", reason="r") for text in texts)
     decisions = [
-        Decision("c1", one.id, two.id, Action.KEEP_LEFT),
-        Decision("c2", two.id, three.id, Action.KEEP_LEFT),
+        ConflictDecision("c1", one.id, two.id, Action.KEEP_LEFT),
+        ConflictDecision("c2", two.id, three.id, Action.KEEP_LEFT),
     ]
     done, skipped = desk.resolve_all(decisions, seen={each.id: each for each in (one, two, three)})
     assert (done, len(skipped)) == ((decisions[0],), 1)
@@ -269,7 +269,7 @@ def test_a_decision_others_overtook_is_refused(desk: LearningService) -> None:
     """A pair whose learnings changed, or that somebody settled, since it was seen is left as it is."""
     one = desk.add(NEEDS, feature="auth", reason="r")
     two = desk.add(PORT, feature="auth", reason="r")
-    decision = Decision("c1", one.id, two.id, Action.KEEP_BOTH)
+    decision = ConflictDecision("c1", one.id, two.id, Action.KEEP_BOTH)
     desk.note_hit(one.id, session_id="s", why="again")
     desk.edit(two.id, text="Port 8080 is free")
     with pytest.raises(RecordChanged, match="changed") as caught:

@@ -12,7 +12,7 @@ from screens.conflicts.rule_pairs import SMALL
 from screens.conflicts.screen import ConflictsScreen
 from tests.screens.conftest import press, settle
 from workbench.config import Config
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.entry.project import open_workspace
 from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
@@ -102,7 +102,7 @@ async def test_what_others_do_is_looked_up_in_the_journals(tmp_path: Path, rewor
             await press(pilot, "f5")
             assert state_of(desk) is PairState.GONE
         else:
-            decision = Decision(pair.id, pair.left.id, pair.right.id, Action.KEEP_BOTH)
+            decision = ConflictDecision(pair.id, pair.left.id, pair.right.id, Action.KEEP_BOTH)
             Curator(store, "cli").resolve(decision)
             await press(pilot, "f5")
             assert state_of(desk) is PairState.ELSEWHERE

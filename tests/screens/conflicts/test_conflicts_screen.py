@@ -22,7 +22,7 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import VirtualTable
 from tests.screens.conftest import press, settle
 from workbench.config import Config
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.entry.project import Project, open_workspace
 from workbench.memory.learnings.learningstore import store_of
 from workbench.memory.learnings.service import LearningService
@@ -285,7 +285,7 @@ async def test_what_somebody_else_settles_is_not_overwritten(roastery: Path) -> 
         desk = await desk_of(pilot)
         assert desk.item is not None
         pair = desk.item.pair
-        curator(roastery).resolve(Decision(pair.id, pair.left.id, pair.right.id, Action.KEEP_BOTH))
+        curator(roastery).resolve(ConflictDecision(pair.id, pair.left.id, pair.right.id, Action.KEEP_BOTH))
         await press(pilot, "L")
         assert desk.queue.items[pair.id].state is PairState.ELSEWHERE
         assert curator(roastery).store.ledger().settled[pair.id].action == "keep_both"

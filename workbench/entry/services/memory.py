@@ -61,7 +61,7 @@ class Novelty(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptIteration:
     """An iteration in the journal, and whether its feature has come to a standstill with it.
 
     It added `learned` learnings and found `confirmed` out again; `untaught` says why it did neither.
@@ -96,7 +96,7 @@ class Summary:
     unlearned: Counter[str] = field(default_factory=Counter)
     untaught: Counter[str] = field(default_factory=Counter)
 
-    def add(self, kept: Iterable[Kept]) -> None:
+    def add(self, kept: Iterable[KeptIteration]) -> None:
         """Take in what was kept."""
         for one in kept:
             record = one.entry.record
@@ -167,7 +167,7 @@ def record(
     by: str,
     learn: Learn | None = None,
     sync: bool = True,
-) -> list[Kept]:
+) -> list[KeptIteration]:
     """Append the iterations of a feature that are new or longer than before. Raises: StoreError, StoreBusy.
 
     What is learned from them is the business of `learn`, called once each entry is in the journal. Without
@@ -177,7 +177,7 @@ def record(
     now = (
         datetime.fromtimestamp(project.clock.now(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     )
-    kept: list[Kept] = []
+    kept: list[KeptIteration] = []
     with project.lock(_LOCK, _PATIENCE):
         journal = read_stream(project, stream)
         known = {entry.key: entry for entry in journal.entries if entry.key}
@@ -188,7 +188,7 @@ def record(
             entry = journal_entry(one, task, number, now)
             before = known.get(entry.key)
             if before is not None and (before.digest == entry.digest or before.extent > entry.extent):
-                kept.append(Kept(before, Novelty.UNCHANGED, one.extraction))
+                kept.append(KeptIteration(before, Novelty.UNCHANGED, one.extraction))
                 continue
             if before is not None:
                 entry = _further(entry, before)
@@ -197,7 +197,7 @@ def record(
                 prints.append(entry.fingerprint)
             known[entry.key] = entry
             novelty = Novelty.ADDED if before is None else Novelty.UPDATED
-            kept.append(Kept(entry, novelty, one.extraction, is_stagnant(prints)))
+            kept.append(KeptIteration(entry, novelty, one.extraction, is_stagnant(prints)))
             bodies.append(body_of(entry))
         if bodies:
             project.journal.append(stream, KIND, bodies, by=by, sync=sync)
@@ -209,7 +209,7 @@ def record(
     ]
 
 
-def _learned(kept: Kept, output: DigestedOutput, learn: Learn) -> Kept:
+def _learned(kept: KeptIteration, output: DigestedOutput, learn: Learn) -> KeptIteration:
     try:
         done = learn(kept.entry.record, output)
     except WorkbenchError as error:

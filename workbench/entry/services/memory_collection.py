@@ -21,7 +21,7 @@ from workbench.records.iterations import RawIterationOutput, Task
 
 if TYPE_CHECKING:
     from workbench.entry.project import Project
-    from workbench.entry.services.memory import Kept
+    from workbench.entry.services.memory import KeptIteration
 
 BY: Final = "collect"
 _INTERRUPT = 2  # SIGINT
@@ -32,7 +32,7 @@ class Collected:
     """What became of a stream: how it was passed on, what was recorded, why not if it was not."""
 
     passed: Passed = field(default_factory=lambda: Passed(0))
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[KeptIteration] = field(default_factory=list)
     lines: int = 0
     events: int = 0
     unknown: dict[str, int] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from workbench.entry.services.memory import Learn, Novelty, Summary, digest_of, 
 from workbench.errors import UsageError
 from workbench.memory.iterations import DigestedOutput
 from workbench.memory.journal import feature_stream
-from workbench.memory.transcripts import Reading, read_iterations
+from workbench.memory.transcripts import TranscriptReading, read_iterations
 from workbench.records.iterations import Task
 from workbench.sessions.importers.lines import open_transcript
 from workbench.sessions.importers.transcripts import find_transcripts
@@ -79,7 +79,7 @@ def _each(
     before = 0
     for path in paths:
         size = path.stat().st_size
-        reading = Reading()
+        reading = TranscriptReading()
         count = 0
         fault = ""
         try:
@@ -98,7 +98,7 @@ def _each(
 def _digests(
     project: Project,
     handle: IO[bytes],
-    reading: Reading,
+    reading: TranscriptReading,
     progress: Progress | None,
     before: int,
     total: int,

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -83,7 +82,7 @@ _NO_PAST: Final = PastReader(
 )
 """What is read of a project whose repository is gone."""
 
-_PACKAGES: Final = (
+PACKAGES: Final = (
     "comparison",
     "curation",
     "models",
@@ -99,7 +98,7 @@ _PACKAGES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReplayOptions:
     """What a user asks a replay for.
 
     `tasks` is how many at most; packs of `budget` tokens are made for the newest `packs` of them. `fresh`
@@ -140,7 +139,7 @@ class PastProject:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReplayOutcome:
     """The outcome of a replay: its tasks, their rows, and what was missing on the way."""
 
     tasks: tuple[ReplayTask, ...]
@@ -196,11 +195,11 @@ def open_past(start: Path, environment: Mapping[str, str] = os.environ) -> PastP
 def replay_past(
     project: PastProject,
     config: Config,
-    wanted: Wanted,
+    wanted: ReplayOptions,
     *,
     workers: int | None = None,
     progress: Progress = lambda done, total, told: None,
-) -> Found:
+) -> ReplayOutcome:
     """Replay a project's past. Ctrl-C while tasks are replayed gives back what is done.
 
     Raises: GitError, StoreError, ModelError, ProjectError if there is no task.
@@ -234,7 +233,7 @@ def replay_past(
     degraded = () if vectors is not None else ("embeddings",)
     notes += [missing] if missing and vectors is None else []
     notes += [replayed.note] if replayed.note else []
-    return Found(tuple(tasks), replayed, settings, degraded, tuple(notes))
+    return ReplayOutcome(tuple(tasks), replayed, settings, degraded, tuple(notes))
 
 
 def weigh_again(
@@ -253,7 +252,7 @@ def weigh_again(
     StoreError, ModelError, ProjectError.
     """
     source = TaskSource.SESSIONS if row.source == "session" else TaskSource.COMMITS
-    wanted = Wanted(source, among, (system,), config.plan.budget, packs=0)
+    wanted = ReplayOptions(source, among, (system,), config.plan.budget, packs=0)
     history = max(config.index.history_commits, 0)
     commits = max(COMMITS, _PER_TASK * among + history)
     with ExitStack() as stack:
@@ -280,7 +279,7 @@ def _open_reader(repository: Repository | None, commits: int, stack: ExitStack) 
 def _spec(
     project: PastProject,
     config: Config,
-    wanted: Wanted,
+    wanted: ReplayOptions,
     systems: tuple[System, ...],
     commits: int,
     version: str,
@@ -308,7 +307,7 @@ def _spec(
     )
 
 
-def _tasks(project: PastProject, reader: PastReader, wanted: Wanted) -> list[ReplayTask]:
+def _tasks(project: PastProject, reader: PastReader, wanted: ReplayOptions) -> list[ReplayTask]:
     """Return the newest tasks of the sources wanted; a commit that answers a prompt is not listed twice."""
     found: list[ReplayTask] = []
     if wanted.source is not TaskSource.COMMITS:
@@ -375,7 +374,7 @@ def _rules(project: PastProject, config: Config, tasks: Sequence[ReplayTask]) ->
 def _settings(
     project: PastProject,
     config: Config,
-    wanted: Wanted,
+    wanted: ReplayOptions,
     systems: Sequence[System],
     model: str,
     version: str,
@@ -411,7 +410,7 @@ def _replay_one(spec: _Spec, task: ReplayTask) -> TaskRow:
     return row
 
 
-def finished_run(project: PastProject, found: Found) -> ReplayRun:
+def finished_run(project: PastProject, found: ReplayOutcome) -> ReplayRun:
     """Return what a replay found as a run, scored."""
     rows = found.replayed.rows
     measured = [row for row in rows if not row.fault]
@@ -481,18 +480,19 @@ def _engine(spec: _Spec, stack: ExitStack) -> ReplayEngine:
 def engine_version() -> str:
     """Return what distinguishes rows of engines: the version and a digest of the sources."""
     digest = hashlib.sha256()
-    for package in _PACKAGES:
-        for name, data in _sources(files("workbench") / package, package):
+    for package in PACKAGES:
+        for name, data in read_sources(package):
             digest.update(f"{name}\0{len(data)}\0".encode() + data)
     return f"{__version__}-{digest.hexdigest()[:12]}"
 
 
-def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
-    for entry in sorted(folder.iterdir(), key=lambda found: found.name):
+def read_sources(folder: str) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, content) of the files below a package that decide what is planned and how it is scored."""
+    for entry in sorted((files("workbench") / folder).iterdir(), key=lambda found: found.name):
         if entry.is_dir():
-            yield from _sources(entry, f"{name}/{entry.name}")
+            yield from read_sources(f"{folder}/{entry.name}")
         elif entry.name.endswith((".json", ".py", ".scm", ".toml", ".txt")):
-            yield f"{name}/{entry.name}", entry.read_bytes()
+            yield f"{folder}/{entry.name}", entry.read_bytes()
 
 
 def explain_task(

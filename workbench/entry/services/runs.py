@@ -24,7 +24,7 @@ _FILE_SUFFIX = ".json"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRun:
     """A kept run: its id, the size of its file, and what its header says, or why it cannot be read."""
 
     id: str
@@ -50,15 +50,15 @@ def keep_run(root: Path, run: ReplayRun, *, spare: Collection[str] = ()) -> Repl
     return replace(run, id=identifier)
 
 
-def kept_runs(root: Path) -> list[Kept]:
+def kept_runs(root: Path) -> list[KeptRun]:
     """Return the runs kept in a state directory, the newest first. Raises: StoreError."""
     found = []
     for one in list_runs(root):
         try:
             with open_run(root, one.id) as file:
-                found.append(Kept(one.id, one.size, decode_summary(file)))
+                found.append(KeptRun(one.id, one.size, decode_summary(file)))
         except StoreError as error:
-            found.append(Kept(one.id, one.size, None, error.message))
+            found.append(KeptRun(one.id, one.size, None, error.message))
     return found
 
 

@@ -182,7 +182,7 @@ def imported_sessions(project: Project) -> ImportedSessions:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTranscripts:
     """Transcripts of an agent on this machine: files, bytes, first and last time of change in seconds.
 
     Not `certain` are those whose project is named in them. `known` were read by an import and did not change.
@@ -199,7 +199,7 @@ class Found:
 
 def discovered_sessions(
     project: Project, *, environment: Mapping[str, str] = os.environ
-) -> tuple[Found, ...]:
+) -> tuple[FoundTranscripts, ...]:
     """Return what an import would find, by agents' names, without opening any file. Raises: OSError."""
     home = Path(environment.get("HOME") or Path.home())
     codex_home = Path(environment.get("CODEX_HOME") or home / ".codex")
@@ -212,7 +212,7 @@ def discovered_sessions(
             agent = "Codex" if file.path.is_relative_to(codex_home) else "Claude Code"
             files.setdefault(agent, []).append(file)
     return tuple(
-        Found(
+        FoundTranscripts(
             agent,
             len(found),
             sum(file.size for file in found),

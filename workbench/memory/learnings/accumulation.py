@@ -44,9 +44,9 @@ from workbench.records.iterations import (
 )
 from workbench.records.learnings import (
     MAX_FILES,
-    Conflict,
-    Duplicate,
     FeatureLearning,
+    LearningConflict,
+    LearningDuplicate,
     LearningKind,
     LearningState,
 )
@@ -171,10 +171,10 @@ def _take(work: _Work, lesson: Lesson) -> None:
         return
     others = work.known(learning)
     found = check_deduplication(text, others)
-    if isinstance(found, Duplicate):
+    if isinstance(found, LearningDuplicate):
         _again(work, others[found.existing_index], learning)
         return
-    if isinstance(found, Conflict):
+    if isinstance(found, LearningConflict):
         other = others[found.existing_index]
         learning = replace(learning, conflicts_with=(other.id,))
         if lesson.observed:
@@ -249,7 +249,7 @@ def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
         return "a rule says it"
     gone = [one for one in work.ledger.records.values() if one.state is LearningState.REJECTED]
     mine = _learning(work, lesson, text)
-    if isinstance(check_deduplication(text, comparable(mine, gone)), Duplicate):
+    if isinstance(check_deduplication(text, comparable(mine, gone)), LearningDuplicate):
         return "it was rejected before"
     return ""
 

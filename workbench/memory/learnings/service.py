@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from workbench.curation.conflicts import Decision, check_unchanged
+from workbench.curation.conflicts import ConflictDecision, check_unchanged
 from workbench.curation.records import StepDraft, WalkedStep, new_marks
 from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_addition, nothing_to_change
@@ -29,9 +29,9 @@ from workbench.memory.learnings.texts import sanitize_learning_text
 from workbench.records.conflicts import Action, conflict_id
 from workbench.records.learnings import (
     BASE_CONFIDENCE,
-    Conflict,
-    Duplicate,
     FeatureLearning,
+    LearningConflict,
+    LearningDuplicate,
     LearningKind,
     LearningSource,
     LearningState,
@@ -98,7 +98,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
     def _take_in(self, ledger: LearningLedger, wanted: FeatureLearning, reason: str) -> FeatureLearning:
         others = comparable(wanted, ledger.live())
         found = check_deduplication(wanted.text, others)
-        if isinstance(found, Duplicate):
+        if isinstance(found, LearningDuplicate):
             there = others[found.existing_index]
             if wanted.source is not LearningSource.AGENT:
                 raise UsageError(
@@ -110,7 +110,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             note = hit(there, session_id=wanted.session_id, iteration=wanted.iteration, why=why)
             record(self.store, [note], by=self.by)
             return self.find(there.id)
-        if isinstance(found, Conflict):
+        if isinstance(found, LearningConflict):
             wanted = replace(wanted, conflicts_with=(others[found.existing_index].id,))
         now = self.store.moment()
         if wanted.reviewed:
@@ -163,7 +163,9 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
         """Let one learning stand for two, under the words given or the left one's. Raises: as `resolve`."""
         ledger = self.store.ledger()
         left, right = self.identify(ledger, left), self.identify(ledger, right)
-        decision = Decision(conflict_id(left, right), left, right, Action.MERGE, reason=reason, text=text)
+        decision = ConflictDecision(
+            conflict_id(left, right), left, right, Action.MERGE, reason=reason, text=text
+        )
         return self.resolve(decision)[0]
 
     def promote(
@@ -294,7 +296,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             mine["reason"] = mine.pop("reason_text")
         return mine
 
-    def prepared_decision(self, decision: Decision) -> Decision:
+    def prepared_decision(self, decision: ConflictDecision) -> ConflictDecision:
         """Return a decision with clean words."""
         return replace(decision, text=sanitize_learning_text(decision.text)) if decision.text else decision
 

@@ -10,7 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.records.learnings import Conflict, DeduplicationResult, Duplicate, FeatureLearning, Unique
+from workbench.records.learnings import (
+    DeduplicationResult,
+    FeatureLearning,
+    LearningConflict,
+    LearningDuplicate,
+    Unique,
+)
 
 if TYPE_CHECKING:
     from workbench.comparison.verdicts import TextJudgement
@@ -40,8 +46,8 @@ def check_deduplication(new_text: str, existing: Sequence[FeatureLearning]) -> D
     if found is None:
         return Unique()
     if found.judgement.verdict is TextVerdict.CONFLICT:
-        return Conflict(found.index, new_text, _why(found.judgement))
-    return Duplicate(found.index, _why(found.judgement))
+        return LearningConflict(found.index, new_text, _why(found.judgement))
+    return LearningDuplicate(found.index, _why(found.judgement))
 
 
 def comparable(learning: FeatureLearning, others: Iterable[FeatureLearning]) -> list[FeatureLearning]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.errors import UsageError
 from workbench.rules.enforcement.commands import Commands, index_commands
-from workbench.rules.enforcement.files import Form, Use, files_of, forms
+from workbench.rules.enforcement.files import FileUse, Form, files_of, forms
 from workbench.shell.lines import ShellLine, joined, read_shell, run_words
 
 MAX_TEXT = 2_000_000  # characters of all texts of an input together
@@ -82,9 +82,9 @@ class Facts:
 
     call: ToolCall
     disk: bool = True
-    _forms: dict[Use, tuple[Form, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _forms: dict[FileUse, tuple[Form, ...]] = field(default_factory=dict, compare=False, repr=False)
 
-    def forms(self, use: Use) -> tuple[Form, ...]:
+    def forms(self, use: FileUse) -> tuple[Form, ...]:
         """Return a used path as globs are compared with it; links and wildcards are followed with `disk`."""
         known = self._forms.get(use)
         if known is None:
@@ -135,16 +135,16 @@ class Facts:
         return tuple(line.fault for line in self.lines if line.fault)
 
     @cached_property
-    def named(self) -> tuple[Use, ...]:
+    def named(self) -> tuple[FileUse, ...]:
         """The paths that the input names outside of shell lines."""
         writes = writes_files(self.call.tool, self.call.input)
-        found = [Use(path, writes) for path in _paths(self.call.input, 0)]
+        found = [FileUse(path, writes) for path in _paths(self.call.input, 0)]
         for text in self.texts:
-            found += [Use(path, True) for path in patched_paths(text)]
+            found += [FileUse(path, True) for path in patched_paths(text)]
         return tuple(dict.fromkeys(found))
 
     @cached_property
-    def ran(self) -> tuple[Use, ...]:
+    def ran(self) -> tuple[FileUse, ...]:
         """The paths that the commands of all shell lines use."""
         found = [use for line in self.lines for command in line.commands for use in files_of(command)]
         return tuple(dict.fromkeys(found))

@@ -17,7 +17,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.records.rules import Authority, Check, Decision, Rule, context_names, path_globs
 from workbench.rules.enforcement.calls import Facts, ToolCall
 from workbench.rules.enforcement.commands import find_commands, like, parse_commands
-from workbench.rules.enforcement.files import Use, files_of, find_use
+from workbench.rules.enforcement.files import FileUse, files_of, find_use
 from workbench.rules.matching.context import (
     RuleContext,
     agent_name,
@@ -178,13 +178,13 @@ def _aside(breach: Breach, context: RuleContext) -> str:
     return f"{rule.id} would {breach.decision}, but {left_out(rule, context)}"
 
 
-def _places(found: Facts) -> list[Use]:
+def _places(found: Facts) -> list[FileUse]:
     """Return a file in each directory where commands run, for rules of one part of a project."""
     directories = {command.directory for line in found.lines for command in line.commands}
-    return [Use("_", False, directory) for directory in sorted(directories)]
+    return [FileUse("_", False, directory) for directory in sorted(directories)]
 
 
-def _find(globs: tuple[str, ...], uses: Iterable[Use], found: Facts) -> Use | None:
+def _find(globs: tuple[str, ...], uses: Iterable[FileUse], found: Facts) -> FileUse | None:
     return find_use(globs, uses, found.forms, found.call.home)
 
 
@@ -228,7 +228,7 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
     return Breach(rule, decision, " and ".join(told), decides, "; ".join(doubts))
 
 
-def _used(check: Check, commands: tuple[Simple, ...] | None, found: Facts) -> list[Use]:
+def _used(check: Check, commands: tuple[Simple, ...] | None, found: Facts) -> list[FileUse]:
     """Return the paths that count: of the commands that the check is about, or of the whole input."""
     uses = (
         [*found.named, *found.ran]
@@ -287,7 +287,7 @@ def _faulty(check: Check) -> list[tuple[str, str]]:
         if any(not item.strip() for item in items):
             found.append((f"{name} of the check has an empty entry", "Leave it out."))
         if len(items) > MAX_ITEMS:
-            found.append((f"{name} of the check has more than {MAX_ITEMS} entries", "Use wildcards."))
+            found.append((f"{name} of the check has more than {MAX_ITEMS} entries", "FileUse wildcards."))
     if check.paths and all(path.startswith("!") for path in check.paths):
         found.append(
             ("paths of the check only takes paths out", "Name what it is about first, such as `**`.")

@@ -45,7 +45,7 @@ _GIT_MESSAGES = frozenset({"-m", "--message", "-F", "--author", "--date"})
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class FileUse:
     """A path as written, whether it is written to, and the directory it starts from if not the call's."""
 
     path: str
@@ -53,10 +53,10 @@ class Use:
     directory: str = ""
 
 
-def files_of(command: Simple) -> tuple[Use, ...]:
+def files_of(command: Simple) -> tuple[FileUse, ...]:
     """Return the paths that a command reads or writes, redirections included."""
-    found = [Use(path, False, command.directory) for path in command.reads]
-    found += [Use(path, True, command.directory) for path in command.writes]
+    found = [FileUse(path, False, command.directory) for path in command.reads]
+    found += [FileUse(path, True, command.directory) for path in command.writes]
     name = program_name(command.words[0]) if command.words else ""
     if name == "git":
         found += _git_files(command)
@@ -69,9 +69,11 @@ def files_of(command: Simple) -> tuple[Use, ...]:
                 word.partition("=")[2] for word in command.words[1:] if word.startswith(("if=", "of="))
             ]
             writes = any(word.startswith("of=") for word in command.words[1:])
-        found += [Use(sent[1], False, command.directory) for path in operands if (sent := _SENT.match(path))]
         found += [
-            Use(path, writes or (name in _LAST_WRITTEN and place == len(operands) - 1), command.directory)
+            FileUse(sent[1], False, command.directory) for path in operands if (sent := _SENT.match(path))
+        ]
+        found += [
+            FileUse(path, writes or (name in _LAST_WRITTEN and place == len(operands) - 1), command.directory)
             for place, path in enumerate(operands)
         ]
     return tuple(use for use in found if use.path and use.path not in _DEVICES and UNKNOWN not in use.path)
@@ -90,7 +92,7 @@ def _operands(words: Iterable[str]) -> list[str]:
     return found
 
 
-def _git_files(command: Simple) -> Iterator[Use]:
+def _git_files(command: Simple) -> Iterator[FileUse]:
     words, directory, at = command.words, command.directory, 1
     while at < len(words) and words[at].startswith("-"):
         if words[at] == "-C" and at + 1 < len(words):
@@ -106,9 +108,9 @@ def _git_files(command: Simple) -> Iterator[Use]:
     ]
     writes = action in _GIT_WRITES or (action in ("checkout", "reset", "stash") and "--" in kept)
     for path in _operands(kept):
-        yield Use(path, writes, directory)
+        yield FileUse(path, writes, directory)
         if ":" in path:  # a file as of a revision
-            yield Use(path.partition(":")[2], False, directory)
+            yield FileUse(path.partition(":")[2], False, directory)
 
 
 def outside_globs(globs: Iterable[str]) -> tuple[str, ...]:
@@ -121,8 +123,8 @@ def outside_globs(globs: Iterable[str]) -> tuple[str, ...]:
 
 
 def find_use(
-    globs: tuple[str, ...], uses: Iterable[Use], forms_of: Callable[[Use], Iterable[Form]], home: str
-) -> Use | None:
+    globs: tuple[str, ...], uses: Iterable[FileUse], forms_of: Callable[[FileUse], Iterable[Form]], home: str
+) -> FileUse | None:
     """Return the first use of a path that one of the globs matches, whichever way the path is written.
 
     A directory matches a glob that takes in everything below it. `forms_of` gives what `forms` does.
@@ -156,7 +158,7 @@ def _homely(glob: str, home: str) -> str:
     return home.rstrip("/") + glob[1:] if home and glob.startswith("~/") else glob
 
 
-def forms(use: Use, *, cwd: str, root: str, home: str, disk: bool = True) -> Iterator[Form]:
+def forms(use: FileUse, *, cwd: str, root: str, home: str, disk: bool = True) -> Iterator[Form]:
     """Yield (whether it lies in the project, path) of a used path in every form that globs compare with.
 
     That is the path with `.` and `..` resolved and, with `disk`, what links and wildcards in it lead to:

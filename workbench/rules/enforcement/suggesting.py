@@ -130,7 +130,7 @@ _CODE_FILES = ("**", "!*.md", "!*.mdc", "!*.mdx", "!*.txt", "!*.rst")
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class CheckSuggestion:
     """A check that a rule's words ask for, the words, and the command that accepts it."""
 
     rule: Rule
@@ -139,7 +139,7 @@ class Suggestion:
     accept: str
 
 
-def suggest_checks(rules: Iterable[Rule]) -> tuple[Suggestion, ...]:
+def suggest_checks(rules: Iterable[Rule]) -> tuple[CheckSuggestion, ...]:
     """Return checks for enabled absolute rules that have none, by priority, then id."""
     wanted = [
         rule for rule in rules if rule.enabled and rule.check is None and rule.authority is Authority.ABSOLUTE
@@ -147,7 +147,7 @@ def suggest_checks(rules: Iterable[Rule]) -> tuple[Suggestion, ...]:
     wanted.sort(key=lambda rule: (-rule.priority, rule.id))
     found = ((rule, suggest_check(rule.rule)) for rule in wanted)
     return tuple(
-        Suggestion(rule, check[0], check[1], accept_command(rule.id, check[0]))
+        CheckSuggestion(rule, check[0], check[1], accept_command(rule.id, check[0]))
         for rule, check in found
         if check
     )

@@ -145,7 +145,7 @@ Load = Callable[[], tuple[str, Sequence[Rule]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class CacheLevel:
     """How often a level had the answer, did not have it, and was not asked though it could have been."""
 
     hits: int = 0
@@ -189,7 +189,7 @@ class RuleFetcher:
         self._loading = threading.Lock()
         self._flights: dict[str, _Flight] = {}
         self._lock = threading.Lock()
-        self._levels: dict[str, Level] = {}
+        self._levels: dict[str, CacheLevel] = {}
         self._told: set[str] = set()
 
     def get_rules(  # noqa: PLR0913 - the filters of [rules]
@@ -271,17 +271,17 @@ class RuleFetcher:
             self._told.add(fault)
         return (fault,)
 
-    def figures(self) -> Mapping[str, Level]:
+    def figures(self) -> Mapping[str, CacheLevel]:
         """Return how often each level that was asked at all had the answer."""
         with self._lock:
             return dict(self._levels)
 
-    def measured(self, since: Mapping[str, Level] | None = None) -> dict[str, tuple[int, int]]:
+    def measured(self, since: Mapping[str, CacheLevel] | None = None) -> dict[str, tuple[int, int]]:
         """Return {level: (hits, misses)} for metrics, of what came after earlier `figures`."""
         before = since or {}
         found = {}
         for name, level in sorted(self.figures().items()):
-            earlier = before.get(name, Level())
+            earlier = before.get(name, CacheLevel())
             counts = (level.hits - earlier.hits, level.misses - earlier.misses)
             if any(counts):
                 found[name] = counts
@@ -370,8 +370,10 @@ class RuleFetcher:
 
     def _count(self, level: str, *, hits: int = 0, misses: int = 0, bypasses: int = 0) -> None:
         with self._lock:
-            found = self._levels.get(level, Level())
-            self._levels[level] = Level(found.hits + hits, found.misses + misses, found.bypasses + bypasses)
+            found = self._levels.get(level, CacheLevel())
+            self._levels[level] = CacheLevel(
+                found.hits + hits, found.misses + misses, found.bypasses + bypasses
+            )
 
 
 @dataclass(slots=True, eq=False)

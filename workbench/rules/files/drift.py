@@ -73,7 +73,7 @@ class Written:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SyncOutcome:
     """What bringing in step did. `drift` is what is left of it."""
 
     taken: list[FileDrift] = field(default_factory=list)
@@ -82,11 +82,11 @@ class Outcome:
     warnings: tuple[str, ...] = ()
 
 
-def look(store: RuleStore, candidates: Sequence[str]) -> Outcome:
+def look(store: RuleStore, candidates: Sequence[str]) -> SyncOutcome:
     """Return what is out of step, changing nothing. Raises: StoreError."""
     ledger = store.ledger()
     found = bring_in_step(store, ledger, found_sources(store, candidates))
-    return Outcome(drift=drifts(found.merges), warnings=found.warnings)
+    return SyncOutcome(drift=drifts(found.merges), warnings=found.warnings)
 
 
 def files_behind(
@@ -122,7 +122,7 @@ def drifts(merges: Sequence[FileMerge]) -> list[FileDrift]:
 
 def write_pending(
     store: RuleStore, candidates: Sequence[str], *, files: Sequence[str] = (), dry_run: bool = False
-) -> Outcome:
+) -> SyncOutcome:
     """Bring files and store in step, all of them or those named; with `dry_run` only say how.
 
     A file is replaced in one piece, and only while it is as it was read. Raises: StoreError; what was written
@@ -132,7 +132,7 @@ def write_pending(
         sources = rule_sources(store, candidates)
         ledger = store.ledger()
         found = bring_in_step(store, ledger, list(sources.values()))
-        outcome = Outcome(warnings=found.warnings)
+        outcome = SyncOutcome(warnings=found.warnings)
         outcome.taken = [
             FileDrift(drift.file, drift.incoming) for drift in drifts(found.merges) if drift.incoming
         ]

@@ -17,10 +17,10 @@ from workbench.rules.files.editing import apply_patches, try_edits
 from workbench.rules.files.editing_head import rescoped
 from workbench.rules.files.editing_units import Delete, Edit, Parsed, Patch, Replace, as_written, parse
 from workbench.rules.files.layout import Laid
-from workbench.rules.files.placement import TARGETS, Target, Wanted, entry_order, place
+from workbench.rules.files.placement import TARGETS, ManagedContent, Target, entry_order, place
 from workbench.rules.formats.families import IMPORTING, family_of
 from workbench.rules.formats.managed import (
-    Entry,
+    ManagedEntry,
     managed_lines,
     read_entries,
     render_part,
@@ -38,7 +38,7 @@ Anchor = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExportedPart:
     """A file with its managed part written. `data` is None for one with nothing in it any more.
 
     `anchors` say where the rules of the part stand. Lines after line `below` moved by `moved`.
@@ -55,7 +55,7 @@ class Part:
         return line + self.moved if line > self.below else line
 
 
-def write_part(path: str, data: bytes | None, wanted: Wanted, ours: Collection[str]) -> Part:
+def write_part(path: str, data: bytes | None, wanted: ManagedContent, ours: Collection[str]) -> ExportedPart:
     """Return a file whose managed part holds what is wanted.
 
     `ours` are texts that the workbench put into the part; other rules in it that are not wanted were added by
@@ -63,7 +63,7 @@ def write_part(path: str, data: bytes | None, wanted: Wanted, ours: Collection[s
     Raises: ParseError with path and line if the file has half a part, two of them, or an open code fence.
     """
     if data is None:
-        return _new_file(wanted) if wanted.entries else Part(None)
+        return _new_file(wanted) if wanted.entries else ExportedPart(None)
     parsed = parse(data)
     lines = parsed.lines
     part = managed_lines(lines)
@@ -73,7 +73,7 @@ def write_part(path: str, data: bytes | None, wanted: Wanted, ours: Collection[s
     added = [entry for entry in entries if entry.text not in ours and entry.text not in texts]
     meant = _meant(wanted, added)
     if Counter(map(_key, entries)) == Counter(map(_key, meant)):
-        return Part(data, _anchors(wanted, entries), wanted.notes)
+        return ExportedPart(data, _anchors(wanted, entries), wanted.notes)
     if part is None:
         _check_end(path, parsed)
     notes = [f"{path}:{entry.start + 1}: added there by hand, kept: {_short(entry.text)}" for entry in added]
@@ -82,32 +82,32 @@ def write_part(path: str, data: bytes | None, wanted: Wanted, ours: Collection[s
     return _checked(path, parsed, part, after, meant, wanted, (*wanted.notes, *notes))
 
 
-def _new_file(wanted: Wanted) -> Part:
+def _new_file(wanted: ManagedContent) -> ExportedPart:
     meant = _meant(wanted, [])
     gap = ("",) if wanted.head else ()
     lines = [*wanted.head, *gap, *render_part(meant)]
     data = "\n".join([*lines, ""]).encode()
     part = managed_lines(lines) or range(0)
-    return Part(data, _anchors(wanted, read_entries(lines, part)[0]), wanted.notes)
+    return ExportedPart(data, _anchors(wanted, read_entries(lines, part)[0]), wanted.notes)
 
 
-def _meant(wanted: Wanted, added: Iterable[Entry]) -> list[Entry]:
+def _meant(wanted: ManagedContent, added: Iterable[ManagedEntry]) -> list[ManagedEntry]:
     """Return the entries of a part in order, each once."""
     entries = {_key(entry): entry for entry in (*(entry for _, entry in wanted.entries), *added)}
     return sorted(entries.values(), key=entry_order)
 
 
-def _key(entry: Entry) -> Key:
+def _key(entry: ManagedEntry) -> Key:
     words = words_for(entry.stated.reach) if entry.stated.reach else ""
     return entry.stated.authority or Authority.DEFAULT, entry.section, words, entry.text
 
 
-def _anchors(wanted: Wanted, entries: Sequence[Entry]) -> tuple[Anchor, ...]:
+def _anchors(wanted: ManagedContent, entries: Sequence[ManagedEntry]) -> tuple[Anchor, ...]:
     places = {_key(entry): (entry.start + 1, entry.end) for entry in reversed(entries)}
     return tuple((identifier, *places[_key(entry)]) for identifier, entry in wanted.entries)
 
 
-def _patch(parsed: Parsed, part: range | None, meant: Sequence[Entry], others: Sequence[str]) -> Patch:
+def _patch(parsed: Parsed, part: range | None, meant: Sequence[ManagedEntry], others: Sequence[str]) -> Patch:
     """Return what replaces the part, or adds it at the end; without rules the part goes."""
     lines = parsed.lines
     rendered = render_part(meant) if meant else []
@@ -126,10 +126,10 @@ def _checked(
     before: Parsed,
     part: range | None,
     after: bytes,
-    meant: Sequence[Entry],
-    wanted: Wanted,
+    meant: Sequence[ManagedEntry],
+    wanted: ManagedContent,
     notes: tuple[str, ...],
-) -> Part:
+) -> ExportedPart:
     """Read the written file again. Raises: ParseError if it doesn't say what was meant."""
     parsed = parse(after)
     now = managed_lines(parsed.lines)
@@ -143,9 +143,9 @@ def _checked(
         )
     body = parsed.lines[parsed.front.body_start :]
     if part is not None and not any(line.strip() for line in body):
-        return Part(None, (), notes)
+        return ExportedPart(None, (), notes)
     below = part.stop if part else len(before.lines)
-    return Part(after, _anchors(wanted, entries), notes, below, len(parsed.lines) - len(before.lines))
+    return ExportedPart(after, _anchors(wanted, entries), notes, below, len(parsed.lines) - len(before.lines))
 
 
 def _check_marks(path: str, parsed: Parsed) -> None:
@@ -238,7 +238,8 @@ def export_files(
     ]
     wanted = place(going, kind, {path: draft.data for path, draft in drafts.items()}, directories)
     return tuple(
-        _finished(path, drafts.get(path), wanted.get(path, Wanted())) for path in sorted({*drafts, *wanted})
+        _finished(path, drafts.get(path), wanted.get(path, ManagedContent()))
+        for path in sorted({*drafts, *wanted})
     )
 
 
@@ -366,7 +367,7 @@ def _normal(text: str) -> str:
     return " ".join(text.split())
 
 
-def _finished(path: str, draft: _Draft | None, wanted: Wanted) -> ExportedFile:
+def _finished(path: str, draft: _Draft | None, wanted: ManagedContent) -> ExportedFile:
     """Write the managed part of a file and say where everything stands."""
     if draft is None:
         part = write_part(path, None, wanted, ())

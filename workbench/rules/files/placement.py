@@ -12,7 +12,14 @@ from dataclasses import dataclass, field, replace
 from workbench.records.rules import Activation, Authority, Rule, context_names, path_globs
 from workbench.rules.formats.families import drop_keys, head_for, same_reach
 from workbench.rules.formats.frontmatter import Reach, Value
-from workbench.rules.formats.managed import Entry, Stated, managed_lines, section_of, words_for, written
+from workbench.rules.formats.managed import (
+    ManagedEntry,
+    Stated,
+    managed_lines,
+    section_of,
+    words_for,
+    written,
+)
 from workbench.rules.formats.textfile import parse_file
 from workbench.rules.globs import narrow, split_globs
 from workbench.text.sanitize import visible_line
@@ -82,14 +89,14 @@ TARGETS: Mapping[str, Target] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ManagedContent:
     """What the managed part of a file should hold. `head` is the front matter of a file that is made for it.
 
     `entries` are (rule id, entry) in the order they are written.
     """
 
     head: tuple[str, ...] = ()
-    entries: tuple[tuple[str, Entry], ...] = ()
+    entries: tuple[tuple[str, ManagedEntry], ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -137,10 +144,10 @@ def place(
     target: Target,
     files: Mapping[str, bytes],
     directories: Collection[str] | None = None,
-) -> dict[str, Wanted]:
+) -> dict[str, ManagedContent]:
     """Return what the managed part of each file should hold, by path. `files` are those there are."""
     groups: dict[str, _Group] = {}
-    by_path: dict[str, list[tuple[str, Entry]]] = defaultdict(list)
+    by_path: dict[str, list[tuple[str, ManagedEntry]]] = defaultdict(list)
     order = sorted(rules, key=lambda rule: (-rule.priority, rule.id))
     heads: dict[str, tuple[str, ...]] = {}
     notes: dict[str, list[str]] = defaultdict(list)
@@ -155,7 +162,9 @@ def place(
         by_path[group.path].append((rule.id, _entry(rule, group.words)))
         notes[group.path] += _notes(rule, target)
     return {
-        path: Wanted(heads[path], tuple(sorted(entries, key=_order)), tuple(dict.fromkeys(notes[path])))
+        path: ManagedContent(
+            heads[path], tuple(sorted(entries, key=_order)), tuple(dict.fromkeys(notes[path]))
+        )
         for path, entries in sorted(by_path.items())
     }
 
@@ -245,18 +254,18 @@ def _slug(reach: Reach) -> str:
     return f"{short}-{digest}" if short else f"{reach.activation.value}-{digest}"
 
 
-def _entry(rule: Rule, words: Reach | None) -> Entry:
+def _entry(rule: Rule, words: Reach | None) -> ManagedEntry:
     section = () if rule.provenance is None else rule.provenance.section
     lead = rule.metadata.get("lead", "")
     parts = (*section, lead) if isinstance(lead, str) else section
-    return Entry(written(rule.rule), section_of(parts), Stated(rule.authority, words))
+    return ManagedEntry(written(rule.rule), section_of(parts), Stated(rule.authority, words))
 
 
-def _order(item: tuple[str, Entry]) -> tuple[bool, tuple[str, ...], str]:
+def _order(item: tuple[str, ManagedEntry]) -> tuple[bool, tuple[str, ...], str]:
     return entry_order(item[1])
 
 
-def entry_order(entry: Entry) -> tuple[bool, tuple[str, ...], str]:
+def entry_order(entry: ManagedEntry) -> tuple[bool, tuple[str, ...], str]:
     """Return what entries of a managed part are sorted by; equal ones keep the order they come in."""
     words = words_for(entry.stated.reach) if entry.stated.reach else ""
     return entry.stated.authority is not Authority.ABSOLUTE, entry.section, words

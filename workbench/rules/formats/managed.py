@@ -46,7 +46,7 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManagedEntry:
     """A rule of a managed part. Lines are 0-based, `end` exclusive; both 0 for one that is to be written."""
 
     text: str
@@ -129,9 +129,9 @@ def reach_in(line: str) -> Reach | None:
     return Reach(_OPENERS[match["opener"]], globs, _unescape(match["description"] or ""))
 
 
-def read_entries(lines: Sequence[str], part: range) -> tuple[list[Entry], list[int]]:
+def read_entries(lines: Sequence[str], part: range) -> tuple[list[ManagedEntry], list[int]]:
     """Return the rules of a managed part and the lines in it that are neither rules nor the workbench's."""
-    entries: list[Entry] = []
+    entries: list[ManagedEntry] = []
     others: list[int] = []
     authority: Authority | None = None
     section: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ def read_entries(lines: Sequence[str], part: range) -> tuple[list[Entry], list[i
         if mark:
             end = _bullet_end(lines, index, part.stop - 1)
             text = _text_of(lines[index:end], mark.end())
-            entries.append(Entry(text, section, Stated(authority, reach), index, end))
+            entries.append(ManagedEntry(text, section, Stated(authority, reach), index, end))
             index = end
             continue
         if line.startswith("#"):
@@ -182,7 +182,7 @@ def _text_of(lines: Sequence[str], margin: int) -> str:
     return _unescape("\n".join([lines[0][margin:].rstrip(), *rest]).strip())
 
 
-def render_part(entries: Iterable[Entry]) -> list[str]:
+def render_part(entries: Iterable[ManagedEntry]) -> list[str]:
     """Return the lines of a managed part with these rules, in this order: binding ones, sections, words.
 
     Neighbours of one section and one reach share its heading and its line in words.

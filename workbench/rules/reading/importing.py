@@ -37,7 +37,7 @@ class ImportWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleContext:
+class SkippedBlock:
     """A piece of a rule file that is no instruction. `kind` is the block's kind, or `front matter`."""
 
     kind: str
@@ -71,7 +71,7 @@ class RuleImport:
     """What came out of rule files. `read` were read; `unreadable` were found and could not be."""
 
     rules: tuple[Rule, ...]
-    contexts: tuple[RuleContext, ...]
+    contexts: tuple[SkippedBlock, ...]
     warnings: tuple[ImportWarning, ...]
     read: tuple[ReadFile, ...] = ()
     unreadable: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ class _Work:
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.rules: list[Rule] = []
-        self.contexts: list[RuleContext] = []
+        self.contexts: list[SkippedBlock] = []
         self.warnings: list[ImportWarning] = []
         self.read: list[ReadFile] = []
         self.unreadable: list[str] = []
@@ -205,7 +205,7 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
         where = Provenance(
             source.path, 1, front.body_start, source.format, source.home, globs, (), source.names
         )
-        work.contexts.append(RuleContext("front matter", "\n".join(lines[: front.body_start]), where))
+        work.contexts.append(SkippedBlock("front matter", "\n".join(lines[: front.body_start]), where))
     for unit in units:
         told = reach if unit.stated is None else unit.stated.reach or reach
         where = Provenance(
@@ -222,7 +222,7 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
         if is_rule(unit):
             work.rules.append(build_rule(unit, where, told, work.seen, work.batch))
         else:
-            work.contexts.append(RuleContext(unit.kind.value, unit.text, where))
+            work.contexts.append(SkippedBlock(unit.kind.value, unit.text, where))
     return units
 
 

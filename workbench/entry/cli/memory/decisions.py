@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.ids import find_conflict
 from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
@@ -180,11 +180,11 @@ def resolve(
     if (action is None) is not suggested:
         raise UsageError("say what to do: --action or --suggested", hint=f"Actions: {', '.join(_ACTIONS)}.")
 
-    def decided(found: ConflictFound) -> Decision:
+    def decided(found: ConflictFound) -> ConflictDecision:
         kept = {"left": found.left.id, "right": found.right.id}.get(keep or "", "")
         chosen = found.suggestion if action is None else Action(action.replace("-", "_"))
         why = reason or found.why
-        return Decision(
+        return ConflictDecision(
             found.id, found.left.id, found.right.id, chosen, why, text=text, scope=tuple(scopes), keep=kept
         )
 

@@ -11,7 +11,7 @@ import msgspec
 from workbench.entry.cli.frame import command, current
 from workbench.errors import UsageError
 from workbench.memory.journal import feature_stream
-from workbench.records.iterations import RecordType
+from workbench.records.iterations import PointType
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -146,7 +146,7 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
     for hit in hits:
         found = hit.payload
         what = f"#{found.iteration_number} {found.outcome} {found.timestamp[:10]}"
-        if found.record_type is RecordType.FEATURE_SNAPSHOT:
+        if found.record_type is PointType.FEATURE_SNAPSHOT:
             what = "what was learned:"
         title = visible_line(found.task_title)
         here.out.data(f"{hit.score:.2f}  {visible_line(found.feature)} {what}  {title}".rstrip())

@@ -129,14 +129,14 @@ def doctor() -> int:
     stands the next step.
     """
     from workbench.config import Config
-    from workbench.entry.services.doctor import Finding, State, examine
+    from workbench.entry.services.doctor import DoctorFinding, State, examine
 
     here = current()
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     try:
         config: Config = here.settings().config
     except ConfigError as error:
-        findings.append(Finding("settings", State.BROKEN, error.message, error.hint))
+        findings.append(DoctorFinding("settings", State.BROKEN, error.message, error.hint))
         config = Config()
     opened: Project | WorkbenchError
     try:
@@ -145,7 +145,7 @@ def doctor() -> int:
         opened = error
     marks = {State.OK: ("ok", "32"), State.NOTE: (" !", "33"), State.BROKEN: (" x", "31")}
 
-    def show(finding: Finding) -> None:
+    def show(finding: DoctorFinding) -> None:
         if here.flags.json:
             return
         mark, color = marks[finding.state]

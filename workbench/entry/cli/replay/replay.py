@@ -154,7 +154,7 @@ def _history(
 ) -> int:
     from workbench.config import load
     from workbench.entry.cli.replay.report import deliver, reference_gap, run_outputs
-    from workbench.entry.services.replay import PACKS, Wanted, finished_run, open_past, replay_past
+    from workbench.entry.services.replay import PACKS, ReplayOptions, finished_run, open_past, replay_past
     from workbench.entry.services.runs import keep_run
     from workbench.replay.gates import leaner_system
     from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
@@ -171,7 +171,7 @@ def _history(
             config.gates.system,
             *([] if no_packs else [leaner_system(config.gates)]),
         ]
-    wanted = Wanted(
+    wanted = ReplayOptions(
         source=TaskSource(source),
         tasks=tasks,
         systems=parse_systems(names),

@@ -7,7 +7,7 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.replay.report import deliver, reference_gap, run_options, run_outputs
-from workbench.entry.services.runs import Kept, kept_runs, load_run, runs_root
+from workbench.entry.services.runs import KeptRun, kept_runs, load_run, runs_root
 from workbench.errors import UsageError
 from workbench.records.replay import MEASURES, ReplayRun
 from workbench.replay.run_report import table
@@ -162,7 +162,7 @@ def _system(first: ReplayRun, second: ReplayRun, wanted: str | None) -> str:
     return wanted
 
 
-def _row(one: Kept) -> list[str]:
+def _row(one: KeptRun) -> list[str]:
     if one.summary is None:
         return [one.id, "", "", "", "", "", "cannot be read"]
     said = one.summary
@@ -178,14 +178,14 @@ def _row(one: Kept) -> list[str]:
     ]
 
 
-def _remarks(one: Kept) -> list[str]:
+def _remarks(one: KeptRun) -> list[str]:
     if one.summary is None:
         return []
     remarks = [] if one.summary.complete else ["interrupted"]
     return remarks + ([f"{counted(one.summary.faults, 'task')} failed"] if one.summary.faults else [])
 
 
-def _document(one: Kept) -> dict[str, object]:
+def _document(one: KeptRun) -> dict[str, object]:
     said = one.summary
     if said is None:
         return {"id": one.id, "bytes": one.bytes, "fault": one.fault}

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 import click
 
-from workbench.curation.conflicts import Decision
+from workbench.curation.conflicts import ConflictDecision
 from workbench.entry.cli.frame import Group, command
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
@@ -190,12 +190,12 @@ def resolve(
 
 def _decision(
     conflict: Conflict, action: str | None, text: str, keep: str | None, scopes: tuple[str, ...], reason: str
-) -> Decision:
+) -> ConflictDecision:
     suggestion = conflict.suggestion
     chosen = suggestion.action if action is None else Action(action.replace("-", "_"))
     kept = {"left": conflict.left, "right": conflict.right}.get(keep or "", suggestion.keep)
     wording = text or (suggestion.text if chosen is Action.MERGE else "")
-    return Decision(
+    return ConflictDecision(
         conflict.id,
         conflict.left,
         conflict.right,

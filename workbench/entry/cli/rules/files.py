@@ -12,7 +12,7 @@ from workbench.entry.cli.rules.diff import changed_lines, line_paint, tell_writt
 from workbench.entry.cli.session import Session, session
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
-from workbench.rules.files.drift import FileDrift, Outcome, look, settle, write_pending
+from workbench.rules.files.drift import FileDrift, SyncOutcome, look, settle, write_pending
 from workbench.rules.files.exporting import ExportedFile
 from workbench.rules.files.merging import FileConflict, FromFile, Incoming, Pending
 from workbench.rules.files.named import import_named, named_files
@@ -183,7 +183,7 @@ def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | Non
         click.get_current_context().exit(1)
 
 
-def _tell(work: Session, outcome: Outcome, *, merge: bool, dry_run: bool) -> None:
+def _tell(work: Session, outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> None:
     out = work.here.out
     if work.here.flags.json:
         out.json(
@@ -222,7 +222,7 @@ def _tell_file(out: Output, found: FileDrift) -> None:
             out.painted(f"             {name:<6}  {_shown(out, rule)}")
 
 
-def _summary(outcome: Outcome, *, merge: bool, dry_run: bool) -> str:
+def _summary(outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> str:
     incoming = sum(len(found.incoming) for found in outcome.drift)
     pending = sum(len(found.pending) for found in outcome.drift)
     conflicts = sum(len(found.conflicts) for found in outcome.drift)

@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FilterOptions:
     """The filters of a command line, checked; `enabled` None lets disabled rules through, too."""
 
     scope: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def wanted(
     file: str | None,
     enabled: bool | None = None,
     extra_tags: tuple[str, ...] = (),
-) -> Wanted:
+) -> FilterOptions:
     """Check the values of filters. Raises: UsageError, with what was probably meant.
 
     A tag in no list is asked for as it is, unless its category is unknown: then no rule can have it.
@@ -91,7 +91,7 @@ def wanted(
                 f"Did you mean {problem.suggestion}?" if problem.suggestion else "See workbench rules tags."
             )
             raise UsageError(f"no rule can have the tag {tag!r}: {problem.message}", hint=hint)
-    return Wanted(
+    return FilterOptions(
         scope,
         None if category is None else choose(Category, category),
         None if authority is None else choose(Authority, authority),

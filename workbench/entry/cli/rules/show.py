@@ -11,7 +11,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.ids import PREFIX, find_among, find_any
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
-from workbench.entry.cli.rules.filters import Wanted, filter_options, wanted
+from workbench.entry.cli.rules.filters import FilterOptions, filter_options, wanted
 from workbench.entry.cli.rules.session import RuleSession, past_session, rule_session
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.times import moment
@@ -95,7 +95,7 @@ def _through_caches(work: RuleSession, **request: Any) -> RulePage:
     return page
 
 
-def _selection(asked: Wanted) -> dict[str, Any]:
+def _selection(asked: FilterOptions) -> dict[str, Any]:
     return {
         "scope": asked.scope,
         "category": asked.category,
@@ -106,10 +106,10 @@ def _selection(asked: Wanted) -> dict[str, Any]:
     }
 
 
-def _none(work: RuleSession, asked: Wanted, past: bool) -> str:
+def _none(work: RuleSession, asked: FilterOptions, past: bool) -> str:
     if past:
         return "no rule was in force then" if not work.book.rules else "no rule of then is like that"
-    if work.book.rules and asked != Wanted():
+    if work.book.rules and asked != FilterOptions():
         return f"no rule is like that ({counted(len(work.book.rules), 'rule')} in force)"
     return "no rules: there is no CLAUDE.md, AGENTS.md or other rule file here, and none was added"
 
