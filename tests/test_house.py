@@ -272,3 +272,31 @@ def test_whatever_decides_a_plan_tells_engines_apart() -> None:
     looks = (".css", ".js", ".html")  # what a report looks like
     tracked = {name for name in TRACKED if name.startswith(decide) and not name.endswith(looks)}
     assert tracked - {f"workbench/{name}" for name in digested} == set()
+
+
+@pytest.mark.parametrize("tour", ["The way of a task", "The way of an edit"])
+def test_the_tours_of_the_code_are_true(tour: str) -> None:
+    """Each function of a tour is in its module, and an earlier step names it or its class."""
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    chapter = text.split(f"## {tour}\n", 1)[1].split("\n## ", 1)[0]
+    steps = re.findall(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", chapter, re.MULTILINE)
+    assert len(steps) > 9
+    before = ""
+    for module, dotted in steps:
+        source = (ROOT / module).read_text(encoding="utf-8")
+        *owner, name = dotted.split(".")
+        scope: ast.AST = ast.parse(source)
+        for one in owner:
+            scope = _defined(scope, one)
+        assert _defined(scope, name), (module, dotted)
+        before = before or source
+        called = re.search(rf"\b({'|'.join((name, *owner))})\b", before)
+        assert called, f"nothing before {dotted} of {module} calls it"
+        before += source
+
+
+def _defined(scope: ast.AST, name: str) -> ast.AST:
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    inside = [one for one in ast.walk(scope) if isinstance(one, kinds) and one.name == name]
+    assert inside, f"there is no {name}"
+    return inside[0]
