@@ -10,10 +10,11 @@ from typing import cast
 import numpy as np
 
 from bench.collect import Row
+from bench.patches import CommitPatch, log_patches
 from bench.tasks import age_of
 from bench.timeline import Timeline
 from bench.touches import add_touches, collect_edits, find_touches
-from store.git_diff import diff_hunks, log_patches
+from store.git_diff import diff_hunks
 from store.git_objects import BlobReader, read_tree
 from workbench.errors import GitError
 from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
@@ -26,7 +27,6 @@ from workbench.project.admission import content_refusal
 from workbench.project.languages import language_of, role_of
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Symbol
-from workbench.records.worktree import CommitPatch
 from workbench.replay.packs import changed_lines
 from workbench.text.tokens import TokenCounter
 

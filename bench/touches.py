@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.patches import CommitPatch
 from workbench.plan.snippets import FileText
-from workbench.records.worktree import CommitPatch, Hunk
+from workbench.records.worktree import Hunk
 
 TOUCH_FEATURES: Mapping[str, str] = {
     "touched": "how lately the file's past changes touched it, summed",

@@ -89,14 +89,6 @@ def commit_parents(
     return parents, times
 
 
-def commits_ancestor(repository: Repository, ancestor: str, descendant: str) -> bool:
-    """Tell whether `ancestor` is in the history of `descendant`; False when either is gone (rewritten)."""
-    first, second = resolve(repository, ancestor), resolve(repository, descendant)
-    if first is None or second is None:
-        return False
-    return git_process.exit_code(repository.root, ["merge-base", "--is-ancestor", first, second]) == 0
-
-
 def count_commits(repository: Repository, *, since_sha: str | None = None, until: str = "HEAD") -> int:
     """Return how many commits without merges `log_commits` would yield, for progress bars."""
     tip = resolve(repository, until)
@@ -104,13 +96,6 @@ def count_commits(repository: Repository, *, since_sha: str | None = None, until
         return 0
     wanted = [tip] if since_sha is None else [tip, f"^{since_sha}"]
     return int(git_process.run(repository.root, ["rev-list", "--count", "--no-merges", *wanted, "--"]))
-
-
-def reachable_commits(repository: Repository) -> frozenset[str]:
-    """Return the ids of all commits that HEAD or any reference still holds. Raises GitError."""
-    tips = ["--all", "HEAD"] if repository.head is not None else ["--all"]
-    output = git_process.run(repository.root, ["rev-list", *tips])
-    return frozenset(output.decode("ascii").split())
 
 
 def lost_commits(repository: Repository, ids: Collection[str]) -> frozenset[str]:

@@ -7,6 +7,7 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.patches import CommitPatch, FilePatch
 from bench.touches import (
     MAX_EDITS,
     FileEdit,
@@ -19,7 +20,7 @@ from bench.touches import (
 )
 from workbench.plan.snippets import FileText, read_file
 from workbench.records.project import Role
-from workbench.records.worktree import CommitPatch, FilePatch, Hunk
+from workbench.records.worktree import Hunk
 
 TEXTS = st.lists(st.sampled_from("abcdef"), max_size=12)
 

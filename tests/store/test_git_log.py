@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.git_log import (
-    commits_ancestor,
     count_commits,
     decode_message,
     log_commits,
@@ -183,20 +182,12 @@ def test_merges_are_left_out_or_compared_with_the_first_parent(work: Any) -> Non
 
 
 def test_rewritten_history_is_noticed(work: Any) -> None:
-    """A commit that was amended away is no ancestor, nor is one that never existed."""
+    """A log since a commit that the repository lacks is refused with a hint."""
     work.write("f")
-    first = work.commit("first")
-    work.write("g")
-    second = work.commit("second")
-    work.git("reset", "-q", "--hard", first)
-    work.write("h")
-    third = work.commit("third")
+    work.commit("first")
     repository = find_repository(work.root)
     assert repository is not None
 
-    assert commits_ancestor(repository, first, third)
-    assert not commits_ancestor(repository, second, third)
-    assert not commits_ancestor(repository, "f" * 40, third)
     with pytest.raises(GitError, match="not in the repository") as caught:
         list(log_commits(repository, since_sha="f" * 40))
     assert "rewritten" in caught.value.hint

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from store.git_diff import log_patches, parse_patches
+from bench.patches import CommitPatch, FilePatch, log_patches, parse_patches
 from store.git_repository import find_repository
 from workbench.errors import GitError
-from workbench.records.worktree import CommitPatch, FilePatch, Hunk
+from workbench.records.worktree import Hunk
 
 
 def git(root: Path, *arguments: str) -> None:
