@@ -56,25 +56,6 @@ HEAD_WEIGHT = 1.0
 BODY_WEIGHT = 0.4  # a body explains; the head line states what is to be done
 IDENTIFIER_WEIGHT = 1.6
 
-AREAS: Mapping[str, str] = {
-    "authentication": """auth authenticate authentication authorization authorize credential jwt login logout
-        oauth password permission session signin signup sso""",
-    "build": "bump ci dependency docker lint linter package pipeline release upgrade version workflow",
-    "command-line": "argument cli flag option prompt shell stderr stdin stdout terminal",
-    "concurrency": "async atomic concurrent concurrency deadlock goroutine lock mutex parallel race thread",
-    "configuration": "config configuration env environment setting settings toml",
-    "database": "database migration orm query schema sql table transaction",
-    "documentation": "changelog comment doc docs docstring documentation guide readme tutorial typo",
-    "frontend": "button css dialog dom layout menu modal page render responsive screen theme ui widget",
-    "network": """connection cookie dns header http https proxy redirect request response retry socket
-        timeout url websocket""",
-    "parsing": "decode encode format grammar json lexer parse parser regex serialize syntax xml yaml",
-    "payment": "billing charge checkout currency invoice payment price refund subscription",
-    "performance": "cache cpu fast latency memory optimize performance slow speed throughput",
-    "security": """certificate crypto csrf cve encrypt encryption escape exploit injection sanitize secret
-        security tls vulnerability xss""",
-    "testing": "coverage fixture flaky mock test testing tests",
-}
 CRITICAL = frozenset({"authentication", "payment", "security"})
 HARMLESS = frozenset({"build", "documentation", "testing"})
 
@@ -197,13 +178,14 @@ def fingerprint(terms: dict[str, float], project_id: str, kind: QueryType) -> st
 
 
 @lru_cache(maxsize=1)
-def _by_stem() -> dict[str, str]:
-    return {stem(word): area for area, words in AREAS.items() for word in words.split()}
+def _areas_by_stem() -> dict[str, str]:
+    areas = json.loads((files(__package__) / "data" / "areas.json").read_text(encoding="utf-8"))
+    return {stem(word): area for area, words in areas.items() for word in words.split()}
 
 
 def tags_of(terms: Iterable[str]) -> tuple[str, ...]:
     """Return the areas that the terms of a task name, sorted."""
-    known = _by_stem()
+    known = _areas_by_stem()
     return tuple(sorted({known[term] for term in terms if term in known}))
 
 

@@ -7,9 +7,11 @@ equal plans give equal answers except under the one key `timing`. The published 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
@@ -25,54 +27,6 @@ EMBEDDINGS = "embeddings"
 """A missing part that `status` and `doctor` report with what to do, and not each plan again."""
 _SHOWN_REASONS = 3
 _PARTICULAR = re.compile(r": | \(")  # from here on a reason is about one candidate
-
-PHRASES: dict[str, str] = {
-    "bm25_body": "words of the task in its text",
-    "bm25_name": "words of the task in its definitions",
-    "bm25_path": "words of the task in its path",
-    "coverage_body": "most words of the task in its text",
-    "coverage_name": "most words of the task in its definitions",
-    "coverage_path": "most words of the task in its path",
-    "rarest_body": "a rare word of the task in its text",
-    "rarest_name": "a rare word of the task in its definitions",
-    "rarest_path": "a rare word of the task in its path",
-    "symbol_defined": "defines a name from the task",
-    "symbol_used": "uses a name from the task",
-    "path_named": "named in the task",
-    "stem_named": "its name is in the task",
-    "folder_named": "its folder is in the task",
-    "scope_named": "the scope the task declares",
-    "frame": "in the stack trace",
-    "affinity": "changed in similar past tasks",
-    "affinity_best": "changed in the most similar past task",
-    "affinity_semantic": "changed in past tasks of similar meaning",
-    "affinity_semantic_best": "changed in the past task closest in meaning",
-    "affinity_folder": "its folder changed in similar past tasks",
-    "affinity_role": "files of its kind changed in similar past tasks",
-    "association": "changed in past tasks with the same words",
-    "causal": "changed for the same issue",
-    "recency": "changed recently",
-    "last_seen": "changed recently",
-    "frequency": "changed often",
-    "fix_share": "often changed by fixes",
-    "fan_in": "many files import it",
-    "fan_out": "imports many files",
-    "cochange": "often changes together with likely files",
-    "cochange_lift": "often changes together with likely files",
-    "imports_seed": "imports a likely file",
-    "imported_by_seed": "imported by a likely file",
-    "tests_seed": "tests a likely file",
-    "tested_by_seed": "tested by a likely file",
-    "same_folder": "in the folder of likely files",
-    "same_stem": "shares its name with a likely file",
-    "seed": "a strong match on its own",
-    "layer_match": "in the layers for this kind of task",
-    "role_called": "the task asks for files of its kind",
-    "changelog": "is a changelog",
-    "risk": "critical code",
-    "size": "its size",
-    "depth": "its depth in the tree",
-}
 
 
 def plan_response(  # noqa: PLR0913 - the parts of an answer
@@ -264,6 +218,13 @@ def _passage(passage: Passage) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=1)
+def _phrases() -> dict[str, str]:
+    """Return the signals of the ranking as a person would say them."""
+    text = (files(__package__) / "data" / "phrases.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
 @lru_cache(maxsize=4096)
 def phrase(feature: str) -> str:
     """Return a feature in words; one without words of its own keeps its name."""
@@ -271,9 +232,10 @@ def phrase(feature: str) -> str:
     base = signal.removesuffix("_head")
     if base.startswith("recency_"):
         base = "recency"
-    if base.startswith(("role_", "called_")) and base not in PHRASES:
+    phrases = _phrases()
+    if base.startswith(("role_", "called_")) and base not in phrases:
         return f"the kind of file ({base.split('_', 1)[1]})"
-    return PHRASES.get(base, signal)
+    return phrases.get(base, signal)
 
 
 def top_reasons(contributions: Mapping[str, float], limit: int = 3) -> list[tuple[str, float]]:

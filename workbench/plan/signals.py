@@ -6,9 +6,11 @@ not depend on the task (recency, frequency, fan-in, roles) come from the `Rankin
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
@@ -30,33 +32,13 @@ SIMILAR_TASKS = 60
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
-ROLE_CUES: dict[Role, frozenset[str]] = {
-    Role.DOCS: frozenset(
-        stem(word)
-        for word in (
-            "doc docs readme documentation changelog changes typo typos guide tutorial "
-            "spelling faq wording manual"
-        ).split()
-    ),
-    Role.TEST: frozenset(
-        stem(word) for word in "test tests testing spec specs coverage flaky fixture unittest e2e".split()
-    ),
-    Role.CI: frozenset(
-        stem(word)
-        for word in "ci workflow workflows actions travis pipeline appveyor circleci dependabot".split()
-    ),
-    Role.BUILD: frozenset(
-        stem(word)
-        for word in (
-            "bump deps dependency dependencies upgrade version release build package packaging "
-            "cargo npm pip makefile cmake"
-        ).split()
-    ),
-    Role.CONFIG: frozenset(
-        stem(word)
-        for word in "config lint linter eslint prettier ruff settings ignore editorconfig hook".split()
-    ),
+ROLE_CUES: Mapping[Role, frozenset[str]] = {
+    Role(role): frozenset(map(stem, words.split()))
+    for role, words in json.loads(
+        (files(__package__) / "data" / "role_cues.json").read_text(encoding="utf-8")
+    ).items()
 }
+"""The stems of words that call for files of a role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +102,17 @@ def mention_signals(view: RankingView, query: Query) -> dict[str, Float32]:
         for position, strength in _points_to(view, path):
             frame[position] = max(frame[position], strength / (1.0 + 0.1 * order))
     for word, weight in query.words.items():
-        found = view.stems.get(word)
+        found = view.places.stems.get(word)
         if found and len(word) > 2:
             stem_named[list(found)] = np.maximum(stem_named[list(found)], weight / len(found) ** 0.5)
-        inside = view.folders.get(word)
+        inside = view.places.folders.get(word)
         if inside and len(word) > 2:
             share = weight / np.log2(2.0 + len(inside))
             folder_named[list(inside)] = np.maximum(folder_named[list(inside)], share)
     scope = np.zeros(count, dtype=np.float32)
     for piece in re.split(r"[\s,/]+", query.scope):
         word = "".join(parts(piece))
-        for table, strength in ((view.stems, 1.0), (view.folders, 0.7)):
+        for table, strength in ((view.places.stems, 1.0), (view.places.folders, 0.7)):
             found = table.get(word) if word else None
             if found:
                 scope[list(found)] = np.maximum(scope[list(found)], strength / np.log2(1.0 + len(found)))
@@ -146,7 +128,7 @@ def mention_signals(view: RankingView, query: Query) -> dict[str, Float32]:
 def _points_to(view: RankingView, path: str) -> list[tuple[int, float]]:
     """Return the files a written path may mean, with a strength in (0, 1]."""
     wanted = path.lower().strip("/").split("/")
-    candidates = view.names.get(wanted[-1], ())
+    candidates = view.places.names.get(wanted[-1], ())
     scored: list[tuple[int, float]] = []
     for position in candidates:
         have = view.index.paths[position].lower().split("/")
@@ -166,7 +148,7 @@ def _points_to(view: RankingView, path: str) -> list[tuple[int, float]]:
             tail = "".join(parts(module[-1 - depth]))
             found = [
                 position
-                for position in view.stems.get(tail, ())
+                for position in view.places.stems.get(tail, ())
                 if "".join(parts(module[-2 - depth]))
                 in ["".join(parts(piece)) for piece in view.index.paths[position].lower().split("/")[:-1]]
             ]
@@ -246,9 +228,9 @@ def _spread(view: RankingView, weights: Float32) -> Float32:
 
 def _by_folder(view: RankingView, affinity: Float32) -> Float32:
     """Share a folder's affinity among its files: one without a past profits from its neighbours."""
-    totals = np.bincount(view.folder_of, weights=affinity)
-    sizes = np.maximum(np.bincount(view.folder_of), 1)
-    return (totals / np.sqrt(sizes))[view.folder_of].astype(np.float32)
+    totals = np.bincount(view.places.folder_of, weights=affinity)
+    sizes = np.maximum(np.bincount(view.places.folder_of), 1)
+    return (totals / np.sqrt(sizes))[view.places.folder_of].astype(np.float32)
 
 
 def _by_role(view: RankingView, weights: Float32) -> Float32:
@@ -257,12 +239,12 @@ def _by_role(view: RankingView, weights: Float32) -> Float32:
     if not total:
         return np.zeros(view.index.count, dtype=np.float32)
     shares = np.zeros(len(ROLES), dtype=np.float32)
-    roles = view.roles[view.pairs_file]
+    roles = view.places.roles[view.pairs_file]
     for number in range(len(ROLES)):
         touched = np.zeros(len(weights), dtype=np.bool_)
         touched[view.pairs_task[roles == number]] = True
         shares[number] = weights[touched].sum() / total
-    return shares[view.roles]
+    return shares[view.places.roles]
 
 
 def _spread_max(view: RankingView, weights: Float32) -> Float32:
@@ -273,7 +255,7 @@ def _spread_max(view: RankingView, weights: Float32) -> Float32:
 
 def role_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     """What kind of file it is, and whether the task speaks of that kind."""
-    roles = view.roles
+    roles = view.places.roles
     cues = {stem(word) for word in _WORD.findall(query.intent.task.head.lower())}
     called = np.asarray([bool(cues & ROLE_CUES.get(role, frozenset())) for role in ROLES], dtype=np.float32)
     signals = {f"role_{role}": (roles == number).astype(np.float32) for number, role in enumerate(ROLES)}
@@ -292,10 +274,10 @@ def structure_signals(view: RankingView, query: Query) -> dict[str, Float32]:
     return {
         "fan_in": view.fan_in,
         "fan_out": view.fan_out,
-        "risk": view.risk,
-        "changelog": view.changelog,
+        "risk": view.places.risk,
+        "changelog": view.places.changelog,
         "size": view.size,
-        "depth": view.depth,
+        "depth": view.places.depth,
         "layer_match": layer_match(view, query.intent.predicted),
     }
 
@@ -338,15 +320,16 @@ def neighbour_signals(view: RankingView, seeds: Float32) -> dict[str, Float32]:
     stems = np.zeros(count, dtype=np.float32)
     by_folder: dict[str, float] = {}
     for position in np.flatnonzero(seeds).tolist():
-        parent = view.parents[position]
+        parent = view.places.parents[position]
         by_folder[parent] = by_folder.get(parent, 0.0) + float(seeds[position])
-        siblings = view.stems.get(file_stem(index.paths[position]), ())
+        siblings = view.places.stems.get(file_stem(index.paths[position]), ())
         if 1 < len(siblings) <= 12:
             for sibling in siblings:
                 if sibling != position:
                     stems[sibling] += seeds[position]
     if by_folder:
-        folder = np.asarray([by_folder.get(parent, 0.0) for parent in view.parents], dtype=np.float32) - seeds
+        affinity = [by_folder.get(parent, 0.0) for parent in view.places.parents]
+        folder = np.asarray(affinity, dtype=np.float32) - seeds
     signals["same_folder"] = np.maximum(folder, 0)
     signals["same_stem"] = stems
     return signals

@@ -37,7 +37,7 @@ class RankingView:
     """An index and a history with everything about them that no task changes.
 
     known: int64 [p] history path → file position or -1; pairs_*: the history's pairs whose file still exists
-    recency: float32 [4, n], one row per half-life; stems, names, folders: where a word points
+    recency: float32 [4, n], one row per half-life
     """
 
     index: ProjectIndex
@@ -51,17 +51,8 @@ class RankingView:
     fix_share: Float32
     fan_in: Float32
     fan_out: Float32
-    risk: Float32
-    changelog: Float32
-    roles: Int64
     size: Float32
-    depth: Float32
-    parents: tuple[str, ...]
-    folder_of: Int64
     layers: dict[str, Float32]
-    stems: Mapping[str, tuple[int, ...]]
-    names: Mapping[str, tuple[int, ...]]
-    folders: Mapping[str, tuple[int, ...]]
     places: Places
 
 
@@ -129,17 +120,8 @@ def view_project(
         fix_share=(fixes / (frequency + 3.0)).astype(np.float32),
         fan_in=np.log1p(np.bincount(edges[:, 1], minlength=count)).astype(np.float32),
         fan_out=np.log1p(np.bincount(edges[:, 0], minlength=count)).astype(np.float32),
-        risk=places.risk,
-        changelog=places.changelog,
-        roles=places.roles,
         size=(np.log1p(index.size) / 16.0).astype(np.float32),
-        depth=places.depth,
-        parents=places.parents,
-        folder_of=places.folder_of,
         layers=_layer_membership(index, places, rows[2], edges),
-        stems=places.stems,
-        names=places.names,
-        folders=places.folders,
         places=places,
     )
 
