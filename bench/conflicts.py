@@ -36,11 +36,11 @@ from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Rule
 from workbench.replay.statistics import paired_permutation
 from workbench.rules.conflicts.compare import compare
-from workbench.rules.conflicts.find import find_conflicts, judge_pair
-from workbench.rules.conflicts.reading import reaches_overlap, read_rule
+from workbench.rules.conflicts.detection import find_conflicts, judge_pair
+from workbench.rules.conflicts.readings import reaches_overlap, read_rule
 from workbench.rules.formats.families import family_of
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import import_rules
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import import_rules
 from workbench.text.terms import count_terms
 
 Flags = NDArray[np.bool_]

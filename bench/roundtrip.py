@@ -20,15 +20,15 @@ from pathlib import Path
 
 from workbench.errors import ParseError
 from workbench.records.rules import Rule
-from workbench.rules.files.editing import EditResult, edit_file, try_edits, undo_edits
-from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace
-from workbench.rules.files.exporting import export_files
+from workbench.rules.files.edits import EditResult, edit_file, try_edits, undo_edits
+from workbench.rules.files.export import export_files
 from workbench.rules.files.named import detect_format
 from workbench.rules.files.placement import TARGETS, reach_of
+from workbench.rules.files.unit_edits import Delete, Edit, Insert, Replace
 from workbench.rules.formats.families import family_of
 from workbench.rules.formats.managed import written
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import import_rules
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import import_rules
 from workbench.text.instructions import VERBS
 
 WORDING = re.compile(

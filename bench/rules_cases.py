@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.records.rules import Rule
 from workbench.replay.datasets import Split, read_rules
 from workbench.rules.matching.relevance import rule_texts, rule_vectors
-from workbench.rules.matching.searching import RuleIndex, index_rules
+from workbench.rules.matching.search import RuleIndex, index_rules
 
 Float32 = NDArray[np.float32]
 Bool = NDArray[np.bool_]

@@ -35,7 +35,7 @@ from workbench.entry.project import open_workspace
 from workbench.entry.services.rules import rule_fetcher
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.ruletype import to_body
-from workbench.rules.fetching.caching import WARM_CATEGORIES, RuleFetcher, rules_generation, rules_held
+from workbench.rules.fetching.cache import WARM_CATEGORIES, RuleFetcher, rules_generation, rules_held
 from workbench.rules.fetching.facets import RuleFilter, column_rules
 from workbench.rules.fetching.queries import RulePage, RuleRequest, every, fetch, rule_filter
 

@@ -23,7 +23,7 @@ from workbench.rules.matching.context import make_context
 from workbench.rules.matching.lexical import index_words, words_arrays, words_from
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.relevance import RuleTexts, rule_texts, rule_vectors
-from workbench.rules.matching.searching import RuleIndex, index_rules, match_message, search_rules
+from workbench.rules.matching.search import RuleIndex, index_rules, match_message, search_rules
 
 Float32 = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Float32]
@@ -162,8 +162,8 @@ def message_embedder() -> tuple[Embed | None, str]:
 def imported(folder: Path) -> list[Rule]:
     """Return the rules of all rule files below a folder, by id."""
     from workbench.rules.formats.families import family_of
-    from workbench.rules.reading.discover import RuleSource
-    from workbench.rules.reading.importing import import_rules
+    from workbench.rules.reading.discovery import RuleSource
+    from workbench.rules.reading.imports import import_rules
 
     sources, contents = [], {}
     for path in sorted(found for found in folder.rglob("*") if found.is_file()):

@@ -270,7 +270,7 @@ def counted(choices: Sequence[PairChoice], pairs: int) -> str:
 
 def merge_start(pair: RecordPair) -> str | None:
     """Return the text a merge begins with, None for the left one."""
-    from workbench.rules.conflicts.suggest import merge_text
+    from workbench.rules.conflicts.suggestions import merge_text
 
     if pair.suggestion.text:
         return pair.suggestion.text

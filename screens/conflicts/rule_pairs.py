@@ -20,7 +20,7 @@ from screens.jobs import Job
 from workbench.records.conflicts import Conflict
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.describing import origin
+from workbench.rules.descriptions import origin
 
 if TYPE_CHECKING:
     from workbench.curation.service import CurationService
@@ -173,8 +173,8 @@ def _read(job: Job, output: str) -> tuple[tuple[RecordPair, ...], int, tuple[str
 
 def _judged(left: Rule | None, right: Rule | None) -> Iterator[RecordPair]:
     """Yield the pair of two rules if they are in conflict now."""
-    from workbench.rules.conflicts.find import judge_pair
-    from workbench.rules.conflicts.reading import overlap, read_rule
+    from workbench.rules.conflicts.detection import judge_pair
+    from workbench.rules.conflicts.readings import overlap, read_rule
 
     if left is None or right is None or left.id == right.id or not overlap(left, right):
         return

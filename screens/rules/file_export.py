@@ -21,9 +21,9 @@ from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.diff import unified, unified_content
 from screens.widgets.fields import Flag
 from screens.widgets.table import Column, ListRows, VirtualTable
-from workbench.rules.files.exporting import ExportedFile
+from workbench.rules.files.export import ExportedFile
 from workbench.rules.files.placement import TARGETS
-from workbench.rules.files.publishing import publish
+from workbench.rules.files.publication import publish
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:

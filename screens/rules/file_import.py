@@ -21,13 +21,13 @@ from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.errors import UsageError
-from workbench.rules.files.merging import Incoming
+from workbench.rules.files.merge import Incoming
 from workbench.rules.files.named import import_named, named_files
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.rules.screen import RulesScreen
-    from workbench.rules.files.stepping import InStep
+    from workbench.rules.files.sync import SyncResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _from(engine: AppEngine, paths: Sequence[str]) -> list[str]:
     return [path if path.startswith("~") else str(engine.root / path) for path in paths]
 
 
-def _rows(found: InStep) -> tuple[tuple[RuleFileRow, ...], int]:
+def _rows(found: SyncResult) -> tuple[tuple[RuleFileRow, ...], int]:
     rows, total = [], 0
     for merge in found.merges:
         counts: Counter[Incoming] = Counter(

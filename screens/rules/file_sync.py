@@ -21,8 +21,8 @@ from screens.widgets.merge import MergeEditor
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
 from workbench.rules.fields import checked
-from workbench.rules.files.drift import FileDrift, SyncOutcome, look, settle, write_pending
-from workbench.rules.files.merging import Incoming
+from workbench.rules.files.drift import FileDrift, SyncOutcome, find_drift, settle, write_pending
+from workbench.rules.files.merge import Incoming
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def look_at(engine: AppEngine, job: Job) -> tuple[RuleDifference, ...]:
     """Return what is out of sync, changing nothing. Raises: StoreError."""
     with engine.workspace(job.progress) as opened:
         workspace = opened.workspace
-        outcome = look(workspace.rule_store(), workspace.rule_files())
+        outcome = find_drift(workspace.rule_store(), workspace.rule_files())
     return differences(outcome.drift)
 
 

@@ -21,7 +21,7 @@ from screens.safe_text import shown, shown_lines
 from screens.widgets.bars import Contribution, FeatureBars
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
-from workbench.rules.describing import origin
+from workbench.rules.descriptions import origin
 
 if TYPE_CHECKING:
     from workbench.rules.matching.match import MatchParams
@@ -158,7 +158,7 @@ def answers(engine: AppEngine, message: str, job: Job) -> MessageMatches:
     from workbench.plan.planner import rank
     from workbench.plan.rule_passages import match_task
     from workbench.records.plan import PlanRequest
-    from workbench.rules.matching.searching import search_all
+    from workbench.rules.matching.search import search_all
 
     with engine.planning("rules", job.progress) as work:
         opened = work.opened

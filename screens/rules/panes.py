@@ -27,7 +27,7 @@ from workbench.rules.curation.differences import Told
 from workbench.rules.curation.ledger import Use
 
 if TYPE_CHECKING:
-    from workbench.rules.matching.searching import FoundRule
+    from workbench.rules.matching.search import FoundRule
 
 PANES: Final = ("rule", "versions", "usage", "file", "test")
 _MARGIN: Final = 5  # cells of padding, border and scrollbar

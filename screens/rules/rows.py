@@ -12,10 +12,10 @@ from textual.content import Content
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.records.rules import Authority, Category, Level, Rule
-from workbench.rules.describing import origin
+from workbench.rules.descriptions import origin
 
 if TYPE_CHECKING:
-    from workbench.rules.matching.searching import FoundRule
+    from workbench.rules.matching.search import FoundRule
 
 ABSOLUTE: Final = "◆"
 DEFAULT: Final = "◇"

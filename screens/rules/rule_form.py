@@ -15,7 +15,7 @@ from screens.curation.record_form import RecordFields
 from screens.widgets.form import FormField
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Level, Rule
-from workbench.rules.describing import check_text
+from workbench.rules.descriptions import check_text
 from workbench.rules.fields import checked
 
 LINES: Final = frozenset({"scope", "conditions", "examples"})

@@ -19,10 +19,10 @@ from screens.filters import Field, FieldKind
 from screens.rules.rows import position_of
 from screens.rules.rule_form import condition_lines
 from workbench.records.rules import Authority, Category, Level, Provenance, Rule
-from workbench.rules.describing import place
+from workbench.rules.descriptions import place
 
 if TYPE_CHECKING:
-    from workbench.rules.matching.searching import FoundRule
+    from workbench.rules.matching.search import FoundRule
 
 
 FACETS: Final = tuple(

@@ -15,13 +15,13 @@ from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.differences import FieldChange, Told
 from workbench.rules.curation.ledger import Use
-from workbench.rules.describing import details
+from workbench.rules.descriptions import details
 from workbench.rules.rulebook import Rulebook
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible
 
 if TYPE_CHECKING:
-    from workbench.rules.matching.searching import FoundRule
+    from workbench.rules.matching.search import FoundRule
 
 
 _LABEL: Final = 11

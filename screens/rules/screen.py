@@ -43,7 +43,7 @@ from workbench.records.rules import Rule
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
-    from workbench.rules.matching.searching import RuleSearch
+    from workbench.rules.matching.search import RuleSearch
 
 EMPTY: Final = (
     "No rules yet.\n\n"

@@ -21,7 +21,7 @@ from workbench.rules.rulebook import Rulebook
 
 if TYPE_CHECKING:
     from workbench.plan.matching import RuleMatcher
-    from workbench.rules.matching.searching import RuleSearch
+    from workbench.rules.matching.search import RuleSearch
 
 
 class SearchInput(SafeInput):
@@ -141,7 +141,7 @@ class Finder:
         """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
         from workbench.entry.services.rules import ready_to_search
         from workbench.plan.matching import RuleMatcher
-        from workbench.rules.matching.searching import search_all
+        from workbench.rules.matching.search import search_all
 
         with engine.workspace(job.progress) as opened:
             if self._matcher is None:

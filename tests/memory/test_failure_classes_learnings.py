@@ -17,9 +17,9 @@ from workbench.memory.learnings.audit import PRUNE_DAYS, JunkKind
 from workbench.memory.learnings.echoes import CLOSING, FRAME, OPENING, note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import problems
+from workbench.memory.learnings.pairs import check_deduplication
 from workbench.memory.learnings.prompt import memory_prompt
 from workbench.memory.learnings.service import LearningService
-from workbench.memory.learnings.similar import check_deduplication
 from workbench.memory.learnings.texts import (
     sanitize_learning_text,
     should_exclude_from_auto_accumulation,

@@ -12,7 +12,7 @@ from workbench.records.rules import Rule
 from workbench.replay.benchmark import BM25, HYBRID, VECTOR, RuleSystem, rule_systems
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.relevance import rule_texts, rule_vectors
-from workbench.rules.matching.searching import index_rules, match_message
+from workbench.rules.matching.search import index_rules, match_message
 
 RULES = (
     Rule("tabs", "Tabs", "Indent with tabs.", priority=100, examples=("how wide is a step",)),

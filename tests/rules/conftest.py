@@ -13,8 +13,8 @@ from store import files, generations
 from store.memory import ManualClock, MemoryJournal
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import RuleImport, import_rules
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import RuleImport, import_rules
 
 Import = Callable[..., RuleImport]
 

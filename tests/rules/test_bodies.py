@@ -11,7 +11,7 @@ import pytest
 from workbench.errors import ParseError
 from workbench.records.rules import Rule, rule_id
 from workbench.rules.curation.ruletype import from_body, to_body
-from workbench.rules.reading.importing import RuleImport
+from workbench.rules.reading.imports import RuleImport
 
 
 def test_round_trip_through_json(imported: Callable[..., RuleImport]) -> None:

@@ -24,8 +24,8 @@ from store.journal import FileJournal
 from store.cache import RedisCache
 from workbench.records.rules import Rule
 from workbench.rules.curation.ruletype import from_body, to_body
-from workbench.rules.fetching.caching import rules_held, shared_prefix
-from workbench.rules.fetching.caching import RuleFetcher, rules_generation
+from workbench.rules.fetching.cache import rules_held, shared_prefix
+from workbench.rules.fetching.cache import RuleFetcher, rules_generation
 
 root, url = Path(sys.argv[1]), sys.argv[2]
 clock = SystemClock()

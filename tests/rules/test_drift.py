@@ -12,7 +12,7 @@ from workbench.records.conflicts import Action
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator, standing_in
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.files.drift import look, settle, write_pending
+from workbench.rules.files.drift import find_drift, settle, write_pending
 from workbench.rules.rulebook import load_rulebook
 
 FILE = """# Rules
@@ -49,7 +49,7 @@ class Desk:
         """Return how many changes are incoming, pending and in conflict, by file."""
         return [
             (len(found.incoming), len(found.pending), len(found.conflicts))
-            for found in look(self.store, ["CLAUDE.md"]).drift
+            for found in find_drift(self.store, ["CLAUDE.md"]).drift
         ]
 
 

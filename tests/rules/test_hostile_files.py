@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from workbench.records.rules import Activation
-from workbench.rules.files.editing import edit_file
-from workbench.rules.files.editing_units import Replace
-from workbench.rules.reading.discover import MAX_BYTES, RuleSource
-from workbench.rules.reading.importing import RuleImport, import_rules
+from workbench.rules.files.edits import edit_file
+from workbench.rules.files.unit_edits import Replace
+from workbench.rules.reading.discovery import MAX_BYTES, RuleSource
+from workbench.rules.reading.imports import RuleImport, import_rules
 
 
 def read(data: bytes, path: str = ".cursor/rules/a.mdc", name: str = "cursor") -> RuleImport:

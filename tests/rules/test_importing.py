@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from workbench.errors import ParseError
 from workbench.records.rules import Activation, Authority, Level
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import RuleImport, import_rules
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import RuleImport, import_rules
 from workbench.text.sanitize import safe_lines
 
 Import = Callable[..., RuleImport]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Authority
-from workbench.rules.files.editing import edit_file
-from workbench.rules.files.editing_units import Delete, Insert, Replace
+from workbench.rules.files.edits import edit_file
+from workbench.rules.files.unit_edits import Delete, Insert, Replace
 from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.managed import (
     BEGIN,
@@ -26,8 +26,8 @@ from workbench.rules.formats.managed import (
     words_for,
     written,
 )
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import import_rules
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import import_rules
 
 HOSTILE = st.lists(
     st.sampled_from(

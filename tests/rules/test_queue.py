@@ -11,7 +11,7 @@ from workbench.errors import UsageError
 from workbench.records.conflicts import Action, ConflictKind
 from workbench.records.rules import Rule
 from workbench.rules.conflicts import queue as queues
-from workbench.rules.conflicts.find import find_conflicts
+from workbench.rules.conflicts.detection import find_conflicts
 from workbench.rules.conflicts.findings import known_duplicates
 from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator

@@ -21,7 +21,7 @@ from workbench.records.rules import Rule
 from workbench.rules import rulebook
 from workbench.rules.curation.rulestore import RuleStore, note_use
 from workbench.rules.curation.ruletype import REMOVED, STREAM, SYNCED, to_body
-from workbench.rules.reading.discover import MAX_BYTES
+from workbench.rules.reading.discovery import MAX_BYTES
 from workbench.rules.rulebook import (
     load_rulebook,
     rule_candidates,

@@ -25,7 +25,7 @@ from workbench.records.rules import Authority, Rule
 from workbench.rules.curation.curator import Curator, standing_in
 from workbench.rules.curation.ledger import AUTOMATIC
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.files.drift import look, settle, write_pending
+from workbench.rules.files.drift import find_drift, settle, write_pending
 from workbench.rules.rulebook import load_rulebook
 
 FILE = """# Rules
@@ -100,7 +100,7 @@ def test_a_reworded_rule_stays_one_rule(desk: Desk, new: str) -> None:
     desk.curator.undo()
     assert desk.text() == FILE
     assert desk.find(OLD).id == old.id
-    assert look(desk.store, ["AGENTS.md"]).drift == []
+    assert find_drift(desk.store, ["AGENTS.md"]).drift == []
     desk.curator.redo()
     assert desk.text() == FILE.replace(OLD, new)
     assert desk.find(new) == replace(after, provenance=desk.find(new).provenance)
@@ -134,7 +134,7 @@ def test_older_steps_are_in_reach(desk: Desk) -> None:
         desk.curator.redo()
         desk.sync()
     assert desk.text() == done
-    assert look(desk.store, ["AGENTS.md"]).drift == []
+    assert find_drift(desk.store, ["AGENTS.md"]).drift == []
 
 
 @pytest.mark.parametrize(
@@ -336,14 +336,14 @@ def test_settled_pairs_come_back_in_both_files(
     settled = state()
     curator.undo()
     assert state() == before
-    assert look(store, sorted(files)).drift == []
+    assert find_drift(store, sorted(files)).drift == []
     curator.redo()
     assert state() == settled
     assert write_pending(store, sorted(files)).drift == []
     written = state()
     curator.undo()
     assert state() == before
-    assert look(store, sorted(files)).drift == []
+    assert find_drift(store, sorted(files)).drift == []
     curator.redo()
     texts, rules_now = state()
     assert rules_now == written[1]
@@ -351,7 +351,7 @@ def test_settled_pairs_come_back_in_both_files(
     assert {name: sorted(text) for name, text in texts.items()} == {
         name: sorted(text) for name, text in written[0].items()
     }
-    assert look(store, sorted(files)).drift == []
+    assert find_drift(store, sorted(files)).drift == []
 
 
 NO_INSTRUCTION = [

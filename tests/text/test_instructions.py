@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Authority, Category
-from workbench.rules.reading.building import authority_of, category_of, priority_of
+from workbench.rules.reading.construction import authority_of, category_of, priority_of
 from workbench.text.instructions import introduces_only, judge, judge_row, negative_lead
 from workbench.text.prose import plain, table_cells
 

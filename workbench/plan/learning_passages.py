@@ -86,7 +86,7 @@ def _relevance(
     """Return {id: relevance in [0, 1]} of the learnings about a task, and why, by words and by meaning."""
     from workbench.rules.matching.filters import RuleQuery, reject
     from workbench.rules.matching.lexical import shared_words, term_overlap
-    from workbench.rules.matching.searching import match_message
+    from workbench.rules.matching.search import match_message
 
     text = matched_text(ranking.intent.task)
     adapters = workspace.adapters

@@ -14,7 +14,7 @@ from workbench.records.rules import Rule
 from workbench.rules.matching.filters import MatchColumns
 from workbench.rules.matching.lexical import RuleWords
 from workbench.rules.matching.relevance import RuleTexts, RuleVectors, rule_texts, rule_vectors
-from workbench.rules.matching.searching import RuleIndex, index_rules, with_vectors
+from workbench.rules.matching.search import RuleIndex, index_rules, with_vectors
 
 UNPREPARED = "rules were not compared by meaning: run `workbench model prepare` to embed them"
 FEW = 32

@@ -14,10 +14,10 @@ from workbench.plan.render import Passage
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.plan import Intent, PlanRequest, TaskText
 from workbench.records.rules import Authority
-from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
 from workbench.rules.matching.context import AT_HAND, RuleContext, make_context
 from workbench.rules.matching.match import MatchReport, RuleQuery
-from workbench.rules.matching.searching import match_message
+from workbench.rules.matching.search import match_message
+from workbench.rules.matching.selection import PlanRuleLimits, RuleSelection, select_rules
 
 RULE_SHARE = 0.35
 MATCHED_BODY = 500  # characters of a task's body whose words are compared with rules

@@ -25,7 +25,7 @@ from workbench.records.episodes import Completeness
 from workbench.records.project import Freshness
 from workbench.records.worktree import Listing
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
-from workbench.rules.reading.discover import MAX_FILES
+from workbench.rules.reading.discovery import MAX_FILES
 from workbench.rules.rulebook import Rulebook, load_rulebook, rule_candidates, stored_rulebook
 from workbench.sessions.history import History, empty_history
 from workbench.sessions.past import Past, PastKeeper, PastSync

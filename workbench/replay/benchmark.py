@@ -38,7 +38,7 @@ from workbench.replay.statistics import (
 )
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.relevance import Mode, rule_texts, rule_vectors
-from workbench.rules.matching.searching import RuleIndex, index_rules, match_message
+from workbench.rules.matching.search import RuleIndex, index_rules, match_message
 
 if TYPE_CHECKING:
     from workbench.ports import Float32

@@ -29,11 +29,11 @@ from workbench.records.project import Skipped, Symbol
 from workbench.records.rules import Rule
 from workbench.records.worktree import Hunk
 from workbench.replay.systems import SystemRanking
-from workbench.rules.matching.applying import PlanRuleLimits, select_rules
 from workbench.rules.matching.context import AT_HAND, make_context
 from workbench.rules.matching.lexical import RuleWords, index_words
 from workbench.rules.matching.match import MatchParams, RuleQuery
-from workbench.rules.matching.searching import match_message
+from workbench.rules.matching.search import match_message
+from workbench.rules.matching.selection import PlanRuleLimits, select_rules
 from workbench.text.tokens import TokenCounter
 
 _KEPT = 600  # files whose chunks and their tokens are kept between tasks

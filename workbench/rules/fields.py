@@ -194,7 +194,7 @@ def _flag(name: str, value: object) -> bool:
 
 
 def _check(name: str, value: object) -> object:
-    from workbench.rules.enforcement.checking import parse_check  # few rules have one
+    from workbench.rules.enforcement.checks import parse_check  # few rules have one
 
     if value is not None and not isinstance(value, (str, Mapping)):
         raise UsageError(f"{name} is an object, not {_said(value)}", hint='Such as: {"command": "git push"}')

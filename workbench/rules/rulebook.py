@@ -20,10 +20,10 @@ from workbench.rules.curation.ledger import AUTOMATIC, USAGE_STREAM, RuleLedger,
 from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.curation.ruletype import STREAM, to_body
 from workbench.rules.formats.families import family_of
-from workbench.rules.reading.discover import RuleSource, discover, read_source
+from workbench.rules.reading.discovery import RuleSource, discover, read_source
 
 if TYPE_CHECKING:
-    from workbench.rules.files.stepping import InStep
+    from workbench.rules.files.sync import SyncResult
     from workbench.rules.matching.lexical import RuleWords
 
 GENERATION = "rules"
@@ -73,7 +73,7 @@ def load_rulebook(
     Files that cannot be read keep the rules known of them and are named in `warnings`. With `rebuild`
     what was kept of earlier runs is made anew.
     """
-    sources = found_sources(store, candidates)
+    sources = find_sources(store, candidates)
     if not rebuild:
         if previous is not None and not previous.notes and _is_current(store, sources, previous):
             return _with_usage(store, previous)
@@ -86,7 +86,7 @@ def load_rulebook(
         return _import(store, sources) if saved is None else _with_usage(store, saved)
 
 
-def found_sources(store: RuleStore, candidates: Sequence[str]) -> tuple[RuleSource, ...]:
+def find_sources(store: RuleStore, candidates: Sequence[str]) -> tuple[RuleSource, ...]:
     """Return the rule files of a project and its user that are found by themselves."""
     return discover(str(store.root), None if store.home is None else str(store.home), candidates)
 
@@ -113,7 +113,7 @@ def unchanged_rules(store: RuleStore) -> tuple[Rule, ...] | None:
     try:
         files = convert(head["files"], tuple[str, ...])
         named = convert(head["named"], tuple[RuleSource, ...])
-        sources = found_sources(store, [file for file in files if not file.startswith("~/")])
+        sources = find_sources(store, [file for file in files if not file.startswith("~/")])
         if head["signature"] != _signature(store, [*sources, *named]):
             return None
         return decode_rules(lines)
@@ -136,15 +136,15 @@ def _kept(store: RuleStore) -> tuple[dict[str, Any], list[bytes]] | None:
 
 
 def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
-    from workbench.rules.files.stepping import (
-        bring_in_step,
-        named_sources,
+    from workbench.rules.files.sync import (
+        find_named_sources,
+        sync_files,
     )  # only when rule files or journals changed
 
     ledger = store.ledger()
-    named = named_sources(store, ledger, {source.path for source in sources})
+    named = find_named_sources(store, ledger, {source.path for source in sources})
     signature = _signature(store, [*sources, *named])
-    found = bring_in_step(store, ledger, sources)
+    found = sync_files(store, ledger, sources)
     notes: list[str] = []
     try:
         record(store, found.drafts, by=AUTOMATIC)
@@ -160,12 +160,12 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
     return replace(book, notes=tuple(notes), renewed=True)
 
 
-def _book(store: RuleStore, ledger: RuleLedger, found: InStep, signature: str) -> Rulebook:
+def _book(store: RuleStore, ledger: RuleLedger, found: SyncResult, signature: str) -> Rulebook:
     from workbench.rules.matching.lexical import index_words
 
     until = _usage_sizes(store)
     counts = store.usage()
-    rules = visible(store, ledger.placed().values())
+    rules = visible_rules(store, ledger.placed().values())
     rules = [used(rule, counts) for rule in rules] if counts else rules
     return Rulebook(
         tuple(rules),
@@ -186,7 +186,7 @@ def _settled(ledger: RuleLedger) -> tuple[str, ...]:
     return tuple(sorted(one.id for one in ledger.settled.values() if one.left in live and one.right in live))
 
 
-def visible(store: RuleStore, rules: Iterable[Rule]) -> list[Rule]:
+def visible_rules(store: RuleStore, rules: Iterable[Rule]) -> list[Rule]:
     """Return the rules that hold here, by id; those of the home's files only where the home is read."""
     kept = [
         rule

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from workbench.records.rules import Decision, Rule
 from workbench.rules.enforcement.calls import ToolCall
-from workbench.rules.enforcement.checking import check_call
+from workbench.rules.enforcement.checks import check_call
 from workbench.sessions.importers.transcripts import CallOutcome, Event, ToolResult, ToolUse, Unreadable
 
 MAX_NAMED = 20  # unreadable lines that are named; the rest is counted

@@ -18,7 +18,7 @@ from workbench.entry.services import rules as rule_caches
 from workbench.entry.services.doctor import DoctorFinding, State, examine
 from workbench.entry.services.rules import rule_fetcher
 from workbench.errors import ConfigError, ProjectError
-from workbench.rules.fetching.caching import CacheLevel, RuleFetcher
+from workbench.rules.fetching.cache import CacheLevel, RuleFetcher
 
 
 @pytest.fixture

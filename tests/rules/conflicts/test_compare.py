@@ -9,8 +9,8 @@ import pytest
 
 from workbench.records.conflicts import Conflict, ConflictKind
 from workbench.records.rules import Provenance, Rule
-from workbench.rules.conflicts.find import find_conflicts, judge_pair
-from workbench.rules.conflicts.reading import read_rule
+from workbench.rules.conflicts.detection import find_conflicts, judge_pair
+from workbench.rules.conflicts.readings import read_rule
 
 FOLDER = Path(__file__).parents[1]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from store.vectors import open_index
 from workbench.records.conflicts import ConflictKind, conflict_id
 from workbench.records.rules import Rule
-from workbench.rules.conflicts.find import find_conflicts
+from workbench.rules.conflicts.detection import find_conflicts
 
 Make = Callable[..., Rule]
 

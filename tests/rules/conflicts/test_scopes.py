@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Rule
-from workbench.rules.conflicts.reading import globs_overlap, overlap, reach_of, wider
+from workbench.rules.conflicts.readings import globs_overlap, overlap, reach_of, wider
 from workbench.rules.globs import first_match
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from workbench.records.conflicts import Action, Suggestion
 from workbench.records.rules import Authority, Provenance, Rule
-from workbench.rules.conflicts.find import find_conflicts
-from workbench.rules.conflicts.suggest import merge_text
+from workbench.rules.conflicts.detection import find_conflicts
+from workbench.rules.conflicts.suggestions import merge_text
 
 Make = Callable[..., Rule]
 

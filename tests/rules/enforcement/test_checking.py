@@ -16,7 +16,7 @@ from workbench.errors import UsageError
 from workbench.records.rules import Authority, Check, Decision, Level, Rule
 from workbench.rules.curation.ruletype import problems as rule_problems
 from workbench.rules.enforcement.calls import MAX_TEXT, ToolCall, parse_call
-from workbench.rules.enforcement.checking import Verdict, check_call, parse_check, problems
+from workbench.rules.enforcement.checks import Verdict, check_call, parse_check, problems
 from workbench.rules.matching.context import RuleContext, make_context
 
 PUSH = Check(command="git push --force", decision=Decision.DENY)
@@ -379,7 +379,7 @@ def test_checking_imports_nothing_heavy() -> None:
         "import sys\n"
         "from workbench.records.rules import *\n"
         "from workbench.rules.enforcement.calls import ToolCall\n"
-        "from workbench.rules.enforcement.checking import check_call\n"
+        "from workbench.rules.enforcement.checks import check_call\n"
         "check = Check(command='git push', pattern='x', paths=('a/',))\n"
         "rule = Rule(id='r', name='n', rule='t', authority=Authority.ABSOLUTE, check=check)\n"
         "print(check_call([rule], ToolCall('Bash', {'command': 'git push a/x'})).decision)\n"

@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 from workbench.records.rules import Authority, Check, Decision, Rule
-from workbench.rules.enforcement.checking import parse_check
-from workbench.rules.enforcement.suggesting import could_be_checked, suggest_check, suggest_checks
+from workbench.rules.enforcement.checks import parse_check
+from workbench.rules.enforcement.suggestions import could_be_checked, suggest_check, suggest_checks
 
 
 def check_of(text: str) -> Check | None:

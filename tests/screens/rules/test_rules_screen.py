@@ -27,7 +27,7 @@ from screens.widgets.table import VirtualTable
 from tests.screens.golden import SIZES, screen_text
 from tests.screens.rules.conftest import Opened
 from workbench.records.rules import Authority
-from workbench.rules.describing import place
+from workbench.rules.descriptions import place
 
 RULES = 21  # of the sample project
 

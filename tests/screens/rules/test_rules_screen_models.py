@@ -42,7 +42,7 @@ from screens.rules.rule_text import rule_content, use_content
 from tests.rules.strategies import books
 from workbench.records.rules import Authority, Check, Level, Provenance, Rule
 from workbench.rules.curation.ledger import Use
-from workbench.rules.matching.searching import FoundRule
+from workbench.rules.matching.search import FoundRule
 
 HOSTILE = "[/] list[int] = x[0] \x1b[31mred\x1b[0m \0 \u202eevil\u202c 🎉"
 

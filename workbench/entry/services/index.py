@@ -19,7 +19,7 @@ from workbench.entry.services.sessions import project_places
 from workbench.errors import GitError
 from workbench.plan.workspace import Progress
 from workbench.project.scan import ScanLimits, scan
-from workbench.rules.rulebook import found_sources
+from workbench.rules.rulebook import find_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def first_look(
         ScanLimits(max_files=limits.max_files, max_bytes=limits.max_bytes),
         tell,
     )
-    sources = found_sources(workspace.rule_store(), workspace.rule_files())
+    sources = find_sources(workspace.rule_store(), workspace.rule_files())
     notes = list(found.notes)
     commits: int | None = None
     if adapters.control is not None:

@@ -11,7 +11,7 @@ from workbench.entry.project import Project
 from workbench.entry.services.doctor import DoctorFinding, State
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.replacing import replacement_cycles
-from workbench.rules.files.drift import SyncOutcome, look
+from workbench.rules.files.drift import SyncOutcome, find_drift
 
 _SHOWN = 5
 
@@ -20,7 +20,7 @@ def rule_findings(project: Project) -> Iterator[DoctorFinding]:
     """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
     store = project.workspace.rule_store()
     ledger = store.ledger()
-    found = [*_entries(ledger), *_secrets(ledger), *_files(look(store, project.workspace.rule_files()))]
+    found = [*_entries(ledger), *_secrets(ledger), *_files(find_drift(store, project.workspace.rule_files()))]
     if found:
         yield from found
         return

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from workbench.plan.workspace import Workspace
     from workbench.ports import Clock, Float32
     from workbench.rules.conflicts.queue import Meaning
-    from workbench.rules.fetching.caching import RuleFetcher
+    from workbench.rules.fetching.cache import RuleFetcher
     from workbench.rules.matching.lexical import RuleWords
     from workbench.rules.matching.match import RuleMatch
     from workbench.rules.matching.recheck import Rechecked
-    from workbench.rules.matching.searching import RuleIndex
+    from workbench.rules.matching.search import RuleIndex
 
 LACKING = "cache.redis_url is set and Redis is not used: install context-workbench[redis]"
 
@@ -53,7 +53,7 @@ def rule_fetcher(
     for how many seconds a command of Redis is waited for. Raises: ConfigError for an invalid address.
     """
     from workbench.entry.project import ProcessCache
-    from workbench.rules.fetching.caching import RuleFetcher, rules_generation, rules_held
+    from workbench.rules.fetching.cache import RuleFetcher, rules_generation, rules_held
 
     adapters = workspace.adapters
 
@@ -95,7 +95,7 @@ def _shared_cache(
     if find_spec("redis") is None:
         return None, LACKING
     from workbench.entry.project import RedisCache
-    from workbench.rules.fetching.caching import shared_prefix
+    from workbench.rules.fetching.cache import shared_prefix
 
     cache = RedisCache(
         config.cache.redis_url,

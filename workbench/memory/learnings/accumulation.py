@@ -28,7 +28,7 @@ from workbench.memory.learnings.lessons import (
     explanation_lessons,
     recurring_lessons,
 )
-from workbench.memory.learnings.similar import check_deduplication, comparable
+from workbench.memory.learnings.pairs import check_deduplication, comparable
 from workbench.memory.learnings.texts import (
     instructs,
     plain_line,

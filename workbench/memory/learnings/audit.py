@@ -13,10 +13,10 @@ from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import TextVerdict
-from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.echoes import Injections, is_echo
 from workbench.memory.learnings.ledger import LearningLedger
+from workbench.memory.learnings.pairs import Finder
 from workbench.memory.learnings.review import STALE_DAYS, conflicts_of
 from workbench.memory.learnings.texts import too_vague
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from workbench.curation.store import CurationStore
-from workbench.memory.learnings.colliding import Collisions
 from workbench.memory.learnings.kinds import STREAMS
+from workbench.memory.learnings.pairs import PairCache
 
 if TYPE_CHECKING:
     from workbench.memory.learnings.ledger import LearningLedger
@@ -26,7 +26,7 @@ class LearningStore(CurationStore["LearningLedger"]):
     """
 
     rules: Callable[[], RuleStore]
-    collisions: Collisions = field(default_factory=Collisions, compare=False)
+    collisions: PairCache = field(default_factory=PairCache, compare=False)
 
     def empty_ledger(self) -> LearningLedger:
         """Return a ledger without learnings."""
@@ -53,5 +53,5 @@ def store_of(rules: RuleStore) -> LearningStore:
         now=rules.now,
         count_tokens=rules.count_tokens,
         rules=lambda: rules,
-        collisions=Collisions(rules.latest, rules.publish),
+        collisions=PairCache(rules.latest, rules.publish),
     )

@@ -23,7 +23,7 @@ SOURCE = "learning"
 
 def as_rule(learning: FeatureLearning, fields: Mapping[str, Any]) -> Rule:
     """Return the rule a learning would make; where it comes from stands in its metadata."""
-    escape_frame = {
+    origin = {
         "id": learning.id,
         "feature": learning.feature,
         "source": learning.source.value,
@@ -37,7 +37,7 @@ def as_rule(learning: FeatureLearning, fields: Mapping[str, Any]) -> Rule:
         "rule": learning.text,
         "scope": tuple(f"{PATH_SCOPE}{glob}" for glob in learning.scope),
         "source": SOURCE,
-        "metadata": {"learning": escape_frame},
+        "metadata": {"learning": origin},
         "project_id": learning.project_id,
     }
     return Rule(id="", name="", **{**values, **fields})

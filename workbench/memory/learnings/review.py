@@ -13,11 +13,10 @@ from typing import Final
 
 from workbench.comparison.candidates import find_duplicates
 from workbench.comparison.verdicts import TextJudgement, TextVerdict, judge
-from workbench.memory.learnings.colliding import Finder
 from workbench.memory.learnings.confidence import LOST, stale_days
 from workbench.memory.learnings.corrections.record import Correction, group_by_learning, tally
 from workbench.memory.learnings.ledger import LearningLedger, Note
-from workbench.memory.learnings.similar import pairs
+from workbench.memory.learnings.pairs import Finder, find_pairs
 from workbench.records.conflicts import Action, Evidence, conflict_id
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource
 
@@ -110,7 +109,7 @@ def conflicts_of(ledger: LearningLedger, find: Finder = find_duplicates) -> tupl
     """Return pairs of live learnings that nobody settled, contradictions first, surest first."""
     live = {one.id: one for one in ledger.live()}
     judged: dict[str, tuple[FeatureLearning, FeatureLearning, TextJudgement]] = {}
-    for pair in pairs(list(live.values()), find):
+    for pair in find_pairs(list(live.values()), find):
         judged[conflict_id(pair.left.id, pair.right.id)] = (pair.left, pair.right, pair.judgement)
     for one in live.values():
         for other in one.conflicts_with:

@@ -22,9 +22,9 @@ from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
 from workbench.memory.learnings.ledger import LearningLedger, contradicted, hit
+from workbench.memory.learnings.pairs import check_deduplication, comparable
 from workbench.memory.learnings.promotion import Promotion, follow_promotions, promote_learning
 from workbench.memory.learnings.review import ConflictFound, ReviewItem, conflicts_of, review_queue
-from workbench.memory.learnings.similar import check_deduplication, comparable
 from workbench.memory.learnings.texts import sanitize_learning_text
 from workbench.records.conflicts import Action, conflict_id
 from workbench.records.learnings import (

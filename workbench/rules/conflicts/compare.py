@@ -15,7 +15,7 @@ from workbench.comparison.similarity import jaccard
 from workbench.comparison.statements import Statement
 from workbench.comparison.tokens import LIGHT, statement_terms
 from workbench.records.conflicts import ConflictKind, Evidence
-from workbench.rules.conflicts.reading import Reading
+from workbench.rules.conflicts.readings import Reading
 
 LEAST_TERMS: Final = 2
 """A rule with fewer terms repeats nothing but an equal one: "Use TypeScript" is part of too much."""

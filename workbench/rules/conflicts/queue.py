@@ -14,7 +14,7 @@ from workbench.curation.records import SettledConflict
 from workbench.errors import StoreError, UsageError
 from workbench.records.conflicts import Conflict
 from workbench.records.rules import Rule
-from workbench.rules.conflicts.find import find_conflicts
+from workbench.rules.conflicts.detection import find_conflicts
 from workbench.rules.conflicts.findings import Findings, Stamp, read_findings, stamp_of, write_findings
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import RuleStore

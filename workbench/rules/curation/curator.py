@@ -79,7 +79,7 @@ class Curator(CurationService[RuleLedger, Rule]):
 
     def check(self, ledger: RuleLedger, drafts: StepDraft[Rule], known: Container[str]) -> None:
         """Raise UsageError for words that a file of their rule cannot hold."""
-        from workbench.rules.files.wording import refuse_unwritable
+        from workbench.rules.files.drift import refuse_unwritable
 
         if self.rule_files is not None:
             refuse_unwritable(self.store, self.rule_files, ledger, drafts, known)

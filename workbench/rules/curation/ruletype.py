@@ -47,7 +47,7 @@ def problems(rule: Rule) -> tuple[str, ...]:
     """Return what is wrong with a rule's values, one sentence each; empty for a good one."""
     found = list(value_problems(rule))
     if rule.check is not None:
-        from workbench.rules.enforcement.checking import problems as check_problems  # few rules have one
+        from workbench.rules.enforcement.checks import problems as check_problems  # few rules have one
 
         found.extend(check_problems(rule.check))
     return tuple(found)

@@ -8,13 +8,13 @@ until a person says which of the two holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from workbench.curation.records import EntryDraft, StepDraft, StepMarks, new_marks
 from workbench.curation.store import record
-from workbench.errors import UsageError
+from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import (
     AUTOMATIC,
@@ -28,14 +28,75 @@ from workbench.rules.curation.ledger import (
 )
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import LOCK, RuleStore
-from workbench.rules.curation.ruletype import RULES
+from workbench.rules.curation.ruletype import PUT, RULES, from_body
 from workbench.rules.curation.versions import free_id, next_version
-from workbench.rules.files.editing import try_edits, undo_between
-from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace
-from workbench.rules.files.merging import FileConflict, FileMerge, FromFile, Incoming, Pending
-from workbench.rules.files.stepping import InStep, bring_in_step, named_sources
-from workbench.rules.reading.discover import RuleSource, read_source
-from workbench.rules.rulebook import found_sources
+from workbench.rules.files.edits import try_edits, undo_between
+from workbench.rules.files.merge import FileConflict, FileMerge, FromFile, Incoming, Pending
+from workbench.rules.files.sync import SyncResult, find_named_sources, sync_files
+from workbench.rules.files.unit_edits import Delete, Edit, Insert, Replace
+from workbench.rules.reading.discovery import RuleSource, read_source
+from workbench.rules.reading.imports import content_digest
+from workbench.rules.rulebook import find_sources
+
+
+@dataclass(frozen=True, slots=True)
+class _WordPlace:
+    """A file that is to say a rule's words, and the edit that makes it. `state` is None for an unread one."""
+
+    file: str
+    state: FileState | None
+    edit: Edit
+
+
+def refuse_unwritable(
+    store: RuleStore,
+    candidates: Callable[[], Sequence[str]],
+    ledger: RuleLedger,
+    drafts: StepDraft[Rule],
+    known: Container[str],
+) -> None:
+    """Raise UsageError if a file would not be read back with the words of a step that it is to say.
+
+    `known` are the ids of the rules there were before the step. Files that changed since they were last read
+    are passed over: what becomes of them is seen when they are merged.
+    """
+    new = [from_body(draft.body) for draft in drafts.entries if draft.kind == PUT]
+    places = [place for rule in new if rule.id not in known for place in _word_places(ledger, rule)]
+    if not places:
+        return
+    sources = rule_sources(store, candidates())
+    for place in places:
+        source = sources.get(place.file)
+        try:
+            data = None if source is None else read_source(source)
+        except (OSError, ParseError):
+            continue
+        if data is None or (place.state is not None and place.state.digest != content_digest(data)):
+            continue
+        for refused in try_edits(data, [place.edit]).refused:
+            where = f"{place.file}:{refused.line}" if refused.line else place.file
+            raise UsageError(f"{where} cannot say this: it {refused.reason}", hint=refused.hint)
+
+
+def _word_places(ledger: RuleLedger, rule: Rule) -> Iterator[_WordPlace]:
+    said = text_digest(rule.rule)
+    found = False
+    for name in sorted(ledger.files):
+        state = ledger.files[name]
+        for anchor in state.anchors:
+            if not anchor.line or not _is_version_of(ledger, anchor.rule_id, rule):
+                continue
+            found = True
+            if anchor.digest != said:
+                yield _WordPlace(name, state, Replace(anchor.line, anchor.end_line, rule.rule))
+    where = rule.provenance
+    if not found and where is not None:
+        yield _WordPlace(where.file, ledger.files.get(where.file), Insert(rule.rule, section=where.section))
+
+
+def _is_version_of(ledger: RuleLedger, identifier: str, rule: Rule) -> bool:
+    current = ledger.current(identifier)
+    return current is not None and (current.id == rule.id or current.id in rule.replaces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +143,10 @@ class SyncOutcome:
     warnings: tuple[str, ...] = ()
 
 
-def look(store: RuleStore, candidates: Sequence[str]) -> SyncOutcome:
+def find_drift(store: RuleStore, candidates: Sequence[str]) -> SyncOutcome:
     """Return what is out of step, changing nothing. Raises: StoreError."""
     ledger = store.ledger()
-    found = bring_in_step(store, ledger, found_sources(store, candidates))
+    found = sync_files(store, ledger, find_sources(store, candidates))
     return SyncOutcome(drift=drifts(found.merges), warnings=found.warnings)
 
 
@@ -99,7 +160,9 @@ def files_behind(
     files = {rule.provenance.file for rule in rules if rule.provenance is not None}
     if not files:
         return ()
-    behind = {drift.file for drift in look(store, candidates()).drift if drift.pending or drift.conflicts}
+    behind = {
+        drift.file for drift in find_drift(store, candidates()).drift if drift.pending or drift.conflicts
+    }
     return tuple(file for file in sorted(files) if file in behind or not _exists(store, file))
 
 
@@ -131,7 +194,7 @@ def write_pending(
     with store.lock(LOCK):
         sources = rule_sources(store, candidates)
         ledger = store.ledger()
-        found = bring_in_step(store, ledger, list(sources.values()))
+        found = sync_files(store, ledger, list(sources.values()))
         outcome = SyncOutcome(warnings=found.warnings)
         outcome.taken = [
             FileDrift(drift.file, drift.incoming) for drift in drifts(found.merges) if drift.incoming
@@ -157,7 +220,7 @@ def settle(
     """
     with store.lock(LOCK):
         ledger = store.ledger()
-        found = bring_in_step(store, ledger, list(rule_sources(store, candidates).values()))
+        found = sync_files(store, ledger, list(rule_sources(store, candidates).values()))
         merge, conflict = _conflict(found.merges, identifier)
         record(store, found.drafts, by=AUTOMATIC)
         settlement = _theirs if side == "theirs" else _ours
@@ -168,16 +231,18 @@ def settle(
 
 def rule_sources(store: RuleStore, candidates: Sequence[str]) -> dict[str, RuleSource]:
     """Return the rule files there are by path: those that are found by themselves and those named."""
-    sources = {source.path: source for source in found_sources(store, candidates)}
-    named = named_sources(store, store.ledger(), set(sources))
+    sources = {source.path: source for source in find_sources(store, candidates)}
+    named = find_named_sources(store, store.ledger(), set(sources))
     return sources | {source.path: source for source in named}
 
 
-def record_written(store: RuleStore, sources: Mapping[str, RuleSource], written: Sequence[Written]) -> InStep:
+def record_written(
+    store: RuleStore, sources: Mapping[str, RuleSource], written: Sequence[Written]
+) -> SyncResult:
     """Read the files again and remember that those written say what the store says, and how they said it."""
     ledger = store.ledger()
     title = f"write {written[0].file if len(written) == 1 else f'{len(written):,} rule files'}"
-    found = bring_in_step(store, ledger, list(sources.values()), title=title if written else "")
+    found = sync_files(store, ledger, list(sources.values()), title=title if written else "")
     undos = {item.file: item.undo for item in written if item.undo is not None}
     drafts = [with_undo(draft, undos.get(str(draft.body.get("file")))) for draft in found.drafts]
     record(store, drafts, by=EXPORT if written else AUTOMATIC)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from workbench.rules.formats.markdown import BULLET_MARK, FENCE, Block, Kind, blocks
-from workbench.rules.reading.building import CHECKBOX
+from workbench.rules.reading.construction import CHECKBOX
 from workbench.rules.reading.units import Unit
 
 _SUB_BULLET = re.compile(r"^( *)- (?=\S)")

@@ -13,11 +13,11 @@ from pathlib import Path
 from workbench.curation.store import record
 from workbench.errors import ParseError, UsageError
 from workbench.rules.curation.rulestore import LOCK, RuleStore
-from workbench.rules.files.stepping import InStep, bring_in_step
+from workbench.rules.files.sync import SyncResult, sync_files
 from workbench.rules.formats.families import family_of
 from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
 from workbench.rules.formats.textfile import decode_text
-from workbench.rules.reading.discover import MAX_FILES, RuleSource, read_source
+from workbench.rules.reading.discovery import MAX_FILES, RuleSource, read_source
 from workbench.text.sanitize import safe_lines
 
 _RULE_ENDINGS = (".mdc", ".instructions.md", ".cursorrules", ".windsurfrules")
@@ -75,13 +75,13 @@ def named_files(
 
 def import_named(
     store: RuleStore, sources: Sequence[RuleSource], *, by: str, dry_run: bool = False
-) -> InStep:
+) -> SyncResult:
     """Import rule files by name, as one step; with `dry_run` only say what it would bring.
 
     Raises: StoreError.
     """
     with store.lock(LOCK):
-        found = bring_in_step(store, store.ledger(), sources, named=True)
+        found = sync_files(store, store.ledger(), sources, named=True)
         if not dry_run:
             record(store, found.drafts, by=by)
     return found

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from workbench.rules.files.editing_units import Parsed, Patch
+from workbench.rules.files.unit_edits import Parsed, Patch
 from workbench.rules.formats.markdown import Kind
-from workbench.rules.reading.building import is_rule, why_no_rule, worded
+from workbench.rules.reading.construction import is_rule, why_no_rule, worded
 from workbench.rules.reading.units import Unit
 
 

@@ -21,12 +21,12 @@ from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.curation.ruletype import PUT, REMOVED
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.files.drift import Written, edit_for, record_written, rule_sources, write_edits
-from workbench.rules.files.editing import try_edits, undo_edits
-from workbench.rules.files.editing_units import parse
-from workbench.rules.files.merging import FileMerge, Pending
-from workbench.rules.files.stepping import bring_in_step
-from workbench.rules.reading.building import worded
-from workbench.rules.reading.discover import RuleSource, read_source
+from workbench.rules.files.edits import try_edits, undo_edits
+from workbench.rules.files.merge import FileMerge, Pending
+from workbench.rules.files.sync import sync_files
+from workbench.rules.files.unit_edits import parse
+from workbench.rules.reading.construction import worded
+from workbench.rules.reading.discovery import RuleSource, read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def walk_step(
     with store.lock(LOCK):
         sources = rule_sources(store, candidates)
         ledger = store.ledger()
-        before = bring_in_step(store, ledger, list(sources.values()))
+        before = sync_files(store, ledger, list(sources.values()))
         record(store, before.drafts, by=AUTOMATIC)
         only, undos = None if back else _undo_wrote(ledger), dict(ledger.undos)
         drafts = make(ledger)
@@ -108,7 +108,7 @@ def _said(data: bytes) -> Counter[str]:
 
 
 def _merged(store: RuleStore, ledger: RuleLedger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
-    return bring_in_step(store, ledger, list(sources.values())).merges
+    return sync_files(store, ledger, list(sources.values())).merges
 
 
 def _changes_words(ledger: RuleLedger, drafts: StepDraft[Rule]) -> bool:

@@ -22,7 +22,7 @@ from workbench.text.sanitize import visible_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from workbench.rules.enforcement.checking import Breach, Verdict
+    from workbench.rules.enforcement.checks import Breach, Verdict
     from workbench.rules.matching.context import RuleContext
 
 _MAX_INPUT = 16 << 20  # bytes
@@ -64,7 +64,7 @@ def check(
         )
     asked = asked_context(here, tool=agent, **limits)
     from workbench.rules.enforcement.calls import parse_call
-    from workbench.rules.enforcement.checking import check_call
+    from workbench.rules.enforcement.checks import check_call
 
     call = parse_call(
         tool,
@@ -180,7 +180,7 @@ def _origin(rule: Rule) -> str:
 
 
 def _suggest(here: Invocation) -> None:
-    from workbench.rules.enforcement.suggesting import could_be_checked, suggest_checks
+    from workbench.rules.enforcement.suggestions import could_be_checked, suggest_checks
 
     rules = current_rules(here)
     found, others = suggest_checks(rules), could_be_checked(rules)

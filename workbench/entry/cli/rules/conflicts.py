@@ -16,7 +16,7 @@ from workbench.records.conflicts import Action, Conflict, ConflictKind
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
-from workbench.rules.describing import origin
+from workbench.rules.descriptions import origin
 from workbench.text.counts import counted
 
 _SHORT = 17  # of an id: `conflict-` and eight digits

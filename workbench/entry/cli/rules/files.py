@@ -12,13 +12,13 @@ from workbench.entry.cli.rules.diff import changed_lines, line_paint, tell_writt
 from workbench.entry.cli.session import Session, session
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
-from workbench.rules.files.drift import FileDrift, SyncOutcome, look, settle, write_pending
-from workbench.rules.files.exporting import ExportedFile
-from workbench.rules.files.merging import FileConflict, FromFile, Incoming, Pending
+from workbench.rules.files.drift import FileDrift, SyncOutcome, find_drift, settle, write_pending
+from workbench.rules.files.export import ExportedFile
+from workbench.rules.files.merge import FileConflict, FromFile, Incoming, Pending
 from workbench.rules.files.named import import_named, named_files
 from workbench.rules.files.placement import TARGETS
-from workbench.rules.files.publishing import Published, publish
-from workbench.rules.files.stepping import InStep
+from workbench.rules.files.publication import Published, publish
+from workbench.rules.files.sync import SyncResult
 from workbench.text.counts import counted
 
 _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incoming.REMOVED: "-"}
@@ -49,7 +49,7 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
     with session("import") as work:
         store = work.opened.workspace.rule_store()
         if discover:
-            outcome = look(store, work.opened.workspace.rule_files())
+            outcome = find_drift(store, work.opened.workspace.rule_files())
             changes = {drift.file: list(drift.incoming) for drift in outcome.drift}
             warnings = outcome.warnings
             if not dry_run:
@@ -175,7 +175,7 @@ def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | Non
         outcome = (
             write_pending(store, candidates, files=files, dry_run=dry_run)
             if merge
-            else look(store, candidates)
+            else find_drift(store, candidates)
         )
     _tell(work, outcome, merge=merge, dry_run=dry_run)
     left = [found for found in outcome.drift if not dry_run or found.conflicts]
@@ -240,7 +240,7 @@ def _summary(outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> str:
     return ", ".join(part for part in parts if part) + step
 
 
-def _incoming(found: InStep) -> dict[str, list[FromFile]]:
+def _incoming(found: SyncResult) -> dict[str, list[FromFile]]:
     changes = {
         merge.state.file: [item for item in merge.incoming if item.what is not Incoming.REFRESHED]
         for merge in found.merges

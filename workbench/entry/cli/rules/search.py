@@ -12,7 +12,7 @@ from workbench.entry.cli.output import shorten
 from workbench.entry.cli.rules.filters import filter_options, wanted
 from workbench.entry.cli.rules.session import rule_session
 from workbench.entry.services.rules import ready_to_search
-from workbench.rules.describing import origin
+from workbench.rules.descriptions import origin
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.taxonomy import CLOSED, CUSTOM, PREDEFINED, TagUse, extra_problem, tag_uses, taxonomy
 from workbench.text.counts import counted
@@ -49,7 +49,7 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
     with rule_session("rules") as work:
         from workbench.plan.matching import RuleMatcher
         from workbench.rules.fetching.facets import RuleFilter
-        from workbench.rules.matching.searching import search_selected
+        from workbench.rules.matching.search import search_selected
 
         config = work.config.rules
         rules = tuple(asked.of_file(work.book.rules, work.store.root))

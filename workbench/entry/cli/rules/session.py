@@ -15,7 +15,7 @@ from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.ledger import used
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.matching.lexical import index_words
-from workbench.rules.rulebook import Rulebook, visible
+from workbench.rules.rulebook import Rulebook, visible_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def past_session(until: str) -> Iterator[RuleSession]:
     with measured(opened, "rules") as measurement:
         store = opened.workspace.rule_store()
         counts = store.usage(until)
-        found = visible(store, store.ledger(until).placed().values())
+        found = visible_rules(store, store.ledger(until).placed().values())
         rules = tuple(used(rule, counts) for rule in found)
         measurement.candidates = len(rules)
         yield RuleSession(here, config, opened, measurement, store, Rulebook(rules, index_words(()), until))

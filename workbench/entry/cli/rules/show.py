@@ -19,7 +19,7 @@ from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import used
 from workbench.rules.curation.ruletype import to_body
-from workbench.rules.describing import details, origin, place
+from workbench.rules.descriptions import details, origin, place
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 

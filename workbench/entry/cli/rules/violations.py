@@ -14,7 +14,7 @@ from workbench.entry.cli.rules.check import current_rules
 from workbench.entry.cli.times import since_time
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.describing import origin
+from workbench.rules.descriptions import origin
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 

@@ -21,7 +21,7 @@ from workbench.rules.fetching.queries import get_rules, rule_filter
 from workbench.rules.matching.lexical import index_words
 from workbench.rules.matching.match import MatchParams, RuleQuery
 from workbench.rules.matching.relevance import WITHOUT_VECTORS, rule_texts, rule_vectors
-from workbench.rules.matching.searching import (
+from workbench.rules.matching.search import (
     RuleIndex,
     index_rules,
     match_message,

@@ -9,9 +9,9 @@ import pytest
 from workbench.errors import UsageError
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.rulestore import RuleStore
-from workbench.rules.files.drift import look, write_pending
+from workbench.rules.files.drift import find_drift, write_pending
 from workbench.rules.files.placement import TARGETS
-from workbench.rules.files.publishing import publish
+from workbench.rules.files.publication import publish
 from workbench.rules.rulebook import Rulebook, load_rulebook
 
 CLAUDE = "# Rules\n\nWelcome.\n\n- Never log tokens.\n- Prefer small functions.\n"
@@ -58,7 +58,7 @@ def test_a_rule_reaches_every_target_once(filled: RuleStore, target: str) -> Non
         "Never log tokens.",
         "Prefer small functions.",
     ]
-    assert (book.pending, book.conflicts, look(filled, names(filled)).drift) == (0, 0, [])
+    assert (book.pending, book.conflicts, find_drift(filled, names(filled)).drift) == (0, 0, [])
     after = contents(filled)
     assert not any(file.changed for file in publish(filled, names(filled), target).files)
     assert contents(filled) == after
@@ -97,7 +97,7 @@ def test_a_removed_rule_leaves_every_file(filled: RuleStore) -> None:
     Curator(filled, "test").remove([gone])
     write_pending(filled, names(filled))
     assert all(b"Never log tokens." not in data for data in contents(filled).values())
-    assert look(filled, names(filled)).drift == []
+    assert find_drift(filled, names(filled)).drift == []
 
 
 def test_a_fresh_clone_knows_copies_as_copies(filled: RuleStore, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_fresh_clone_knows_copies_as_copies(filled: RuleStore, tmp_path: Path)
         filled, journal=MemoryJournal(), latest=lambda kind: None, publish=lambda kind, write: tmp_path
     )
     assert len(load(clone).rules) == 3
-    assert look(clone, names(clone)).drift == []
+    assert find_drift(clone, names(clone)).drift == []
 
 
 def test_a_file_in_conflict_is_left_alone(filled: RuleStore) -> None:

@@ -18,7 +18,7 @@ from tests.rules.strategies import rules as rules_with
 from workbench.errors import StoreError, UsageError
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.curation.ruletype import from_body, to_body
-from workbench.rules.fetching.caching import (
+from workbench.rules.fetching.cache import (
     CacheLevel,
     RuleFetcher,
     rules_generation,

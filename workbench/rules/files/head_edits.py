@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from workbench.errors import ParseError
 from workbench.records.rules import Activation, Rule, path_globs
-from workbench.rules.files.editing import apply_patches
-from workbench.rules.files.editing_units import Patch
+from workbench.rules.files.edits import apply_patches
 from workbench.rules.files.layout import Laid
 from workbench.rules.files.placement import portable, reach_of
+from workbench.rules.files.unit_edits import Patch
 from workbench.rules.formats.families import family_of
 from workbench.rules.formats.frontmatter import (
     FrontMatter,
@@ -22,8 +22,8 @@ from workbench.rules.formats.frontmatter import (
     scalar,
 )
 from workbench.rules.formats.textfile import parse_file
-from workbench.rules.reading.building import globs_for
-from workbench.rules.reading.discover import RuleSource
+from workbench.rules.reading.construction import globs_for
+from workbench.rules.reading.discovery import RuleSource
 from workbench.text.sanitize import visible_line
 
 _LINE = re.compile(r"""^(\s*(?:"[^"]+"|'[^']+'|[\w.-]+)\s*:)(\s*)(.*?)(\s+#\s.*)?$""")
@@ -144,7 +144,7 @@ def _check(
         )
 
 
-def rescoped(path: str, data: bytes, rules: Sequence[Rule]) -> tuple[bytes, int, tuple[str, ...]]:
+def rescope_file(path: str, data: bytes, rules: Sequence[Rule]) -> tuple[bytes, int, tuple[str, ...]]:
     """Return a file whose front matter has the globs its rules have now: bytes, lines it grew by, notes.
 
     Only where all rules that live in the file agree, and its format has globs; otherwise the file stays and a

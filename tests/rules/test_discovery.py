@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import ParseError
 from workbench.rules.formats.families import family_of
-from workbench.rules.reading.discover import MAX_BYTES, RuleSource, discover, read_source
+from workbench.rules.reading.discovery import MAX_BYTES, RuleSource, discover, read_source
 
 Maker = Callable[[dict[str, str]], Path]
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from workbench.errors import ParseError
 from workbench.records.rules import Rule
-from workbench.rules.files.editing import EditResult, edit_file, try_edits, undo_edits, unit_text_for
-from workbench.rules.files.editing_units import Delete, Edit, Insert, Replace, as_written, parse
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import import_rules
+from workbench.rules.files.edits import EditResult, edit_file, try_edits, undo_edits, unit_text_for
+from workbench.rules.files.unit_edits import Delete, Edit, Insert, Replace, as_written, parse
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import import_rules
 
 GUIDE = """# Guide
 

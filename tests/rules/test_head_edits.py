@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import ParseError
-from workbench.rules.files.editing_head import edit_front_matter
+from workbench.rules.files.head_edits import edit_front_matter
 from workbench.rules.formats.frontmatter import Value, read_front_matter
 from workbench.rules.formats.textfile import parse_file
 

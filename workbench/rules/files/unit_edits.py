@@ -12,7 +12,7 @@ from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
 from workbench.rules.formats.managed import bullet_lines, written
 from workbench.rules.formats.markdown import FENCE, Kind, new_row
 from workbench.rules.formats.textfile import TextFile, parse_file
-from workbench.rules.reading.building import lead_in, worded
+from workbench.rules.reading.construction import lead_in, worded
 from workbench.rules.reading.units import Unit, split_units
 from workbench.text.prose import plain
 from workbench.text.sanitize import visible

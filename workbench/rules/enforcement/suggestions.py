@@ -15,7 +15,7 @@ import msgspec
 
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Check, Decision, Rule
-from workbench.rules.enforcement.checking import problems
+from workbench.rules.enforcement.checks import problems
 from workbench.rules.enforcement.commands import parse_command
 
 MAX_CHARS = 2_000  # longer texts are chapters, not rules

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from workbench.errors import ParseError
 from workbench.rules.curation.ledger import Undo
-from workbench.rules.files.editing_units import (
+from workbench.rules.files.readback import Change, ReadBack, read_back
+from workbench.rules.files.unit_edits import (
     Delete,
     Edit,
     Insert,
@@ -23,9 +24,8 @@ from workbench.rules.files.editing_units import (
     parse,
     parse_again,
 )
-from workbench.rules.files.readback import Change, ReadBack, read_back
 from workbench.rules.formats.textfile import TextFile, join_lines, keep_hidden
-from workbench.rules.reading.building import lead_in
+from workbench.rules.reading.construction import lead_in
 from workbench.rules.reading.units import Unit
 from workbench.text.sanitize import is_safe
 

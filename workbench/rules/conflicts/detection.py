@@ -21,8 +21,8 @@ from workbench.comparison.vocabulary import antonym_groups, choices_of, implied_
 from workbench.records.conflicts import Conflict, conflict_id
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.compare import compare, differing_words
-from workbench.rules.conflicts.reading import Reading, reaches_overlap, read_rule
-from workbench.rules.conflicts.suggest import suggest
+from workbench.rules.conflicts.readings import Reading, reaches_overlap, read_rule
+from workbench.rules.conflicts.suggestions import suggest
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, VectorIndex

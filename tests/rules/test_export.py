@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Activation, Authority, Provenance, Rule
-from workbench.rules.files.exporting import ExportedFile, export_files
+from workbench.rules.files.export import ExportedFile, export_files
 from workbench.rules.files.placement import TARGETS, portable, reach_of
 from workbench.rules.formats.families import family_of
 from workbench.rules.formats.managed import BEGIN, END, written
 from workbench.rules.formats.textfile import parse_file
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import import_rules
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import import_rules
 
 Anchors = dict[str, list[tuple[str, int, int]]]
 GUIDE = b"# Guide\r\n\r\n- Use tabs.\r\n- Use pnpm.\r\n\r\nProse.\r\n"

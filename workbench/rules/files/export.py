@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Authority, Rule
-from workbench.rules.files.editing import apply_patches, try_edits
-from workbench.rules.files.editing_head import rescoped
-from workbench.rules.files.editing_units import Delete, Edit, Parsed, Patch, Replace, as_written, parse
+from workbench.rules.files.edits import apply_patches, try_edits
+from workbench.rules.files.head_edits import rescope_file
 from workbench.rules.files.layout import Laid
 from workbench.rules.files.placement import TARGETS, ManagedContent, Target, entry_order, place
+from workbench.rules.files.unit_edits import Delete, Edit, Parsed, Patch, Replace, as_written, parse
 from workbench.rules.formats.families import IMPORTING, family_of
 from workbench.rules.formats.managed import (
     ManagedEntry,
@@ -28,9 +28,9 @@ from workbench.rules.formats.managed import (
     words_for,
 )
 from workbench.rules.formats.markdown import Kind
-from workbench.rules.reading.building import PROSE, worded
-from workbench.rules.reading.discover import RuleSource
-from workbench.rules.reading.importing import imported_paths
+from workbench.rules.reading.construction import PROSE, worded
+from workbench.rules.reading.discovery import RuleSource
+from workbench.rules.reading.imports import imported_paths
 from workbench.text.sanitize import visible_line
 
 Key = tuple[Authority, tuple[str, ...], str, str]
@@ -55,7 +55,9 @@ class ExportedPart:
         return line + self.moved if line > self.below else line
 
 
-def write_part(path: str, data: bytes | None, wanted: ManagedContent, ours: Collection[str]) -> ExportedPart:
+def write_managed_part(
+    path: str, data: bytes | None, wanted: ManagedContent, ours: Collection[str]
+) -> ExportedPart:
     """Return a file whose managed part holds what is wanted.
 
     `ours` are texts that the workbench put into the part; other rules in it that are not wanted were added by
@@ -301,7 +303,7 @@ def _in_place(
         (identifier, *result.lines.get((line, end_line), (line, end_line)))
         for identifier, line, end_line in stay
     ]
-    after, moved, notes = rescoped(path, result.data, [known[identifier] for identifier, _, _ in lines])
+    after, moved, notes = rescope_file(path, result.data, [known[identifier] for identifier, _, _ in lines])
     texts = {(unit.line, unit.end_line): unit.text for unit in parsed.units if unit.stated is not None}
     copies = frozenset(texts[line, end] for _, line, end in anchors if (line, end) in texts)
     return _Draft(
@@ -370,9 +372,9 @@ def _normal(text: str) -> str:
 def _finished(path: str, draft: _Draft | None, wanted: ManagedContent) -> ExportedFile:
     """Write the managed part of a file and say where everything stands."""
     if draft is None:
-        part = write_part(path, None, wanted, ())
+        part = write_managed_part(path, None, wanted, ())
         return ExportedFile(path, None, part.data, part.anchors, part.notes)
-    part = write_part(path, draft.data, wanted, draft.copies)
+    part = write_managed_part(path, draft.data, wanted, draft.copies)
     own = [(identifier, part.line(line), part.line(end)) for identifier, line, end in draft.own]
     anchors = (
         () if part.data is None else sorted([*own, *part.anchors], key=lambda found: (found[1], found[0]))

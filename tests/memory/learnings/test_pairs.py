@@ -11,9 +11,9 @@ from store import generations
 from store.memory import ManualClock
 from workbench.comparison import candidates
 from workbench.comparison.candidates import find_duplicates
-from workbench.memory.learnings import colliding
-from workbench.memory.learnings.colliding import Collisions
+from workbench.memory.learnings import pairs
 from workbench.memory.learnings.learningstore import LearningStore
+from workbench.memory.learnings.pairs import PairCache
 from workbench.memory.learnings.review import review_queue
 from workbench.memory.learnings.service import LearningService
 
@@ -60,17 +60,17 @@ def write(path: Path, data: bytes) -> None:
 
 def kept_size(root: Path) -> int:
     """Return the bytes that are kept."""
-    found = latest(root)(colliding.GENERATION)
+    found = latest(root)(pairs.GENERATION)
     assert found is not None
     return (found / "pairs.json").stat().st_size
 
 
 def test_pairs_are_found_once_and_are_those_found_anew(tmp_path: Path, asked: list[int]) -> None:
     """A second process reads them; a changed collection is looked through again."""
-    first = Collisions(lambda kind: None, publishing(tmp_path))
+    first = PairCache(lambda kind: None, publishing(tmp_path))
     assert first.find(TEXTS) == find_duplicates(TEXTS)
     first.keep()
-    second = Collisions(latest(tmp_path), publishing(tmp_path))
+    second = PairCache(latest(tmp_path), publishing(tmp_path))
     assert (second.find(TEXTS), second.find(TEXTS)) == (find_duplicates(TEXTS), find_duplicates(TEXTS))
     assert asked == [len(TEXTS)]
     second.find(TEXTS[1:])
@@ -82,17 +82,17 @@ def test_pairs_are_found_once_and_are_those_found_anew(tmp_path: Path, asked: li
 )
 def test_damage_is_found_anew(tmp_path: Path, data: bytes) -> None:
     """What is kept is disposable (F22): torn, of another version or form."""
-    one = Collisions(latest(tmp_path), publishing(tmp_path))
+    one = PairCache(latest(tmp_path), publishing(tmp_path))
     one.find(TEXTS)
     one.keep()
-    publishing(tmp_path)(colliding.GENERATION, lambda path: write(path / "pairs.json", data))
-    again = Collisions(latest(tmp_path), publishing(tmp_path))
+    publishing(tmp_path)(pairs.GENERATION, lambda path: write(path / "pairs.json", data))
+    again = PairCache(latest(tmp_path), publishing(tmp_path))
     assert again.find(TEXTS) == find_duplicates(TEXTS)
 
 
 def test_what_nobody_asked_for_since_is_forgotten(tmp_path: Path) -> None:
     """What is kept does not grow with every change of a learning."""
-    one = Collisions(lambda kind: None, publishing(tmp_path))
+    one = PairCache(lambda kind: None, publishing(tmp_path))
     one.find(TEXTS)
     one.keep()
     size = kept_size(tmp_path)
@@ -106,7 +106,7 @@ def test_the_desk_sees_the_same_queue_after_changes(
     store: LearningStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With pairs remembered or found anew, before and after decisions."""
-    monkeypatch.setattr(colliding, "_SMALL", 0)
+    monkeypatch.setattr(pairs, "_SMALL", 0)
     desk = LearningService(store, "cli")
     made = [desk.add(text, feature="auth", reason="seen") for text in (*TEXTS[:5], TEXTS[60], TEXTS[62])]
     assert desk.review_queue() == review_queue(store.ledger(), store.now())

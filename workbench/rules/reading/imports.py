@@ -18,8 +18,8 @@ from workbench.records.rules import Provenance, Rule
 from workbench.rules.formats.families import IMPORTING, reader_of
 from workbench.rules.formats.frontmatter import read_front_matter
 from workbench.rules.formats.textfile import decode_text
-from workbench.rules.reading.building import PROSE, Batch, build_rule, globs_for, is_rule
-from workbench.rules.reading.discover import Read, RuleSource
+from workbench.rules.reading.construction import PROSE, Batch, build_rule, globs_for, is_rule
+from workbench.rules.reading.discovery import Read, RuleSource
 from workbench.rules.reading.units import Unit, split_units
 from workbench.text.sanitize import is_safe, safe_lines
 

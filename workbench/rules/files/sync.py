@@ -14,9 +14,9 @@ from workbench.rules.curation.ledger import AUTOMATIC, FileState, RuleLedger, fo
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.curation.ruletype import RULES
-from workbench.rules.files.merging import FileMerge, Incoming, merge_file
-from workbench.rules.reading.discover import RuleSource, read_source
-from workbench.rules.reading.importing import RuleImport, import_rules
+from workbench.rules.files.merge import FileMerge, Incoming, merge_file
+from workbench.rules.reading.discovery import RuleSource, read_source
+from workbench.rules.reading.imports import RuleImport, import_rules
 
 _REASONS = {
     Incoming.ADDED: "new in {file}",
@@ -28,7 +28,7 @@ _REASONS = {
 
 
 @dataclass(slots=True)
-class InStep:
+class SyncResult:
     """What bringing files in step comes to. `changed` counts rules, `merges` are by file, in order."""
 
     drafts: list[EntryDraft] = field(default_factory=list)
@@ -48,14 +48,14 @@ class InStep:
         return sum(len(merge.conflicts) for merge in self.merges)
 
 
-def bring_in_step(
+def sync_files(
     store: RuleStore,
     ledger: RuleLedger,
     sources: Sequence[RuleSource],
     *,
     named: bool = False,
     title: str = "",
-) -> InStep:
+) -> SyncResult:
     """Import rule files and merge each with the store.
 
     The ledger is brought along; the drafts are what has to be written so that the journals agree with it.
@@ -64,7 +64,7 @@ def bring_in_step(
     `title` is what the history calls it.
     """
     known = {source.path for source in sources}
-    others = [] if named else named_sources(store, ledger, known)
+    others = [] if named else find_named_sources(store, ledger, known)
     imported = import_rules(
         [*sources, *others],
         read_source,
@@ -73,7 +73,7 @@ def bring_in_step(
         count_tokens=store.count_tokens,
         now=store.moment(),
     )
-    found = InStep(
+    found = SyncResult(
         warnings=tuple(f"{told.file}:{told.line}: {told.message}" for told in imported.warnings),
         files=imported.files,
     )
@@ -102,7 +102,7 @@ class _Merging:
     named: bool
 
 
-def _merge_all(found: InStep, work: _Merging, *, complete: bool) -> list[FileMerge]:
+def _merge_all(found: SyncResult, work: _Merging, *, complete: bool) -> list[FileMerge]:
     """Merge every file, those that are gone last, and draft what each brings."""
     store, ledger, now = work.store, work.ledger, work.store.moment()
     gone = () if work.named else _gone(store, ledger, work.imported)
@@ -163,7 +163,7 @@ def _reaches_other_files(rounds: Sequence[Sequence[FileMerge]], ledger: RuleLedg
     )
 
 
-def named_sources(store: RuleStore, ledger: RuleLedger, known: set[str]) -> list[RuleSource]:
+def find_named_sources(store: RuleStore, ledger: RuleLedger, known: set[str]) -> list[RuleSource]:
     """Return the files imported by name that are still there, besides those already known."""
     found = []
     for state in ledger.files.values():
@@ -177,7 +177,7 @@ def named_sources(store: RuleStore, ledger: RuleLedger, known: set[str]) -> list
 
 
 def _take_in(
-    found: InStep,
+    found: SyncResult,
     store: RuleStore,
     ledger: RuleLedger,
     before: FileState | None,
@@ -203,7 +203,7 @@ def _take_in(
     _draft(found, store, ledger, drafts)
 
 
-def _draft(found: InStep, store: RuleStore, ledger: RuleLedger, drafts: Sequence[EntryDraft]) -> None:
+def _draft(found: SyncResult, store: RuleStore, ledger: RuleLedger, drafts: Sequence[EntryDraft]) -> None:
     found.drafts += drafts
     preview(store, drafts, by=AUTOMATIC, ledger=ledger)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from workbench.records.rules import Activation, Authority, Level, Provenance, Rule
 from workbench.rules.conflicts.findings import Duplicate
-from workbench.rules.matching.applying import PlanRuleLimits, RuleSelection, select_rules
 from workbench.rules.matching.context import make_context
 from workbench.rules.matching.match import RuleQuery, match_report
+from workbench.rules.matching.selection import PlanRuleLimits, RuleSelection, select_rules
 
 Make = Callable[..., Rule]
 ABSOLUTE = Authority.ABSOLUTE

@@ -14,7 +14,7 @@ from workbench.rules.curation.versions import AS_IMPORTED, MANAGED, derived
 from workbench.rules.formats.frontmatter import Reach
 from workbench.rules.formats.markdown import Kind
 from workbench.rules.globs import anchor, escape
-from workbench.rules.reading.discover import RuleSource
+from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.units import Unit
 from workbench.rules.taxonomy import tags_of
 from workbench.text.instructions import (

@@ -10,12 +10,12 @@ from workbench.errors import ParseError
 from workbench.rules.curation.ledger import AUTOMATIC, RuleLedger
 from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.files.drift import write_pending
-from workbench.rules.files.exporting import ExportedFile, export_files
+from workbench.rules.files.export import ExportedFile, export_files
 from workbench.rules.files.placement import TARGETS
-from workbench.rules.files.stepping import InStep, bring_in_step
+from workbench.rules.files.sync import SyncResult, sync_files
 from workbench.rules.formats.families import family_of
-from workbench.rules.reading.discover import RuleSource, read_source
-from workbench.rules.rulebook import found_sources, visible
+from workbench.rules.reading.discovery import RuleSource, read_source
+from workbench.rules.rulebook import find_sources, visible_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ def publish(
         done = write_pending(store, candidates, files=mine)
         notes += [f"{written.file}: {reason}" for written in done.written for reason in written.refused]
     with store.lock(LOCK):
-        sources = found_sources(store, candidates)
+        sources = find_sources(store, candidates)
         ledger = store.ledger()
-        found = bring_in_step(store, ledger, sources)
+        found = sync_files(store, ledger, sources)
         files = _exported(store, ledger, found, sources, target, directories, include_home, notes)
         if not dry_run:
             record(store, found.drafts, by=AUTOMATIC)
@@ -62,7 +62,7 @@ def publish(
 def _exported(
     store: RuleStore,
     ledger: RuleLedger,
-    found: InStep,
+    found: SyncResult,
     sources: Sequence[RuleSource],
     target: str,
     directories: Collection[str] | None,
@@ -70,7 +70,7 @@ def _exported(
     notes: list[str],
 ) -> tuple[ExportedFile, ...]:
     """Work out the target's files from the rules in force."""
-    rules = visible(store, ledger.placed().values())
+    rules = visible_rules(store, ledger.placed().values())
     conflicted = {merge.state.file for merge in found.merges if merge.conflicts}
     waiting = {
         pending.rule.id: merge.state.file
@@ -123,8 +123,8 @@ def _exported(
 def _remember(store: RuleStore, candidates: Sequence[str], files: Sequence[ExportedFile]) -> None:
     """Read the files again, so that what was written is known as copies of the rules it says."""
     there = {file.path for file in files if file.data is not None}
-    sources = found_sources(store, sorted({*candidates, *there}))
-    found = bring_in_step(store, store.ledger(), sources)
+    sources = find_sources(store, sorted({*candidates, *there}))
+    found = sync_files(store, store.ledger(), sources)
     record(store, found.drafts, by=AUTOMATIC)
 
 

@@ -11,7 +11,7 @@ from workbench.comparison.tokens import LIGHT, statement_terms
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.rules import Authority, Rule
 from workbench.rules.conflicts.compare import Finding
-from workbench.rules.conflicts.reading import Reading, profile_of, wider
+from workbench.rules.conflicts.readings import Reading, profile_of, wider
 
 CLEARLY: Final = 10
 """Points of priority by which one rule stands above another."""
