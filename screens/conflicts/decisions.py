@@ -145,7 +145,7 @@ class NarrowForm(Dialog[Narrowing | None]):
         self.dismiss(None)
 
     def _turn(self, narrowed: str) -> None:
-        """Offer the scopes of the other side; what was written stays, what was offered gives way."""
+        """Offer the scopes of the other side; what was written stays, what was offered is replaced."""
         field = self.query_one("#field-1", Input)
         other = "left" if narrowed == "right" else "right"
         if field.value == ", ".join(likeliest(self._pair, other)):
@@ -155,8 +155,8 @@ class NarrowForm(Dialog[Narrowing | None]):
     def _offer(self, narrowed: str) -> None:
         self._offered = scopes_for(self._pair, narrowed)
         side = self._side(narrowed)
-        told = "offers itself (enter takes it over):" if self._offered else "nothing offers itself"
-        line = f"{narrowed}: {side.where}, {', '.join(side.scope) or 'everywhere'} now; {told}"
+        notice = "offers itself (enter takes it over):" if self._offered else "nothing offers itself"
+        line = f"{narrowed}: {side.where}, {', '.join(side.scope) or 'everywhere'} now; {notice}"
         self.query_one("#narrow-offered", Static).update(shown(line))
         options = self.query_one(ChoiceList)
         options.clear_options()
@@ -216,19 +216,21 @@ class PairDialogs:
         self.bench.push_screen(NarrowForm(self.pair), then)
 
     def supersede(self) -> None:
-        """Ask which side gives way."""
+        """Ask which side is superseded."""
         left, right = self.pair.sides
         first = 1 if self.pair.suggestion.keep == left.id else 0
         options = [
-            dialogs.DialogChoice(right.id, "the left one gives way", f"{right.where} is its next version"),
-            dialogs.DialogChoice(left.id, "the right one gives way", f"{left.where} is its next version"),
+            dialogs.DialogChoice(
+                right.id, "the left one is superseded", f"{right.where} is its next version"
+            ),
+            dialogs.DialogChoice(left.id, "the right one is superseded", f"{left.where} is its next version"),
         ]
 
         def then(keep: str | None) -> None:
             if keep is not None:
                 self.decide(PairChoice(self.pair, Action.SUPERSEDE, keep=keep))
 
-        chooser: dialogs.Choose[str] = dialogs.Choose("Which one gives way?", options, selected=first)
+        chooser: dialogs.Choose[str] = dialogs.Choose("Which one is superseded?", options, selected=first)
         self.bench.push_screen(chooser, then)
 
     @staticmethod
@@ -241,8 +243,10 @@ class PairDialogs:
         """Ask whether pairs shall all be settled as suggested, listing how many of what."""
         choices = [choice for pair in pairs if (choice := advised(pair)) is not None]
         if not choices:
-            told = "Nothing here can be settled by itself" if pairs else "There are no exact duplicates here"
-            bench.tell(f"{told}: mark pairs with space, then A settles them as suggested.")
+            notice = (
+                "Nothing here can be settled automatically" if pairs else "There are no exact duplicates here"
+            )
+            bench.tell(f"{notice}: mark pairs with space, then A settles them as suggested.")
             return
 
         def then(answer: bool | None) -> None:

@@ -96,11 +96,11 @@ def pair_evidence(item: QueuedPair) -> Content:
 
 
 def _state(item: QueuedPair) -> list[Content]:
-    if not item.told:
+    if not item.reason:
         return []
     glyph, style = STATES[item.state]
     sign = "!" if item.state is PairState.OPEN else glyph
-    return [shown(f"{sign} {item.told}", style or "bold $text-error")]
+    return [shown(f"{sign} {item.reason}", style or "bold $text-error")]
 
 
 def _advice(pair: RecordPair) -> Content:
@@ -161,10 +161,10 @@ def empty_queue(count: int, settled: int) -> Content:
         Content(""),
         shown("What would be listed here, each pair with a suggested way out:", "$text-muted"),
     ]
-    for name, told in found:
+    for name, meaning in found:
         glyph, style = KINDS[ConflictKind(name)]
         lines.append(
-            Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), shown(told, "$text-muted"))
+            Content.assemble(Content.styled(f"  {glyph} {name:<14}", style), shown(meaning, "$text-muted"))
         )
     lines += [Content(""), shown("S searches again, also after files were edited. ? lists the keys.")]
     return Content("\n").join(lines)
@@ -172,19 +172,19 @@ def empty_queue(count: int, settled: int) -> Content:
 
 def unsearched(busy: str) -> Content:
     """Return what the queue says before its first search is over: what is going on, or which key searches."""
-    told = f"⟳ {busy}" if busy else "Nothing was compared yet."
+    meaning = f"⟳ {busy}" if busy else "Nothing was compared yet."
     teach = (
         "S searches the rules for pairs that repeat or contradict each other. "
         "In a large store this takes a while, beside the app; ctrl+c cancels it."
     )
-    return shown_lines(f"{told}\n\n{teach}")
+    return shown_lines(f"{meaning}\n\n{teach}")
 
 
 _BESIDE = 84
 
 
 class PairPanel(Vertical):
-    """One pair, or what is said where there is none."""
+    """One pair, or a text where there is none."""
 
     DEFAULT_CSS = """
     PairPanel {

@@ -15,7 +15,7 @@ from screens.conflicts.pair import RecordPair
 
 
 class PairState(StrEnum):
-    """How a pair stands."""
+    """Whether a pair waits, and why not."""
 
     OPEN = "open"
     LATER = "later"  # put off by this sitting
@@ -33,11 +33,11 @@ LISTED: Final = (*WAITING, PairState.ELSEWHERE, PairState.GONE)
 
 @dataclass(frozen=True, slots=True)
 class QueuedPair:
-    """A pair and how it stands; `told` says in a sentence why."""
+    """A pair and its state; `reason` says in a sentence why."""
 
     pair: RecordPair
     state: PairState = PairState.OPEN
-    told: str = ""
+    reason: str = ""
 
     @property
     def waits(self) -> bool:
@@ -47,7 +47,7 @@ class QueuedPair:
 
 @dataclass(frozen=True, slots=True)
 class PairScan:
-    """What the engine said about the pairs.
+    """What the engine reports of the pairs.
 
     `pairs` are those that are open, surest first, of `count` rules or learnings. Of pairs known before:
     `settled` {id: who settled it and how}, `changed` ids that now say something else, `heirs` {id: the id it
@@ -67,9 +67,9 @@ class PairScan:
 
 
 def taken(before: Mapping[str, QueuedPair], touched: Set[str], scan: PairScan) -> dict[str, QueuedPair]:
-    """Return how pairs stand after the engine said so; `touched` are the sides that this sitting changed.
+    """Return the pairs after a scan; `touched` are the sides that this sitting changed.
 
-    Pairs that were settled by somebody else, or are none any more, stay to be seen until the next search.
+    Pairs that were settled by somebody else, or are no pairs any more, stay to be seen until the next search.
     """
     olds = {new: old for old, new in scan.heirs.items()}
     items: dict[str, QueuedPair] = {}
@@ -89,7 +89,7 @@ def _again(pair: RecordPair, old: QueuedPair, touched: Set[str], scan: PairScan)
         return old
     if (pair.id in scan.changed or pair.id != old.pair.id) and not _ours(old.pair, touched):
         return QueuedPair(pair, PairState.CHANGED, _CHANGED)
-    return QueuedPair(pair, old.state, old.told) if old.waits else QueuedPair(pair)
+    return QueuedPair(pair, old.state, old.reason) if old.waits else QueuedPair(pair)
 
 
 def _vanished(item: QueuedPair, touched: Set[str], scan: PairScan) -> QueuedPair | None:
@@ -101,8 +101,8 @@ def _vanished(item: QueuedPair, touched: Set[str], scan: PairScan) -> QueuedPair
         return replace(item, state=PairState.ALONG)
     by = scan.settled.get(item.pair.id)
     if by is None:
-        return replace(item, state=PairState.GONE, told=_GONE)
-    return replace(item, state=PairState.ELSEWHERE, told=f"Settled meanwhile by {by}.")
+        return replace(item, state=PairState.GONE, reason=_GONE)
+    return replace(item, state=PairState.ELSEWHERE, reason=f"Settled meanwhile by {by}.")
 
 
 def _ours(pair: RecordPair, touched: Set[str]) -> bool:
@@ -143,9 +143,9 @@ class PairQueue:
             self.settled.add(identifier)
             self.touched.update(side.id for side in pair.sides)
 
-    def restore(self, identifiers: Iterable[str], told: str) -> None:
+    def restore(self, identifiers: Iterable[str], reason: str) -> None:
         """Note that pairs could not be settled, and why: they wait as before."""
-        self._set(identifiers, PairState.OPEN, told)
+        self._set(identifiers, PairState.OPEN, reason)
 
     def put_off(self, identifier: str) -> None:
         """Let a pair wait until the others are decided."""
@@ -158,12 +158,12 @@ class PairQueue:
                 self._put(identifier, None)
 
     def ask(self) -> tuple[dict[str, QueuedPair], frozenset[str]]:
-        """Return how pairs stand and the sides touched, for `taken`; what happens from now on is kept."""
+        """Return the pairs and the sides touched, for `taken`; what happens from now on is kept."""
         self._since.clear()
         return dict(self.items), frozenset(self.touched)
 
     def adopt(self, items: dict[str, QueuedPair], scan: PairScan, counts: tuple[int, int]) -> None:
-        """Let pairs stand as `taken` says, decisions made since `ask` aside; `counts` is `count(items)`."""
+        """Take over the pairs of `taken`, decisions made since `ask` aside; `counts` is `count(items)`."""
         for identifier in scan.redone & self.items.keys():
             self.settled.add(identifier)
             self.touched.update(side.id for side in self.items[identifier].pair.sides)
@@ -176,13 +176,13 @@ class PairQueue:
                 self._put(identifier, item)
         self.settled -= items.keys()
 
-    def _set(self, identifiers: Iterable[str], state: PairState, told: str) -> None:
+    def _set(self, identifiers: Iterable[str], state: PairState, reason: str) -> None:
         items, since = self.items, self._since
         for identifier in identifiers:
             before = items[identifier]
             self.waiting += (state in WAITING) - before.waits
             self.settling += (state is PairState.SETTLING) - (before.state is PairState.SETTLING)
-            items[identifier] = since[identifier] = QueuedPair(before.pair, state, told)
+            items[identifier] = since[identifier] = QueuedPair(before.pair, state, reason)
 
     def _put(self, identifier: str, item: QueuedPair | None) -> None:
         before = self.items.get(identifier)
@@ -209,15 +209,15 @@ _GONE: Final = "No conflict any more: a side was changed or taken out meanwhile.
 
 
 def combined(scans: Iterable[PairScan]) -> PairScan:
-    """Return what several sources said as one; the steps of each are kept apart by the caller."""
-    told = list(scans)
+    """Return the scans of several sources as one; the steps of each are kept apart by the caller."""
+    parts = list(scans)
     return PairScan(
-        pairs=tuple(pair for scan in told for pair in scan.pairs),
-        count=sum(scan.count for scan in told),
-        settled={key: value for scan in told for key, value in scan.settled.items()},
-        changed=frozenset().union(*(scan.changed for scan in told)),
-        heirs={key: value for scan in told for key, value in scan.heirs.items()},
-        reopened=tuple(one for scan in told for one in scan.reopened),
-        redone=frozenset().union(*(scan.redone for scan in told)),
-        notes=tuple(note for scan in told for note in scan.notes),
+        pairs=tuple(pair for scan in parts for pair in scan.pairs),
+        count=sum(scan.count for scan in parts),
+        settled={key: value for scan in parts for key, value in scan.settled.items()},
+        changed=frozenset().union(*(scan.changed for scan in parts)),
+        heirs={key: value for scan in parts for key, value in scan.heirs.items()},
+        reopened=tuple(one for scan in parts for one in scan.reopened),
+        redone=frozenset().union(*(scan.redone for scan in parts)),
+        notes=tuple(note for scan in parts for note in scan.notes),
     )

@@ -57,9 +57,9 @@ class RulePairs(PairSource[Rule]):
             self._many = len(rules.book.rules) > SMALL
             if not self._many:
                 return self._search(job, rules, asked)
-        told = run_command(job, engine.root, ["rules", "conflicts", "list", "--json", "--limit", str(MOST)])
+        answer = run_command(job, engine.root, ["rules", "conflicts", "list", "--json", "--limit", str(MOST)])
         with engine.rules("conflicts", job.progress) as rules:
-            return self.compare(rules.store.ledger(), asked, *_read(job, told.output))
+            return self.compare(rules.store.ledger(), asked, *_read(job, answer.output))
 
     @contextmanager
     def held(self, engine: AppEngine, job: Job, operation: str = "") -> Iterator[Curator]:
@@ -202,7 +202,7 @@ def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _scopes(rule: Rule) -> Iterator[str]:
-    """Yield what a rule could be narrowed to: its file's globs, the directory it stands in."""
+    """Yield what a rule could be narrowed to: its file's globs, the directory of its file."""
     yield from rule.scope
     where = rule.provenance
     if where is None or where.home:

@@ -106,7 +106,7 @@ class ConflictsScreen(QueueScreen):
             PairDialogs(self.bench, self.item.pair, self._decide).narrow()
 
     def action_supersede(self) -> None:
-        """Ask which side gives way."""
+        """Ask which side is superseded."""
         if self.item is not None:
             PairDialogs(self.bench, self.item.pair, self._decide).supersede()
 
@@ -190,7 +190,7 @@ class ConflictsScreen(QueueScreen):
         return text
 
     def _refused(self, step: PairStep, failure: Failure) -> None:
-        """The pairs stay; the engine is asked how they stand."""
+        """The pairs stay; the engine is asked again."""
         self.queue.drafts |= {one.pair.id: one.text for one in step.choices if one.action is Action.MERGE}
         self._give_back(step, failure.message, set())
         self.bench.tell(f"{failure.message}\n{failure.hint}".strip(), severity="error")

@@ -63,8 +63,8 @@ class JunkAudit:
 
 def audited(engine: AppEngine, known: KnownLearnings, job: Job) -> JunkAudit:
     """Ask for the audit in a process of its own. Raises: ProcessError."""
-    told = run_command(job, engine.root, ["memory", "audit", "--json"])
-    return audit_of(told.output, known, job)
+    answer = run_command(job, engine.root, ["memory", "audit", "--json"])
+    return audit_of(answer.output, known, job)
 
 
 def audit_of(text: str, known: KnownLearnings, job: Job) -> JunkAudit:
@@ -102,7 +102,9 @@ class AuditView(Dialog[str | None]):
         & #audit-findings {{ height: 1fr; border-top: solid $panel; }}
     }}"""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p,P", "prune", "Prune", id="audit.prune", tooltip="Take out what may go by itself"),
+        Binding(
+            "p,P", "prune", "Prune", id="audit.prune", tooltip="Take out what may be pruned automatically"
+        ),
         Binding("tab", "app.focus_next", "Other list", id="audit.other", tooltip="To the other list"),
         Binding("escape,q", "leave", "Close", id="audit.close", tooltip="Back to the learnings"),
     ]
@@ -196,7 +198,7 @@ class AuditView(Dialog[str | None]):
 
 
 _KEPT: Final = (
-    "Only what was learned automatically, never reviewed, seen once and not heard of for 60 days is pruned."
+    "Only what was learned automatically, never reviewed, seen once and not again for 60 days is pruned."
 )
 
 

@@ -53,7 +53,7 @@ SOURCES: Final[Mapping[LearningSource, str]] = {
 
 
 def state_of(learning: FeatureLearning) -> str:
-    """Return how a learning stands in a word: reviewed or not while it is live, else what became of it."""
+    """Return the state of a learning in a word: reviewed or not while it is live, else what became of it."""
     if learning.live:
         return "reviewed" if learning.reviewed else "unreviewed"
     return learning.state.value
@@ -72,7 +72,7 @@ def days(count: int) -> str:
 
 
 def is_stale(learning: FeatureLearning, now: float) -> bool:
-    """Whether nothing was heard of it for long."""
+    """Whether it was not seen for long."""
     return stale_days(learning, now) >= STALE_DAYS
 
 
@@ -179,7 +179,7 @@ _TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
 )
 
 FIELDS: Final = tuple(field for field, _ in _TABLE)
-"""What a filter can ask; `age` and `heard` are days since it was learned and since it was heard of."""
+"""What a filter can ask; `age` and `heard` are days since it was learned and since it was last seen."""
 
 _GETTERS: Final = {field.name: getter for field, getter in _TABLE}
 

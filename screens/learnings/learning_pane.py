@@ -43,7 +43,7 @@ NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above ta
 
 _BAR: Final = 10
 
-_NAME: Final = 24  # characters of a session that are told
+_NAME: Final = 24  # characters of a session that are shown
 
 _TEXTS: Final = frozenset({"text", "reason"})
 
@@ -62,7 +62,7 @@ _CHANGED: Final = (
     "merged_from",
 )
 
-_MOST: Final = 40  # changes that are told
+_MOST: Final = 40  # changes that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +94,22 @@ def head_content(known: KnownLearnings, view: View, progress: ReviewProgress, *,
     return Content("  ").join(parts)
 
 
-def story_content(told: LearningStory, *, width: int = 80) -> Content:
+def story_content(story: LearningStory, *, width: int = 80) -> Content:
     """Return a learning whole; values are wrapped at `width` cells beside their names."""
-    one = told.learning
-    parts = [_head(told), Content(""), shown_lines(one.text, "" if one.live else "$text-muted")]
-    parts += list(_warnings(told))
-    parts += list(_waits(told, width))
+    one = story.learning
+    parts = [_head(story), Content(""), shown_lines(one.text, "" if one.live else "$text-muted")]
+    parts += list(_warnings(story))
+    parts += list(_waits(story, width))
     parts.append(Content(""))
-    parts += [labelled(name, value, width=width) for name, value in facts(one, told.now)]
-    parts += list(_notes("found out in", told.hits, "$text-primary"))
-    parts += list(_notes("spoke against it", told.against, "$text-error"))
-    parts += list(_past(told.changes, width))
+    parts += [labelled(name, value, width=width) for name, value in facts(one, story.now)]
+    parts += list(_notes("found out in", story.hits, "$text-primary"))
+    parts += list(_notes("contradicted in", story.against, "$text-error"))
+    parts += list(_past(story.changes, width))
     return Content("\n").join(parts)
 
 
-def _head(told: LearningStory) -> Content:
-    one = told.learning
+def _head(story: LearningStory) -> Content:
+    one = story.learning
     state = state_of(one)
     glyph, style = STATES[state]
     parts = [
@@ -118,39 +118,39 @@ def _head(told: LearningStory) -> Content:
         Content(f"{one.confidence:.2f}"),
         Content(counted(one.hit_count, "hit")),
     ]
-    if told.against:
-        parts.append(Content.styled(f"{len(told.against):,} against", "bold $text-error"))
-    if is_stale(one, told.now) and one.live:
-        parts.append(Content.styled(f"◷ stale: {stale_days(one, told.now):,} days", "$text-warning"))
+    if story.against:
+        parts.append(Content.styled(f"{len(story.against):,} against", "bold $text-error"))
+    if is_stale(one, story.now) and one.live:
+        parts.append(Content.styled(f"◷ stale: {stale_days(one, story.now):,} days", "$text-warning"))
     return Content("  ").join(parts)
 
 
-def _warnings(told: LearningStory) -> Iterator[Content]:
-    if told.warnings:
-        names = ", ".join(told.warnings)
+def _warnings(story: LearningStory) -> Iterator[Content]:
+    if story.warnings:
+        names = ", ".join(story.warnings)
         yield Content("")
         yield shown(
-            f"⚠ It reads like an instruction ({names}): it is told framed, as an observation.",
+            f"⚠ It reads like an instruction ({names}): it is quoted as an observation.",
             "bold $text-warning",
         )
 
 
-def _waits(told: LearningStory, width: int) -> Iterator[Content]:
-    item = told.item
+def _waits(story: LearningStory, width: int) -> Iterator[Content]:
+    item = story.item
     if item is None:
         return
     glyph, style = WHYS[item.why]
     yield Content("")
     yield from shown(f"{glyph} {item.why.value}: {item.sentence}", style or "bold").wrap(max(width, 20))
     if item.other is not None:
-        mine, theirs = marked(told.learning.text, item.other.text)
+        mine, theirs = marked(story.learning.text, item.other.text)
         yield Content("")
         yield Content.styled("this", "bold $text-muted")
         yield mine
         yield joined(("the other", "bold $text-muted"), (f"  {provenance(item.other)}", "$text-muted"))
         yield theirs
     for found in item.evidence:
-        if found.detail == told.learning.evidence:
+        if found.detail == story.learning.evidence:
             continue  # it is among the facts
         yield labelled(found.test, found.detail, width=width)
 
@@ -173,10 +173,10 @@ def facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
             "learned",
             f"{one.timestamp[:16].replace('T', ' ')} ({days(age(one, now))})" if one.timestamp else "",
         ),
-        ("last heard", days(stale_days(one, now))),
+        ("last seen", days(stale_days(one, now))),
         ("reviewed", reviewed if one.reviewed else ""),
-        ("stands for", ", ".join(one.merged_from)),
-        ("gave way to", one.successor),
+        ("merged from", ", ".join(one.merged_from)),
+        ("superseded by", one.successor),
         ("against", ", ".join(one.conflicts_with)),
         ("id", one.id),
     ]

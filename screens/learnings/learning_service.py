@@ -43,7 +43,7 @@ _PIECE: Final = 256  # pairs read between two looks whether to go on
 
 @dataclass(frozen=True, slots=True)
 class KnownLearnings:
-    """Learnings as they stand: all by id, what waits by id and in order, the time they were read at.
+    """All learnings: by id, what waits by id and in order, the time they were read at.
 
     `collisions` are the pairs known so far, `whole` says whether all were compared.
     """
@@ -92,9 +92,9 @@ class LearningLibrary:
 
         if before.live > FEW:
             job.progress("Comparing learnings")
-            told = run_command(job, engine.root, ["memory", "conflicts", "--json", "--limit", _MOST])
+            answer = run_command(job, engine.root, ["memory", "conflicts", "--json", "--limit", _MOST])
             with engine.workspace(job.progress) as opened:
-                found = tuple(collisions_of(told.output, self._ledger(opened), job))
+                found = tuple(collisions_of(answer.output, self._ledger(opened), job))
         else:
             with engine.workspace(job.progress) as opened:
                 ledger = self._ledger(opened)

@@ -20,10 +20,10 @@ from workbench.records.learnings import FeatureLearning
 if TYPE_CHECKING:
     from workbench.sessions.conversation import Turn
 
-_BEFORE: Final = 12  # turns told before the one it was learned from
+_BEFORE: Final = 12  # turns shown before the one it was learned from
 _AFTER: Final = 12
 _NEEDLE: Final = 60  # characters of what was seen that are looked for
-_LONG: Final = 2_000  # characters of a turn that are told
+_LONG: Final = 2_000  # characters of a turn that are shown
 _EVERY: Final = 200  # lines between two looks whether to go on
 
 
@@ -38,11 +38,11 @@ class LearningOrigin:
 
 
 def origins(one: FeatureLearning) -> tuple[LearningOrigin, ...]:
-    """Return what a learning says it is from, files first; a line where one is told."""
+    """Return what a learning says it is from, files first; a line where one is named."""
     found = []
-    told = " ".join((one.evidence, one.trigger, one.text, one.reason))
+    words = " ".join((one.evidence, one.trigger, one.text, one.reason))
     for file in one.files:
-        at = re.search(re.escape(file) + r":(\d{1,7})\b", told)
+        at = re.search(re.escape(file) + r":(\d{1,7})\b", words)
         line = int(at[1]) if at else 0
         found.append(LearningOrigin(f"{file}:{line}" if line else file, file=file, line=line))
     if one.session_id:
@@ -51,7 +51,7 @@ def origins(one: FeatureLearning) -> tuple[LearningOrigin, ...]:
 
 
 def opened(engine: AppEngine, one: FeatureLearning, origin: LearningOrigin, job: Job) -> Excerpt:
-    """Return the text behind an origin, and the lines that matter. Raises: UsageError if there is none."""
+    """Return the text of an origin, and the lines that matter. Raises: UsageError if there is none."""
     if origin.file:
         return _file(engine.root, origin)
     return _extract(engine, one, origin.session, job)
@@ -126,14 +126,14 @@ def extract(source: object, wanted: Sequence[str], job: Job) -> tuple[str, int]:
             if found:
                 found.append(turn)
                 if len(found) > _AFTER:
-                    return _told(before, found)
+                    return _excerpt_of(before, found)
             elif _holds(turn, wanted):
                 found.append(turn)
             else:
                 before.append(turn)
                 if len(head) < _BEFORE + _AFTER:
                     head.append(turn)
-    return _told(before, found) if found else _told(head, ())
+    return _excerpt_of(before, found) if found else _excerpt_of(head, ())
 
 
 def _holds(turn: Turn, wanted: Sequence[str]) -> bool:
@@ -141,7 +141,7 @@ def _holds(turn: Turn, wanted: Sequence[str]) -> bool:
     return any(one in text for one in wanted)
 
 
-def _told(before: Iterable[Turn], found: Sequence[Turn]) -> tuple[str, int]:
+def _excerpt_of(before: Iterable[Turn], found: Sequence[Turn]) -> tuple[str, int]:
     lines: list[str] = []
     place = 0
     for turn in (*before, *found):

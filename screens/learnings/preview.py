@@ -1,4 +1,4 @@
-"""What a prompt for a feature and a task would be told of what was learned, as it is typed; and its copy."""
+"""The learnings that a prompt for a feature and a task would contain, as it is typed; and its copy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from workbench.memory.learnings.prompt import MemoryPrompt
 
 BUDGET: Final = 800
-_TYPING: Final = 0.2  # seconds without typing after which it is made anew
+_TYPING: Final = 0.2  # seconds without typing after which it is made again
 _MOST: Final = 1_000_000
 
 
@@ -57,7 +57,7 @@ class PromptPreview(Dialog[None]):
         self.made: MemoryPrompt | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out what is asked above what is told."""
+        """Lay out what is asked above the prompt."""
         feature, task, budget = self._asked
         with self.box("What a prompt would contain"):
             with Horizontal(id="preview-asked"):
@@ -70,7 +70,7 @@ class PromptPreview(Dialog[None]):
                 yield Static(shown("tokens"), classes="preview-label")
                 yield SafeInput(str(budget), compact=True, select_on_focus=False, id="preview-budget")
             yield Static(id="preview-told")
-            yield CodeView(path="prompt.md", empty="Nothing would be told.")
+            yield CodeView(path="prompt.md", empty="No learning would be in it.")
             yield Static(shown("tab moves · y or f2 copies · escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:
@@ -106,7 +106,7 @@ class PromptPreview(Dialog[None]):
         self.made = made
         if self.is_attached:
             self.query_one(CodeView).show(made.text, path="prompt.md")
-            self._tell(told(made, self._asked[2]))
+            self._tell(describe_prompt(made, self._asked[2]))
 
     def _tell(self, text: str, *, wrong: bool = False) -> None:
         self.query_one("#preview-told", Static).update(shown(text, "bold $text-error" if wrong else "bold"))
@@ -121,7 +121,7 @@ class PromptPreview(Dialog[None]):
 
         def then(new: bool) -> None:
             section.bench.copy(made.text, "the prompt")
-            section.bench.log_action(prompt_command(*asked), told(made, asked[2]))
+            section.bench.log_action(prompt_command(*asked), describe_prompt(made, asked[2]))
 
         section.ask("Noting", partial(LearningWriter(section.engine).note_given, made), then)
 
@@ -130,8 +130,8 @@ class PromptPreview(Dialog[None]):
         self.dismiss(None)
 
 
-def told(made: MemoryPrompt, budget: int) -> str:
-    """Return how much is told and why the rest is not."""
+def describe_prompt(made: MemoryPrompt, budget: int) -> str:
+    """Return how much a prompt contains, and why the rest was left out."""
     count = len(made.given)
     text = f"{counted(count, 'learning')} · {made.tokens:,} of {budget:,} tokens"
     reasons = Counter(reason for _, reason in made.left_out)

@@ -58,7 +58,7 @@ from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted
 
 _GLANCE: Final = 0.04  # seconds the cursor rests on a learning before it is shown
-_QUIET: Final = 1.0  # seconds without a change after which very many are compared anew
+_QUIET: Final = 1.0  # seconds without a change after which very many are compared again
 _FEW: Final = 500  # learnings that are filtered and sorted at once
 _ALWAYS: Final = frozenset("new view filter sort reverse audit corrections prompt list".split())
 
@@ -127,7 +127,7 @@ class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
     # Reading.
 
     def load(self) -> None:
-        """Read the learnings, then compare them: those that collide come to the queue."""
+        """Read the learnings, then compare them: those in conflict come to the queue."""
         if not self._read:
             self.table.busy = "reading learnings"
         work = partial(self.library.read, self.engine, self.known)
@@ -248,8 +248,8 @@ class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
             job.group == f"{self.section}/compare" and not job.quiet for job in self.bench.jobs.running
         )
         comparing = comparing and self._read and bool(self.known.learnings)
-        told = head_content(self.known, self.wanted.view, progress, comparing=comparing)
-        self.query_one("#learnings-head", Static).update(told)
+        head = head_content(self.known, self.wanted.view, progress, comparing=comparing)
+        self.query_one("#learnings-head", Static).update(head)
         self.bench.badges[self.section] = f"{progress.waiting:,}" if progress.waiting else ""
         self.query_one(TopBar).refresh()
 
@@ -307,9 +307,9 @@ class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
             self.pane.show(None)
             return
 
-        def then(told: LearningStory | None) -> None:
-            if told is None or told.learning.id == self.table.cursor_key:
-                self.pane.show(told)
+        def then(shown_story: LearningStory | None) -> None:
+            if shown_story is None or shown_story.learning.id == self.table.cursor_key:
+                self.pane.show(shown_story)
 
         self.ask("Learning", partial(story, self.known, key), then, group="story", quiet=True)
 
@@ -367,7 +367,7 @@ class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
             self.changes.promote(one)
 
     def action_merge(self) -> None:
-        """Merge with the one it collides with."""
+        """Merge with the one it conflicts with."""
         if item := self.item:
             self.changes.merge(item)
 
@@ -429,7 +429,7 @@ class LearningsScreen(RecordScreen[FeatureLearning, LearningQuery]):
         self._arrange()
 
     def action_prompt(self) -> None:
-        """See what a prompt would be told."""
+        """See what a prompt would contain."""
         one = self.current
         names = [learning.feature for learning in self.known.learnings.values() if learning.live][:1]
         feature = one.feature if one else names[0] if names else "general"

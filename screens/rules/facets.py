@@ -46,7 +46,7 @@ class FacetCount:
 
     @property
     def key(self) -> str:
-        """What tells it from others."""
+        """The id of the value in the list."""
         return f"{self.field}:{self.value}"
 
 

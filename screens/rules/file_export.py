@@ -179,10 +179,12 @@ class ExportRules(Dialog[bool]):
         engine = section.engine
 
         def then(done: ExportPlan) -> None:
-            told = f"{counted(done.changed, 'file')} written"
+            outcome = f"{counted(done.changed, 'file')} written"
             command = [word for target in done.targets for word in ("--to", target)]
-            section.bench.log_action(["rules", "export", *command, *(["--home"] if done.home else [])], told)
-            section.bench.tell("\n".join((told, *done.notes[:4])))
+            section.bench.log_action(
+                ["rules", "export", *command, *(["--home"] if done.home else [])], outcome
+            )
+            section.bench.tell("\n".join((outcome, *done.notes[:4])))
             self.dismiss(True)
 
         section.ask(

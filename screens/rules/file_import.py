@@ -103,8 +103,8 @@ def _rows(found: SyncResult) -> tuple[tuple[RuleFileRow, ...], int]:
             item.what for item in merge.incoming if item.what is not Incoming.REFRESHED
         )
         total += sum(counts.values())
-        told = ", ".join(f"{counts[what]:,} {what.value}" for what in Incoming if counts[what])
-        rows.append(RuleFileRow(merge.state.file, told or "nothing new", bool(counts)))
+        outcome = ", ".join(f"{counts[what]:,} {what.value}" for what in Incoming if counts[what])
+        rows.append(RuleFileRow(merge.state.file, outcome or "nothing new", bool(counts)))
     return tuple(rows), total
 
 
@@ -216,9 +216,9 @@ class ImportFiles(Dialog[bool]):
         self._tell("importing …")
 
         def then(count: int) -> None:
-            told = f"{counted(count, 'rule')} changed"
-            section.bench.tell(f"imported: {told}; u takes it back")
-            section.bench.log_action(["rules", "import", *found.paths], told)
+            outcome = f"{counted(count, 'rule')} changed"
+            section.bench.tell(f"imported: {outcome}; u takes it back")
+            section.bench.log_action(["rules", "import", *found.paths], outcome)
             self.dismiss(True)
 
         section.ask(

@@ -53,7 +53,7 @@ class RuleDifference:
 
     @property
     def key(self) -> str:
-        """What tells it from others."""
+        """The id of the difference in the list."""
         return f"{self.file}:{self.line} {self.side} {self.what} {self.identifier} {self.ours or self.theirs}"
 
 
@@ -282,9 +282,11 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             self._changed = True
             refused = _refusals(outcome)
             files = sum(item.changed for item in outcome.written)
-            told = f"{counted(files, 'file')} written" if files else "no file was written"
-            section.bench.tell("\n".join([told, *refused]), severity="warning" if refused else "information")
-            section.bench.log_action(["rules", "drift", "--merge"], told)
+            outcome_text = f"{counted(files, 'file')} written" if files else "no file was written"
+            section.bench.tell(
+                "\n".join([outcome_text, *refused]), severity="warning" if refused else "information"
+            )
+            section.bench.log_action(["rules", "drift", "--merge"], outcome_text)
             self._look()
 
         section.ask(
@@ -296,13 +298,15 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
             writes=True,
         )
 
-    def _step(self, name: str, work: Callable[[Job], None], command: Sequence[str], told: str) -> None:
+    def _step(
+        self, name: str, work: Callable[[Job], None], command: Sequence[str], outcome_text: str
+    ) -> None:
         section = self._section
 
         def then(nothing: None) -> None:
             self._changed = True
-            section.bench.log_action(command, told)
-            section.bench.tell(f"{told}; f2 writes the files, u takes it back")
+            section.bench.log_action(command, outcome_text)
+            section.bench.tell(f"{outcome_text}; f2 writes the files, u takes it back")
             self._look()
 
         section.ask(name, work, then, group="drift", failed=self.fail, writes=True)

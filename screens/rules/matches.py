@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def answer_cells(answer: MessageMatch) -> tuple[Content, ...]:
-    """Return whether a rule answers, its score, its text and where it stands."""
+    """Return whether a rule matches, its score, its text and its place."""
     yes = not answer.reason
     style = "" if yes else "$text-muted"
     return (
@@ -47,7 +47,7 @@ def score_parts(answer: MessageMatch) -> tuple[Contribution, ...]:
 def why(answer: MessageMatch) -> Content:
     """Return why a rule answers or does not, in a sentence."""
     if answer.reason:
-        return shown_lines(f"does not answer: {answer.reason}", "$text-warning")
+        return shown_lines(f"does not match: {answer.reason}", "$text-warning")
     return shown_lines(answer.why, "$text-muted")
 
 
@@ -83,16 +83,16 @@ class MatchesView(Vertical):
                 Column("text", "Rule", priority=10, share=3),
                 Column("origin", "Origin", 18, priority=1),
             ),
-            empty="Write a message above and press enter: the rules that answer to it stand here, with why.",
+            empty="Write a message above and press enter: the rules that match it are listed here, with why.",
         )
         yield FeatureBars(order="given", empty="")
         yield Static()
 
     def show(self, found: MessageMatches) -> None:
-        """Show what answers to a message."""
+        """Show the rules that match a message."""
         self.rows = found.answers
         table = self.query_one(VirtualTable)
-        table.set_empty("No rule answers to that, not even nearly.")
+        table.set_empty("No rule matches that, not even nearly.")
         rows: Sequence[MessageMatch] = self.rows
         table.set_rows(ListRows(rows, key=lambda row: row.rule.id, cells=answer_cells))
         self._show(0)
@@ -124,9 +124,9 @@ NEAR: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class MessageMatch:
-    """A rule and how it stands to a message: `final` is the sum of its weighted `parts`, by name.
+    """A rule and how well it matches a message: `final` is the sum of its weighted `parts`, by name.
 
-    `reason` says why it does not answer, '' if it does; `why` says in sentences what is behind the score.
+    `reason` says why it does not match, '' if it does; `why` says in sentences what is behind the score.
     """
 
     rule: Rule
@@ -138,7 +138,7 @@ class MessageMatch:
 
 @dataclass(frozen=True, slots=True)
 class MessageMatches:
-    """What answers to a message, best first, then what is about the same and does not answer, with why."""
+    """The rules that match a message, best first, then those that nearly do, with why they do not."""
 
     message: str
     answers: tuple[MessageMatch, ...]
@@ -197,12 +197,12 @@ def _answer(
     reason: str = "",
 ) -> MessageMatch:
     """Return a rule with the weighted parts of its score, as a match scores it [adr2]."""
-    told = [
+    parts_text = [
         f"meaning {vector:.2f}" if vector is not None else "",
         f"words {words:.2f}" if words is not None else "",
     ]
     parts = (
-        ("relevance", params.hybrid_weight * relevance, " ".join(filter(None, told))),
+        ("relevance", params.hybrid_weight * relevance, " ".join(filter(None, parts_text))),
         ("priority", params.priority_weight * min(max(rule.priority, 0), 100) / 100, str(rule.priority)),
         ("level", params.scope_weight * params.level_weights.get(rule.level, 1.0), str(rule.level)),
     )

@@ -82,7 +82,7 @@ class RulePanes(Vertical):
     """
 
     class MessageGiven(Message):
-        """A message was written, to see which rules answer to it."""
+        """A message was written, to see which rules match it."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -119,10 +119,10 @@ class RulePanes(Vertical):
                 yield Static(id="usage-text")
             with Vertical(id="pane-file"):
                 yield Static(id="file-name")
-                yield CodeView(empty="This rule stands in no file.", id="file-code")
+                yield CodeView(empty="This rule is in no file.", id="file-code")
             with Vertical(id="pane-test"):
                 yield SafeInput(
-                    placeholder="a message to your agent: which rules answer to it?",
+                    placeholder="a message to your agent: which rules match it?",
                     compact=True,
                     select_on_focus=False,
                     id="test-message",
@@ -188,7 +188,7 @@ class RulePanes(Vertical):
         self.query_one("#usage-text", Static).update(use_content(rule, uses))
 
     def show_file(self, rule: Rule, read: tuple[Path, bytes] | None) -> None:
-        """Show the file a rule stands in, at its lines."""
+        """Show the file a rule is in, at its lines."""
         code, where = self.query_one("#file-code", CodeView), rule.provenance
         name = self.query_one("#file-name", Static)
         if read is None or where is None:
@@ -204,7 +204,7 @@ class RulePanes(Vertical):
             code.goto(where.line)
 
     def show_answers(self, found: MessageMatches) -> None:
-        """Show which rules answer to a message."""
+        """Show which rules match a message."""
         self.query_one(MatchesView).show(found)
 
     @on(VirtualTable.Highlighted, "#versions-list")
@@ -229,5 +229,5 @@ class RulePanes(Vertical):
         self.query_one("#version-text", VerticalScroll).scroll_home(animate=False)
 
 
-def _key(told: Told) -> str:
-    return f"{told.change.step} {told.change.record_id} {told.what} {told.change.at}"
+def _key(entry: Told) -> str:
+    return f"{entry.change.step} {entry.change.record_id} {entry.what} {entry.change.at}"

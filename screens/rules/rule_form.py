@@ -22,7 +22,7 @@ LINES: Final = frozenset({"scope", "conditions", "examples"})
 """Fields that are written an entry a line."""
 
 OWNER: Final = "home"
-"""The field of a form that says whose a new rule is; it is none of the record."""
+"""The field of a form that says whose a new rule is; it is not in the record."""
 
 LABELS: Final[Mapping[str, str]] = {
     "rule": "Text",
@@ -77,7 +77,7 @@ def form_fields(rule: Rule) -> tuple[FormField, ...]:
             LABELS["examples"],
             _lines(rule.examples),
             "long",
-            help="a message it answers to a line",
+            help="one message a line that it matches",
         ),
         FormField(
             "cooldown", LABELS["cooldown"], rule.cooldown, "number", least=0, most=10**9, required=True
@@ -114,7 +114,7 @@ def problems(values: Mapping[str, Any], extra_tags: Sequence[str] = ()) -> dict[
 def record_values(
     values: Mapping[str, Any], extra_tags: Sequence[str] = ()
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return checked values of a rule's fields, and what is odd about them. Raises: UsageError."""
+    """Return checked values of a rule's fields, and warnings. Raises: UsageError."""
     kept = {
         name: given(name, value)
         for name, value in values.items()

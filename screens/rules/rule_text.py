@@ -50,7 +50,7 @@ def rule_content(
         parts += [_found(found, searched), Content("")]
     parts += [labelled(name, value, width=width) for name, value in details(rule) if name not in _SKIPPED]
     if rule.examples:
-        parts += [Content(""), Content.styled("answers to", "bold $text-muted")]
+        parts += [Content(""), Content.styled("matches", "bold $text-muted")]
         parts += [
             joined((f"{number:>3} ", "$text-muted"), (text, ""))
             for number, text in enumerate(rule.examples, 1)
@@ -97,33 +97,33 @@ def _found(found: FoundRule, searched: str) -> Content:
     return joined(*parts)
 
 
-def told_cells(told: Told) -> tuple[Content, ...]:
+def told_cells(entry: Told) -> tuple[Content, ...]:
     """Return a change of a rule as a row: when, what, by whom, which version, why or which fields."""
-    rule = told.after or told.before
-    what = {"added": "+", "restored": "+", "removed": "-", "reworded": "~"}.get(told.what, "·")
-    fields = ", ".join(_FIELDS.get(one.name, one.name) for one in told.fields)
-    why = told.change.reason or fields or told.title
+    rule = entry.after or entry.before
+    what = {"added": "+", "restored": "+", "removed": "-", "reworded": "~"}.get(entry.what, "·")
+    fields = ", ".join(_FIELDS.get(one.name, one.name) for one in entry.fields)
+    why = entry.change.reason or fields or entry.title
     return (
-        shown(told.change.at[:16].replace("T", " ")),
-        shown(f"{what} {told.what}", "bold" if told.what in ("reworded", "removed") else ""),
+        shown(entry.change.at[:16].replace("T", " ")),
+        shown(f"{what} {entry.what}", "bold" if entry.what in ("reworded", "removed") else ""),
         shown("" if rule is None else f"v{rule.version}"),
-        shown(told.change.by, "$text-muted"),
+        shown(entry.change.by, "$text-muted"),
         shown(why, "$text-muted"),
     )
 
 
-def change_content(told: Told) -> Content:
+def change_content(entry: Told) -> Content:
     """Return what a change did, field by field, the words of texts marked in place."""
-    parts = [labelled("step", told.title, "bold"), labelled("at", told.change.at, "$text-muted")]
-    if told.change.reason:
-        parts.append(labelled("why", told.change.reason))
-    if told.change.successor:
-        parts.append(labelled("instead", told.change.successor))
+    parts = [labelled("step", entry.title, "bold"), labelled("at", entry.change.at, "$text-muted")]
+    if entry.change.reason:
+        parts.append(labelled("why", entry.change.reason))
+    if entry.change.successor:
+        parts.append(labelled("instead", entry.change.successor))
     parts.append(Content(""))
-    for change in told.fields:
+    for change in entry.fields:
         parts += [Content.styled(_FIELDS.get(change.name, change.name), "bold"), _values(change)]
-    rule = told.after or told.before
-    if not told.fields and rule is not None:
+    rule = entry.after or entry.before
+    if not entry.fields and rule is not None:
         parts.append(shown_lines(rule.rule))
     return Content("\n").join(parts)
 
@@ -199,7 +199,7 @@ def _counted(title: str, counts: Counter[str], *, by_name: bool = False) -> list
 
 
 def summary(book: Rulebook) -> str:
-    """Return how many rules there are, of how many files, and what is out of step."""
+    """Return how many rules there are, of how many files, and what is out of sync."""
     off = sum(not rule.enabled for rule in book.rules)
     files = len(book.files) + len(book.named)
     parts = [counted(len(book.rules), "rule"), counted(files, "file")]

@@ -137,7 +137,7 @@ class RulesScreen(RecordScreen[Rule, RuleListQuery]):
     # The section.
 
     def load(self) -> None:
-        """Read the rules, in step with their files."""
+        """Read the rules, synced with their files."""
         self.table.busy = "reading rules"
         self.ask("Rules", partial(self.library.read, self.engine), self._arrived, failed=self.not_read)
 
@@ -305,8 +305,8 @@ class RulesScreen(RecordScreen[Rule, RuleListQuery]):
     @on(VirtualTable.MarksChanged, "#rules")
     def _marked(self, event: VirtualTable.MarksChanged) -> None:
         event.stop()
-        told = "" if self.loaded is None else self.loaded.summary
-        self.say(f"{event.count:,} marked · B edits them · x d act on all" if event.count else told)
+        summary = "" if self.loaded is None else self.loaded.summary
+        self.say(f"{event.count:,} marked · B edits them · x d act on all" if event.count else summary)
 
     def _glance(self) -> None:
         """Show the rule under the cursor in the pane that is open."""
@@ -369,9 +369,9 @@ class RulesScreen(RecordScreen[Rule, RuleListQuery]):
 
         def then(found: MessageMatches) -> None:
             self.panes.show_answers(found)
-            told = f"{found.matched:,} of {counted(len(self.rules), 'rule')} found"
-            self.say(" · ".join((told, *found.notes)))
-            self.bench.log_action(["rules", "match", message, "--all"], told)
+            summary = f"{found.matched:,} of {counted(len(self.rules), 'rule')} found"
+            self.say(" · ".join((summary, *found.notes)))
+            self.bench.log_action(["rules", "match", message, "--all"], summary)
 
         self.say("matching …")
         self.ask("Matching", partial(answers, self.engine, message), then, group="match")

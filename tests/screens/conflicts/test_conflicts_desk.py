@@ -57,7 +57,7 @@ def test_progress_counts_what_was_settled_here() -> None:
     desk.begin([AB.id])
     assert (desk.progress, desk.waiting) == ((1, 2), 1)
     desk.restore([AB.id], "locked")
-    assert (desk.progress, desk.items[AB.id].told) == ((0, 2), "locked")
+    assert (desk.progress, desk.items[AB.id].reason) == ((0, 2), "locked")
     desk.begin([AB.id])
     desk.finish([AB.id])
     assert (desk.progress, list(desk.items)) == ((1, 2), [CD.id])
@@ -108,7 +108,7 @@ def test_what_others_did_is_shown() -> None:
         AB.id: PairState.ELSEWHERE,
         "conflict-x-y": PairState.GONE,
     }
-    assert desk.items[AB.id].told == "Settled meanwhile by cli: keep both."
+    assert desk.items[AB.id].reason == "Settled meanwhile by cli: keep both."
     assert (desk.waiting, desk.progress) == (2, (0, 2))
     tell(desk, PairScan((BC, reworded)))
     assert states(desk)[BC.id] is PairState.CHANGED

@@ -56,7 +56,7 @@ async def shown(app: WorkbenchApp) -> ConflictsScreen:
     for place, state in ((1, PairState.LATER), (3, PairState.ELSEWHERE)):
         key = list(items)[place]
         told = "Settled meanwhile by cli: keep both." if state is PairState.ELSEWHERE else ""
-        items[key] = replace(items[key], state=state, told=told)
+        items[key] = replace(items[key], state=state, reason=told)
     screen.queue.adopt(items, PairScan(), count(items))
     screen._arrange()
     return screen
