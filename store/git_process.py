@@ -120,14 +120,6 @@ def ask(directory: Path, arguments: Sequence[str | bytes]) -> bytes:
     return b"" if done.returncode else done.stdout
 
 
-def exit_code(directory: Path, arguments: Sequence[str | bytes]) -> int:
-    """Run git for its answer by exit code (0 yes, 1 no). Raises GitError on any other code."""
-    done = _completed(directory, arguments, b"")
-    if done.returncode not in (0, 1):
-        raise failure(directory, done.stderr)
-    return done.returncode
-
-
 def _completed(
     directory: Path, arguments: Sequence[str | bytes], given: bytes
 ) -> subprocess.CompletedProcess[bytes]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.comparison.negation import MAX_TERMS, denied, read_scope, sentences, spell_out
+from workbench.comparison.negation import MAX_TERMS, denials, read_scope, sentences, spell_out
+
+
+def denied(clause: str) -> bool:
+    """Whether a clause rules out what it speaks of: an odd number of denials."""
+    return len(denials(re.findall(r"[a-z][\w-]*|\d+", spell_out(clause)))) % 2 == 1
 
 
 @pytest.mark.parametrize(

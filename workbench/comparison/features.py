@@ -132,9 +132,7 @@ def _bigrams(found: Alignment) -> float:
 
 def inversions(found: Alignment) -> float:
     """Return the share of pairs of aligned words that are in another order on the other side."""
-    order = [
-        p.right for p in sorted(found.pairs, key=lambda p: p.left) if weight(found.left[p.left]) >= PLAIN
-    ]
+    order = _order(found)
     size = len(order)
     if size < 2:
         return 0.0
@@ -205,9 +203,7 @@ def swaps_sides(found: Alignment, left: ScopedText, right: ScopedText, *, instru
         return False
     if left.small != right.small and (instruct or ("by" in left.small) != ("by" in right.small)):
         return False
-    order = [
-        p.right for p in sorted(found.pairs, key=lambda p: p.left) if weight(found.left[p.left]) >= PLAIN
-    ]
+    order = _order(found)
     return any(
         order[last] < middle < order[first]
         for at, middle in enumerate(order)

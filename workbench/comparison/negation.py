@@ -124,11 +124,6 @@ def denials(words: Sequence[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def denied(clause: str) -> bool:
-    """Whether a clause rules out what it speaks of: an odd number of denials."""
-    return len(denials(re.findall(r"[a-z][\w-]*|\d+", spell_out(clause)))) % 2 == 1
-
-
 MAX_TERMS: Final = 160
 """What a text says beyond these is not compared word by word."""
 
