@@ -30,7 +30,7 @@ endef
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test check format bench docs pictures lock clean
+.PHONY: help run test check coverage format bench docs pictures lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -84,6 +84,12 @@ check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m ruff check .
 	@$(PYTHON_) -m mypy
 	@$(VENV)/bin/lint-imports
+
+coverage: $(VENV)/.dev ## run the tests and report which lines none of them reaches (twice as long)
+	@rm -f .coverage .coverage.*
+	@$(PYTHON_) -m coverage run -m pytest -n $(JOBS) --dist worksteal -q $(PYTEST_ARGS)
+	@$(PYTHON_) -m coverage combine --quiet
+	@$(PYTHON_) -m coverage report --sort=cover
 
 format: $(VENV)/.dev ## format the code
 	@$(PYTHON_) -m ruff format .
