@@ -316,7 +316,7 @@ class WorkbenchApp(Sitting):
     # How it works.
 
     def _copied(self, text: str, job: Job) -> str:
-        from workbench.entry.clipboard import copy
+        from workbench.entry.os.clipboard import copy
 
         driver = self._driver
         send = None if driver is None else partial(self.call_from_thread, driver.write)

@@ -99,9 +99,9 @@ class AppEngine:
         Nothing is synced with the disk until the caller plans or syncs. `progress` is asked while another
         question is waited for. Raises: WorkbenchError.
         """
-        from workbench.entry.services.metrics import measured
+        from workbench.entry.services.metrics import measure
 
-        with self.opened(progress) as opened, measured(opened, operation, BY) as measurement:
+        with self.opened(progress) as opened, measure(opened, operation, BY) as measurement:
             yield Planning(opened, measurement)
 
     @contextmanager
@@ -112,11 +112,11 @@ class AppEngine:
 
         Raises: WorkbenchError.
         """
-        from workbench.entry.services.metrics import measured
+        from workbench.entry.services.metrics import measure
 
         with _held(self._rules, progress), _uncollected():
             opened = self._open_workspace()
-            with measured(opened, operation, BY) as measurement:
+            with measure(opened, operation, BY) as measurement:
                 book, notes = opened.workspace.sync_rules(rebuild=rebuild)
                 measurement.candidates = len(book.rules)
                 yield Rules(opened, opened.workspace.rule_store(), book, notes, measurement)

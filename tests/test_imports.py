@@ -49,7 +49,7 @@ def modules(code: str) -> set[str]:
     [
         "import workbench.config",
         "import workbench.errors, workbench.ports, workbench.records.plan",
-        "import workbench.entry.clipboard",
+        "import workbench.entry.os.clipboard",
         RUN_CLI.format(arguments=["--help"]),
         RUN_CLI.format(arguments=["--version"]),
         RUN_CLI.format(arguments=["config", "show"]),

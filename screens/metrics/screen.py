@@ -133,11 +133,11 @@ class MetricsScreen(SectionScreen):
         self.ask("Reading measurements", self._measurements, self._show, group="measurements", quiet=True)
 
     def _measurements(self, job: Job) -> Measurements:
-        from workbench.entry.services.metrics import measured_between
+        from workbench.entry.services.metrics import measurements_between
 
         span, now = SPANS[self.span], time.time()
         with self.engine.workspace(job.progress) as place:
-            return measured_between(
+            return measurements_between(
                 place, since=now - span.seconds, until=now + 1, step=span.step, operation=self.alone
             )
 

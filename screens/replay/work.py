@@ -67,11 +67,11 @@ class Weighed:
 
 def list_runs(root: Path, job: Job) -> ListedRuns:
     """Return the kept runs, the newest first, with the last replay of another place."""
-    from workbench.entry.services.runs import elsewhere_file, kept_runs, runs_root
+    from workbench.entry.services.runs import elsewhere_file, list_kept_runs, runs_root
 
     state = runs_root(root)
     runs = []
-    for kept in kept_runs(state):
+    for kept in list_kept_runs(state):
         job.check()
         runs.append(line_of(kept))
     other = elsewhere_file(state)

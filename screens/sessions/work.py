@@ -82,11 +82,11 @@ def open_episodes(engine: AppEngine) -> EpisodeService:
 
 def read_sessions(engine: AppEngine, commits: bool, limit: int, job: Job) -> KnownSessions:
     """Return the newest sessions, with `commits` those of version control too. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import recorded_sessions
+    from workbench.entry.services.sessions import list_recorded_sessions
 
     timeout = engine.config.sessions.timeout_hours * HOUR
     with engine.workspace(job.progress) as place:
-        rows, stories = recorded_sessions(place, timeout, commits=commits, ended=True, limit=limit)
+        rows, stories = list_recorded_sessions(place, timeout, commits=commits, ended=True, limit=limit)
         now = place.clock.now()
     return KnownSessions(tuple(rows), stories, SessionClock(now, timeout), commits)
 
@@ -182,7 +182,7 @@ def read_file_text(root: Path, path: str, job: Job) -> bytes:
 
 def file_past(engine: AppEngine, path: str, job: Job) -> FilePast:
     """Return what sessions did with a file. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import file_past as past
+    from workbench.entry.services.sessions import find_file_past as past
 
     with engine.workspace(job.progress) as place:
         sessions, companions = past(place, path, limit=FILE_PAST)
@@ -191,12 +191,12 @@ def file_past(engine: AppEngine, path: str, job: Job) -> FilePast:
 
 def discover_transcripts(engine: AppEngine, job: Job) -> tuple[FoundTranscripts, ...]:
     """Return which transcripts there are, without opening any. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import discovered_sessions
+    from workbench.entry.services.sessions import discover_sessions
     from workbench.errors import UsageError
 
     try:
         with engine.workspace(job.progress) as place:
-            return discovered_sessions(place)
+            return discover_sessions(place)
     except OSError as error:
         raise UsageError(
             f"transcripts cannot be listed: {error.strerror}",

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from textual.app import App, SuspendNotSupported
 
 from screens.widgets.dialogs import Validate
-from workbench.entry.os.editor import draft_bytes, edited, open_at
+from workbench.entry.os.editor import draft_bytes, edit_file, open_at
 from workbench.errors import WorkbenchError
 
 
@@ -67,7 +67,7 @@ def edit_externally(
     except OSError as error:
         return Failed(f"no draft could be written: {error}", "Free some space in the temporary directory.")
     try:
-        found = _aside(app, lambda: edited(path))
+        found = _aside(app, lambda: edit_file(path))
     except SuspendNotSupported:
         return _failed(path, text, "this terminal cannot be handed to an editor", "Edit in place instead.")
     except WorkbenchError as error:

@@ -16,9 +16,9 @@ from workbench.entry.services.replay import (
     ReplayOptions,
     ReplayOutcome,
     explain_task,
-    finished_run,
     open_past,
     replay_past,
+    score_replay,
 )
 from workbench.errors import UsageError
 from workbench.records.replay import TaskRow
@@ -111,7 +111,7 @@ def test_a_task_weighed_again_ranks_as_it_did_and_knows_no_future(past: Any) -> 
     past.write("src/part4.py", "def part4():\n    return 'part4 part4'\n")
     past.write("src/new_part4.py", "def part4():\n    return 'part4 part4'\n")
     past.commit("Change what part4 returns")
-    run = finished_run(open_past(past.root), found)
+    run = score_replay(open_past(past.root), found)
     for row in run.rows[:4]:
         for system in ("baseline", "hybrid"):
             told = explain_task(past.root, Config(), run, row.commit[:10], system)
@@ -161,7 +161,7 @@ def test_ctrl_c_keeps_what_is_done(past: Any, monkeypatch: pytest.MonkeyPatch) -
     cut = replayed(past.root, fresh=True)
     assert not cut.replayed.complete
     assert len(cut.replayed.rows) == 4
-    assert not finished_run(open_past(past.root), cut).complete
+    assert not score_replay(open_past(past.root), cut).complete
     monkeypatch.setattr(replaying, "_replay_one", real)
     rest = replayed(past.root)
     assert (rest.replayed.reused, rest.replayed.complete) == (4, True)

@@ -13,7 +13,7 @@ from tests.sessions.importers.made import edited, raw, user
 from workbench.config import Config
 from workbench.entry.project import Project, open_workspace
 from workbench.entry.services.episodes import episode_service
-from workbench.entry.services.sessions import discovered_sessions, import_sessions, session_file
+from workbench.entry.services.sessions import discover_sessions, import_sessions, session_file
 from workbench.records.episodes import Episode
 from workbench.sessions.importers.importer import ImportRequest
 
@@ -61,16 +61,16 @@ def first(opened: Project, session: str = "claude_code:s1") -> Episode:
 
 def test_transcripts_are_counted_by_agent(opened: Project, home: Mapping[str, str]) -> None:
     """With their sizes and times, and how many an import read before; sub-agents' files do not count."""
-    assert discovered_sessions(opened, environment=home) == ()
+    assert discover_sessions(opened, environment=home) == ()
     one = write(claude(home, opened.root, "s"), opened.root)
     write(claude(home, opened.root, "s/subagents/agent-x"), opened.root)
     write(Path(home["HOME"]) / ".codex/sessions/2026/01/01/rollout-c.jsonl", Path("/elsewhere"))
-    [ours, codex] = discovered_sessions(opened, environment=home)
+    [ours, codex] = discover_sessions(opened, environment=home)
     assert (ours.agent, ours.files, ours.bytes, ours.certain) == ("Claude Code", 1, one.stat().st_size, True)
     assert (ours.oldest, ours.newest, ours.known) == (OLD, OLD, 0)
     assert (codex.agent, codex.files, codex.certain) == ("Codex", 1, False)
     import_sessions(opened, Config().sessions, (), ImportRequest(), environment=home)
-    assert [found.known for found in discovered_sessions(opened, environment=home)] == [1, 1]
+    assert [found.known for found in discover_sessions(opened, environment=home)] == [1, 1]
 
 
 def test_a_transcript_is_the_original_or_its_copy(opened: Project, home: Mapping[str, str]) -> None:

@@ -29,7 +29,7 @@ import os
 from textual.app import App
 from textual.widgets import Static
 from workbench.config import ClipboardConfig
-from workbench.entry.clipboard import copy
+from workbench.entry.os.clipboard import copy
 
 class Small(App):
     CSS = "Static { background: #225588; color: white; width: 100%; height: 100%; }"

@@ -32,7 +32,7 @@ from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_golden, screen_text
 from workbench.config import GatesConfig
 from workbench.entry.cli.output import to_json
-from workbench.entry.services.runs import keep_elsewhere, keep_run, kept_runs, runs_root
+from workbench.entry.services.runs import keep_elsewhere, keep_run, list_kept_runs, runs_root
 from workbench.records.replay import ReplayRun, run_to_json
 from workbench.replay.gates import GateEvidence, evaluate
 from workbench.replay.run_comparison import compare_runs
@@ -344,7 +344,7 @@ async def test_a_replay_runs_shows_what_it_reached_and_opens_its_run(roastery: P
         assert screen.place.view == RUN
         assert screen.opened is not None
         assert len(screen.opened.run.rows) == 12
-        assert [one.id for one in kept_runs(runs_root(roastery))] == [screen.place.run]
+        assert [one.id for one in list_kept_runs(runs_root(roastery))] == [screen.place.run]
         assert not screen.query_one(LivePanel).has_class("-running")
         commands = [action.command for action in app.log_of_actions.actions]
         wanted = "--source commits --tasks 12 --systems baseline,bm25,hybrid --no-packs"

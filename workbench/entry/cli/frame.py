@@ -299,6 +299,6 @@ def command(*, examples: tuple[str, ...], **kwargs: Any) -> Callable[[Callable[.
     return click.command(cls=Command, examples=examples, **kwargs)
 
 
-def debugging(arguments: list[str]) -> bool:
+def is_debugging(arguments: list[str]) -> bool:
     """Whether `--debug` or WORKBENCH_DEBUG asks for tracebacks, known even when parsing fails."""
     return "--debug" in arguments or os.environ.get("WORKBENCH_DEBUG", "") not in ("", "0")

@@ -12,7 +12,7 @@ import click
 
 from workbench import __version__
 from workbench.entry.cli import exits
-from workbench.entry.cli.frame import LazyGroup, debugging, lazy_commands
+from workbench.entry.cli.frame import LazyGroup, is_debugging, lazy_commands
 from workbench.entry.cli.output import Output
 from workbench.entry.os.terminal import can_show_app
 from workbench.errors import ParseError, Unasked, WorkbenchError
@@ -162,7 +162,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # the outermost boundary: whatever happens, the user gets a sentence
         if isinstance(error, Unasked) and _agreed(error):
             return run(arguments)
-        if debugging(arguments):
+        if is_debugging(arguments):
             traceback.print_exc()
         return explain(error)
 

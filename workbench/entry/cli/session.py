@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.project import Project, open_project
-from workbench.entry.services.metrics import Measured, measured
+from workbench.entry.services.metrics import Measured, measure
 
 if TYPE_CHECKING:
     from workbench.sessions.episodes import EpisodeService
@@ -38,7 +38,7 @@ def session(operation: str, **flags: object) -> Iterator[Session]:
     """
     here = current()
     opened = open_project(here.project, here.settings(**flags).config)
-    with measured(opened, operation) as measurement, here.out.progress("Working") as line:
+    with measure(opened, operation) as measurement, here.out.progress("Working") as line:
         yield Session(
             here, opened, measurement, lambda stage, done, total: line(done, total, stage.capitalize())
         )

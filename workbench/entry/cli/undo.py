@@ -12,10 +12,10 @@ from workbench.entry.cli.output import Output
 from workbench.entry.cli.rules.diff import (
     at_text,
     change_document,
+    change_line,
     diff_lines,
     step_document,
     tell_written,
-    told_line,
     written_document,
 )
 from workbench.entry.cli.rules.session import rule_session, tell_files
@@ -69,7 +69,7 @@ def _walk_rules(listed: bool, walk: Callable[[Curator], Walked]) -> None:
         return
     out.data(visible_line(done.title))
     for one in told:
-        out.painted(told_line(out, one))
+        out.painted(change_line(out, one))
         for line in diff_lines(out, one.fields):
             out.painted(line)
     tell_written(out, done.written)

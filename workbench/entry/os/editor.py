@@ -24,7 +24,7 @@ _GOTO: Final = frozenset(("code", "codium", "code-insiders", "cursor", "windsurf
 _COLON: Final = frozenset(("hx", "helix", "subl", "zed"))
 
 
-def edited(draft: Path) -> str:
+def edit_file(draft: Path) -> str:
     """Wait until the editor is closed and return the file's text without blanks around it.
 
     Raises: ProcessError if the editor is missing or fails; UsageError for bytes that are no UTF-8.
@@ -123,7 +123,7 @@ def edit_text(say: Callable[[str], object], draft: Path, text: str) -> Iterator[
     else:
         draft.write_bytes(draft_bytes(text))
     try:
-        found = edited(draft)
+        found = edit_file(draft)
         yield None if found == text.strip() else found
     except BaseException:
         if draft.exists() and draft.read_bytes().strip() not in (

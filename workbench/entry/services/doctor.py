@@ -210,7 +210,7 @@ def _tail(path: str) -> str:
 
 
 def _clipboard(config: Config) -> Iterator[DoctorFinding]:
-    from workbench.entry import clipboard
+    from workbench.entry.os import clipboard
 
     tools = clipboard.native_tools(os.environ)
     if config.clipboard.mode == "file":

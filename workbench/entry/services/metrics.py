@@ -43,7 +43,7 @@ class Measured:
 
 
 @contextmanager
-def measured(project: Project, operation: str, by: str = "cli") -> Iterator[Measured]:
+def measure(project: Project, operation: str, by: str = "cli") -> Iterator[Measured]:
     """Measure an operation and record it, a failed one too, unless the settings turn that off.
 
     A disk that is full or read-only never breaks the operation: the reason is left in `note`.
@@ -90,7 +90,7 @@ def statistics(project: Project, since: float) -> list[OperationStats]:
         return tables.operation_stats(since)
 
 
-def measured_between(
+def measurements_between(
     project: Project, *, since: float, until: float, step: float, operation: str = ""
 ) -> Measurements:
     """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""

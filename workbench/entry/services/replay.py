@@ -410,7 +410,7 @@ def _replay_one(spec: _Spec, task: ReplayTask) -> TaskRow:
     return row
 
 
-def finished_run(project: PastProject, found: ReplayOutcome) -> ReplayRun:
+def score_replay(project: PastProject, found: ReplayOutcome) -> ReplayRun:
     """Return what a replay found as a run, scored."""
     rows = found.replayed.rows
     measured = [row for row in rows if not row.fault]

@@ -32,7 +32,7 @@ LACKING = "cache.redis_url is set and Redis is not used: install context-workben
 Progress = Callable[[int, int], None]
 
 
-def stored_rules(
+def load_stored_rules(
     start: Path, config: Config, environment: Mapping[str, str] = os.environ
 ) -> tuple[Rule, ...] | None:
     """Return a project's rules as they are stored, None if they have to be read again. Raises: StoreError.
@@ -109,7 +109,7 @@ def _shared_cache(
     return cache, ""
 
 
-def meaning(project: Project, progress: Callable[[str, int, int], None]) -> Meaning | None:
+def text_meaning(project: Project, progress: Callable[[str, int, int], None]) -> Meaning | None:
     """Return how texts are compared by meaning here, None without an embedding model that is ready."""
     import numpy as np
 

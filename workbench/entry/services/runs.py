@@ -50,7 +50,7 @@ def keep_run(root: Path, run: ReplayRun, *, spare: Collection[str] = ()) -> Repl
     return replace(run, id=identifier)
 
 
-def kept_runs(root: Path) -> list[KeptRun]:
+def list_kept_runs(root: Path) -> list[KeptRun]:
     """Return the runs kept in a state directory, the newest first. Raises: StoreError."""
     found = []
     for one in list_runs(root):

@@ -173,7 +173,7 @@ def _taken(
     return done.report
 
 
-def imported_sessions(project: Project) -> ImportedSessions:
+def count_imports(project: Project) -> ImportedSessions:
     """Return what was imported so far, and change nothing."""
     copies = project.archive().copies()
     seen = load_seen(project.workspace.adapters.latest)
@@ -197,7 +197,7 @@ class FoundTranscripts:
     known: int
 
 
-def discovered_sessions(
+def discover_sessions(
     project: Project, *, environment: Mapping[str, str] = os.environ
 ) -> tuple[FoundTranscripts, ...]:
     """Return what an import would find, by agents' names, without opening any file. Raises: OSError."""
@@ -326,7 +326,7 @@ def _archive(archive: Archive, files: Sequence[TranscriptFile]) -> Mapping[str, 
     )
 
 
-def recorded_sessions(
+def list_recorded_sessions(
     project: Project, timeout: float, *, commits: bool, ended: bool, limit: int
 ) -> tuple[list[SessionRow], Completeness]:
     """Return the newest sessions of a project, and how complete all of them are. Raises: StoreError.
@@ -352,7 +352,7 @@ def sessions_touching(project: Project, part: str) -> frozenset[str]:
         return tables.touching(part)
 
 
-def file_past(project: Project, path: str, *, limit: int) -> tuple[list[FileSession], list[Companion]]:
+def find_file_past(project: Project, path: str, *, limit: int) -> tuple[list[FileSession], list[Companion]]:
     """Return the sessions that read or edited a file, newest first, and the files edited with it.
 
     Sweeping changes say nothing about two files and are left out of the latter. Raises: StoreError.

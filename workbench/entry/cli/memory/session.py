@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.project import open_workspace
-from workbench.entry.services.metrics import Measured, measured
+from workbench.entry.services.metrics import Measured, measure
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import SHORT
 from workbench.memory.learnings.prompt import source_of
@@ -39,7 +39,7 @@ def learning_session(operation: str) -> Iterator[LearningSession]:
     here = current()
     config = here.settings().config
     opened = open_workspace(here.project, config)
-    with measured(opened, operation) as measurement:
+    with measure(opened, operation) as measurement:
         store = store_of(opened.workspace.rule_store())
         yield LearningSession(here, measurement, store, LearningService(store, "cli"))
     if measurement.note:

@@ -44,7 +44,7 @@ def status() -> None:
 
 
 def _facts(opened: Project, stored: Stored) -> dict[str, Any]:
-    from workbench.entry.services.sessions import completeness_figures, imported_sessions
+    from workbench.entry.services.sessions import completeness_figures, count_imports
     from workbench.plan.semantics import known_past
 
     workspace, config, report = opened.workspace, opened.config, stored.report
@@ -69,7 +69,7 @@ def _facts(opened: Project, stored: Stored) -> dict[str, Any]:
         "changed": 0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
         "episodes": 0 if stored.past is None else stored.past.history.size,
         "sessions": completeness_figures(workspace.session_stories()[0]),
-        "imported": imported_sessions(opened),
+        "imported": count_imports(opened),
         "rules": 0 if stored.rules is None else len(stored.rules.rules),
         "rule_files": [] if stored.rules is None else list(stored.rules.files),
         "ranking_model": config.models.ranking or DEFAULT_MODEL,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
+from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
 from workbench.entry.cli.session import Session, episode_service_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.os.terminal import fold
@@ -136,7 +136,7 @@ def plan(
             excluded=tuple(_from_here(name, work.opened.root) for name in excludes),
             feature=feature,
             task_id=task_id,
-            **asked_context(here, tool=tool, session_id=session_id, **limits),
+            **context_fields(here, tool=tool, session_id=session_id, **limits),
         )
         made = plan_for(
             work.opened,
@@ -251,7 +251,7 @@ def tell_why(here: Invocation, reasons: str, wanted: bool | None) -> None:
 
 def copy_text(text: str, config: ClipboardConfig, directory: Path) -> str:
     """Put text on the clipboard, or in a file in a directory, and return the sentences that say how."""
-    from workbench.entry import clipboard
+    from workbench.entry.os import clipboard
 
     return clipboard.copy(
         text, config, terminal_write=clipboard.terminal_writer(), directory=directory

@@ -154,7 +154,7 @@ def _history(
 ) -> int:
     from workbench.config import load
     from workbench.entry.cli.replay.report import deliver, reference_gap, run_outputs
-    from workbench.entry.services.replay import PACKS, ReplayOptions, finished_run, open_past, replay_past
+    from workbench.entry.services.replay import PACKS, ReplayOptions, open_past, replay_past, score_replay
     from workbench.entry.services.runs import keep_run
     from workbench.replay.gates import leaner_system
     from workbench.replay.systems import DEFAULT_SYSTEMS, parse_systems
@@ -189,7 +189,7 @@ def _history(
         )
     for note in found.notes:
         here.out.warn(note)
-    run = finished_run(project, found)
+    run = score_replay(project, found)
     gap = reference_gap(run, config, project.state) if asked.gate else None
     try:
         run = keep_run(project.state, run, spare=(config.gates.reference,))

@@ -7,7 +7,7 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.replay.report import deliver, reference_gap, run_options, run_outputs
-from workbench.entry.services.runs import KeptRun, kept_runs, load_run, runs_root
+from workbench.entry.services.runs import KeptRun, list_kept_runs, load_run, runs_root
 from workbench.errors import UsageError
 from workbench.records.replay import MEASURES, ReplayRun
 from workbench.replay.run_report import table
@@ -37,7 +37,7 @@ def runs() -> None:
 def list_() -> None:
     """List the kept replays, the newest first."""
     here = current()
-    found = kept_runs(runs_root(here.project))
+    found = list_kept_runs(runs_root(here.project))
     if here.flags.json:
         here.out.json({"runs": [_document(one) for one in found]})
         return

@@ -12,9 +12,9 @@ import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
-from workbench.entry.cli.rules.context import asked_context, context_options
+from workbench.entry.cli.rules.context import context_fields, context_options
 from workbench.entry.project import work_state
-from workbench.entry.services.rules import stored_rules
+from workbench.entry.services.rules import load_stored_rules
 from workbench.errors import UsageError
 from workbench.records.rules import Decision, Rule, context_names
 from workbench.text.sanitize import visible_line
@@ -62,7 +62,7 @@ def check(
         raise UsageError(
             "a call has a tool and an input", hint="""Such as: --tool Bash --input '{"command": "ls"}'"""
         )
-    asked = asked_context(here, tool=agent, **limits)
+    asked = context_fields(here, tool=agent, **limits)
     from workbench.rules.enforcement.calls import parse_call
     from workbench.rules.enforcement.checks import check_call
 
@@ -94,7 +94,7 @@ def _context(here: Invocation, rules: Iterable[Rule], asked: Mapping[str, Any]) 
 def current_rules(here: Invocation) -> tuple[Rule, ...]:
     """Return the rules in force, the cheap way where nothing has changed. Raises: WorkbenchError."""
     config = here.settings().config
-    rules = stored_rules(here.project, config)
+    rules = load_stored_rules(here.project, config)
     if rules is not None:
         return rules
     from workbench.entry.project import open_workspace
@@ -148,7 +148,7 @@ def _tell(here: Invocation, verdict: Verdict) -> None:
                 if verdict.rule is None
                 else {"id": verdict.rule.id, "origin": _origin(verdict.rule)},
                 "why": verdict.why,
-                "breaches": [_told(breach) for breach in verdict.breaches],
+                "breaches": [_document(breach) for breach in verdict.breaches],
                 "notes": list(verdict.notes),
             }
         )
@@ -163,7 +163,7 @@ def _tell(here: Invocation, verdict: Verdict) -> None:
         out.say(note)
 
 
-def _told(breach: Breach) -> dict[str, Any]:
+def _document(breach: Breach) -> dict[str, Any]:
     return {
         "id": breach.rule.id,
         "origin": _origin(breach.rule),

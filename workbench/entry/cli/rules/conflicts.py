@@ -209,7 +209,7 @@ def _decision(
 
 def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
     """Sync the rules and find their conflicts."""
-    from workbench.entry.services.rules import meaning as meaning_of
+    from workbench.entry.services.rules import text_meaning as meaning_of
 
     workspace = work.opened.workspace
     book, notes = workspace.sync_rules()

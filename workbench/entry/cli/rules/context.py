@@ -45,13 +45,13 @@ _OPTIONS = (
 
 
 def context_options(function: Function) -> Function:
-    """Give a command the options of `asked_context`, apart from the agent."""
+    """Give a command the options of `context_fields`, apart from the agent."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def asked_context(
+def context_fields(
     here: Invocation,
     *,
     tool: str | None,

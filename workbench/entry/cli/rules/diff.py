@@ -36,7 +36,7 @@ def diff_lines(out: Output, changes: Sequence[FieldChange]) -> list[str]:
     return lines
 
 
-def told_line(out: Output, told: Told) -> str:
+def change_line(out: Output, told: Told) -> str:
     """Return the line above the differences: when, who, what, which version, and why."""
     change = told.change
     rule = told.after or told.before

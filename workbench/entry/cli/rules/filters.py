@@ -68,7 +68,7 @@ def filter_options(function: Function) -> Function:
     return function
 
 
-def wanted(
+def read_filters(
     *,
     scope: tuple[str, ...],
     category: str | None,

@@ -15,9 +15,9 @@ from workbench.entry.cli.output import shorten
 from workbench.entry.cli.rules.diff import (
     at_text,
     change_document,
+    change_line,
     diff_lines,
     step_document,
-    told_line,
 )
 from workbench.entry.cli.rules.session import RuleSession, rule_session
 from workbench.errors import UsageError
@@ -76,7 +76,7 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
         )
         return
     for told in shown:
-        out.painted(told_line(out, told))
+        out.painted(change_line(out, told))
         rule = told.after or told.before
         if told.fields:
             for line in diff_lines(out, told.fields):

@@ -9,7 +9,7 @@ import click
 
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
-from workbench.entry.cli.rules.filters import filter_options, wanted
+from workbench.entry.cli.rules.filters import filter_options, read_filters
 from workbench.entry.cli.rules.session import rule_session
 from workbench.entry.services.rules import ready_to_search
 from workbench.rules.descriptions import origin
@@ -44,7 +44,7 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
     `dense` goes by meaning, `sparse` by words, `hybrid` by both. Without an embedding model all go by words.
     """
     here = current()
-    asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
+    asked = read_filters(**filters, extra_tags=here.settings().config.rules.tags)
     text = " ".join(query)
     with rule_session("rules") as work:
         from workbench.plan.matching import RuleMatcher
@@ -115,7 +115,7 @@ def tags(known: bool) -> None:
         out.json({"tags": uses})
         return
     for use in uses:
-        mark = out.style(_said(use), "33") if use.problem else ""
+        mark = out.style(_problem(use), "33") if use.problem else ""
         out.painted(f"{use.rules:>6}  {out.style(visible_line(use.tag), '36')}{mark}")
     if not uses:
         out.say("no rule has a tag")
@@ -137,7 +137,7 @@ def _known(as_json: bool, extra: tuple[str, ...]) -> None:
     out.data(f"{CUSTOM}: anything")
 
 
-def _said(use: TagUse) -> str:
+def _problem(use: TagUse) -> str:
     if use.problem is None:
         return ""
     hint = f" Did you mean {visible_line(use.problem.suggestion)}?" if use.problem.suggestion else ""

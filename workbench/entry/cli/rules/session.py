@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from workbench.config import Config
 from workbench.entry.cli.frame import Invocation, current
 from workbench.entry.project import Project, open_workspace
-from workbench.entry.services.metrics import Measured, measured
+from workbench.entry.services.metrics import Measured, measure
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
 from workbench.rules.curation.ledger import used
@@ -44,7 +44,7 @@ def rule_session(operation: str, **flags: object) -> Iterator[RuleSession]:
     here = current()
     config = here.settings(**flags).config
     opened = open_workspace(here.project, config)
-    with measured(opened, operation) as measurement:
+    with measure(opened, operation) as measurement:
         book, notes = opened.workspace.sync_rules()
         measurement.candidates = len(book.rules)
         yield RuleSession(here, config, opened, measurement, opened.workspace.rule_store(), book)
@@ -63,7 +63,7 @@ def past_session(until: str) -> Iterator[RuleSession]:
     here = current()
     config = here.settings().config
     opened = open_workspace(here.project, config)
-    with measured(opened, "rules") as measurement:
+    with measure(opened, "rules") as measurement:
         store = opened.workspace.rule_store()
         counts = store.usage(until)
         found = visible_rules(store, store.ledger(until).placed().values())

@@ -10,8 +10,8 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.ids import PREFIX, find_among, find_any
 from workbench.entry.cli.output import Output, shorten
-from workbench.entry.cli.rules.context import AGENT, asked_context, context_options
-from workbench.entry.cli.rules.filters import FilterOptions, filter_options, wanted
+from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
+from workbench.entry.cli.rules.filters import FilterOptions, filter_options, read_filters
 from workbench.entry.cli.rules.session import RuleSession, past_session, rule_session
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.times import moment
@@ -51,7 +51,7 @@ def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: A
     from workbench.rules.fetching.queries import every, fetch, get_rules, rule_filter
 
     here = current()
-    asked = wanted(**filters, extra_tags=here.settings().config.rules.tags)
+    asked = read_filters(**filters, extra_tags=here.settings().config.rules.tags)
     selection = _selection(asked)
     paged = limit is not None or cursor is not None
     most = 100 if limit is None else limit
@@ -142,7 +142,7 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
     text = read_task(current(), task, from_stdin)
     with session("rules") as work:
         opened = work.opened
-        request = PlanRequest(str(opened.root), text, **asked_context(work.here, tool=tool, **limits))
+        request = PlanRequest(str(opened.root), text, **context_fields(work.here, tool=tool, **limits))
         ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
         work.measurement.synced(ranking.synced)
         _, report = match_task(opened.workspace, opened.planner, request, ranking, progress=work.progress)

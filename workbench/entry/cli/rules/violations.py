@@ -85,7 +85,7 @@ def _tell(here: Invocation, rules: Sequence[Rule], count: Count, files: int, oth
             {
                 "files": files,
                 "calls": count.calls,
-                "rules": [_told(rule, found) for rule, found in groups],
+                "rules": [_document(rule, found) for rule, found in groups],
                 "unreadable": {"lines": count.unreadable, "named": count.named},
                 "not_transcripts": list(others),
             }
@@ -147,7 +147,7 @@ def _fates(found: Sequence[Violation]) -> str:
     return f" ({', '.join(counts)})" if counts else ""
 
 
-def _told(rule: Rule, found: Sequence[Violation]) -> dict[str, Any]:
+def _document(rule: Rule, found: Sequence[Violation]) -> dict[str, Any]:
     sessions: dict[str, int] = {}
     for one in found:
         sessions[one.session] = sessions.get(one.session, 0) + 1

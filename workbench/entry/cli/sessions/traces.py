@@ -48,14 +48,14 @@ def list_(limit: int, only_open: bool, commits: bool) -> None:
     from workbench.entry.services.sessions import (
         completeness_figures,
         completeness_sentence,
-        recorded_sessions,
+        list_recorded_sessions,
     )
 
     here = current()
     config = here.settings().config
     place = open_workspace(here.project, config)
     timeout = config.sessions.timeout_hours * HOUR
-    rows, stories = recorded_sessions(place, timeout, commits=commits, ended=not only_open, limit=limit)
+    rows, stories = list_recorded_sessions(place, timeout, commits=commits, ended=not only_open, limit=limit)
     now = place.clock.now()
     states = [state_of(row.ended_at is not None, row.closed_by, row.last_at, now, timeout) for row in rows]
     if here.flags.json:

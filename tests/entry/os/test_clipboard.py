@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.config import ClipboardConfig
-from workbench.entry.clipboard import (
+from workbench.entry.os.clipboard import (
     OSC52_CAP,
     Copied,
     copy,
@@ -310,7 +310,7 @@ def test_the_terminal_is_stderr_or_stdout(monkeypatch: pytest.MonkeyPatch) -> No
 PROGRAM = """
 import os, sys, termios, tty
 from workbench.config import ClipboardConfig
-from workbench.entry.clipboard import copy, terminal_writer
+from workbench.entry.os.clipboard import copy, terminal_writer
 
 tty.setraw(0, termios.TCSANOW)
 done = copy(sys.argv[1], ClipboardConfig(mode=sys.argv[2]), terminal_write=terminal_writer())
