@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 RUNS, RUN, TASKS, TASK, COMPARE = "runs", "run", "tasks", "task", "compare"
 """The views of the section."""
 
+_LOOK_EVERY: Final = 0.5  # seconds between two looks at what a replay has reached
+
 
 @dataclass(slots=True)
 class ReplayPlace:
@@ -51,14 +53,26 @@ class ReplayPlace:
     weighed: dict[str, dict[tuple[str, str], Mapping[str, Mapping[str, float]]]] = field(default_factory=dict)
 
 
-class ReplayBase(SectionScreen):
-    """What every part of the section relies on. `state` is where runs are kept, once it is known."""
+class ReplayActions(SectionScreen):
+    """The commands of the replays; one replay is started at a time.
+
+    `state` is where runs are saved, once it is known; `request` is the replay that was asked for last,
+    `written` the file that was written last.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.place = ReplayPlace()
         self.opened: OpenedRun | None = None
         self.state: Path | None = None
+        self.request = ReplayRequest()
+        self.written: Path | None = None
+        self._replay: Job | None = None
+        self._watch: Timer | None = None
+        self._benchmark = ""
+        self._compared: tuple[str, str] = ("", "")
+
+    # What the screen gives.
 
     @abstractmethod
     def show_view(self, view: str) -> None:
@@ -72,19 +86,7 @@ class ReplayBase(SectionScreen):
     def arrange_tasks(self, view: str = "") -> None:
         """Put the tasks of the run in order and show a view, or stay in the one that is shown."""
 
-
-_LOOK_EVERY: Final = 0.5  # seconds between two looks at what a replay has reached
-
-
-class ReplayStarter(ReplayBase):
-    """Starts one replay at a time; `request` is what was asked for last."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.request = ReplayRequest()
-        self._replay: Job | None = None
-        self._watch: Timer | None = None
-        self._benchmark = ""
+    # Starting a replay.
 
     def action_new(self) -> None:
         """Ask what to replay."""
@@ -189,14 +191,7 @@ class ReplayStarter(ReplayBase):
         self.bench.log_action(words, "cancelled; what was done is kept", failed=True)
         self.load()
 
-
-class RunActions(ReplayBase):
-    """Compares, judges, writes and copies; `written` is the file that was written last."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: Path | None = None
-        self._compared: tuple[str, str] = ("", "")
+    # What becomes of runs.
 
     def action_compare(self) -> None:
         """Compare two runs."""

@@ -19,7 +19,7 @@ from screens.commands.replay import REPLAY
 from screens.jobs import Failure, Job
 from screens.place import text_of, texts_of
 from screens.replay import work
-from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS, ReplayStarter, RunActions
+from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS, ReplayActions
 from screens.replay.comparison import ComparePanel
 from screens.replay.rankings import LEGEND
 from screens.replay.run_panel import RunPanel
@@ -36,7 +36,7 @@ _UP: Final = {RUN: RUNS, TASKS: RUN, TASK: TASKS, COMPARE: RUNS}
 _ORDERS: Final = tuple(ORDERS)
 
 
-class ReplayScreen(ReplayStarter, RunActions):
+class ReplayScreen(ReplayActions):
     """What would have been shown for past tasks, and was it right."""
 
     section: ClassVar[str] = "replay"

@@ -42,18 +42,17 @@ class CursorView(ScrollView, can_focus=True, inherit_bindings=False):
     ALLOW_SELECT = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "cursor_down", "Down", id="table.down", show=False, tooltip="Next row"),
-        Binding("up,k", "cursor_up", "Up", id="table.up", show=False, tooltip="The row before"),
-        Binding(
-            "pagedown", "page_down", "Page down", id="table.page-down", show=False, tooltip="A page down"
-        ),
-        Binding("pageup", "page_up", "Page up", id="table.page-up", show=False, tooltip="A page up"),
-        Binding(
-            "ctrl+d", "half_down", "Half down", id="table.half-down", show=False, tooltip="Half a page down"
-        ),
-        Binding("ctrl+u", "half_up", "Half up", id="table.half-up", show=False, tooltip="Half a page up"),
-        Binding("home,g", "first", "First", id="table.first", show=False, tooltip="Go to the first row"),
-        Binding("end,G", "last", "Last", id="table.last", show=False, tooltip="Go to the last row"),
+        Binding(keys, action, title, id=f"table.{name}", show=False, tooltip=tooltip)
+        for keys, action, title, name, tooltip in (
+            ("down,j", "move(1)", "Down", "down", "The next row"),
+            ("up,k", "move(-1)", "Up", "up", "The previous row"),
+            ("pagedown", "page(1)", "Page down", "page-down", "A page down"),
+            ("pageup", "page(-1)", "Page up", "page-up", "A page up"),
+            ("ctrl+d", "page(0.5)", "Half down", "half-down", "Half a page down"),
+            ("ctrl+u", "page(-0.5)", "Half up", "half-up", "Half a page up"),
+            ("home,g", "first", "First", "first", "Go to the first row"),
+            ("end,G", "last", "Last", "last", "Go to the last row"),
+        )
     ]
 
     cursor: reactive[int] = reactive(0, repaint=False, init=False)
@@ -105,29 +104,14 @@ class CursorView(ScrollView, can_focus=True, inherit_bindings=False):
         if 1 <= y <= self.page:
             self.refresh(Region(0, y, self.size.width, 1))
 
-    def action_cursor_down(self) -> None:
-        """Go to the next row."""
-        self.cursor += 1
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by some rows."""
+        self.cursor += rows
 
-    def action_cursor_up(self) -> None:
-        """Go to the row before."""
-        self.cursor -= 1
-
-    def action_page_down(self) -> None:
-        """Go a page down."""
-        self.cursor += self.page
-
-    def action_page_up(self) -> None:
-        """Go a page up."""
-        self.cursor -= self.page
-
-    def action_half_down(self) -> None:
-        """Go half a page down."""
-        self.cursor += max(self.page // 2, 1)
-
-    def action_half_up(self) -> None:
-        """Go half a page up."""
-        self.cursor -= max(self.page // 2, 1)
+    def action_page(self, pages: float) -> None:
+        """Move the cursor by pages or a part of one, by a row at least."""
+        rows = max(int(self.page * abs(pages)), 1)
+        self.cursor += rows if pages > 0 else -rows
 
     def action_first(self) -> None:
         """Go to the first row."""
