@@ -36,7 +36,7 @@ from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from screens.jobs import Job
-    from screens.learnings.screen import LearningsScreen
+    from screens.learnings.learning_list_screen import LearningListScreen
     from workbench.memory.learnings.promotion import Promotion
 
 
@@ -50,7 +50,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
     noun: ClassVar = "learning"
     short: ClassVar = SHORT
 
-    def __init__(self, screen: LearningsScreen) -> None:
+    def __init__(self, screen: LearningListScreen) -> None:
         super().__init__(screen)
         self._screen = screen
         self._drafts: dict[str, str] = {}  # texts of merges that were refused, by pair

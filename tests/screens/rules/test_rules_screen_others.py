@@ -194,7 +194,7 @@ async def test_listing_runs_beside_the_loop(opened: Opened) -> None:
     """Filtering and sorting never run in the thread of the event loop, and rows are made when drawn."""
     import threading
 
-    from screens.rules import rows, rule_list, screen
+    from screens.rules import rows, rule_list, rule_list_screen
 
     threads: list[threading.Thread] = []
     made: list[str] = []
@@ -209,7 +209,7 @@ async def test_listing_runs_beside_the_loop(opened: Opened) -> None:
         return cells(rule)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screen, "listed", listed)
+        patch.setattr(rule_list_screen, "listed", listed)
         patch.setattr(rows, "rule_cells", counted)
         async with opened(size=(80, 24)) as desk:
             await desk.filter("money")
