@@ -70,7 +70,7 @@ class RecordPair:
 
 @dataclass(frozen=True, slots=True)
 class PairChoice:
-    """What was decided about a pair; fields as in `Decision`."""
+    """What was decided about a pair; fields as in `ConflictDecision`."""
 
     pair: RecordPair
     action: Action
