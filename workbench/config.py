@@ -253,31 +253,12 @@ class Given:
 
 
 USER_ONLY = frozenset(
-    {
-        "app.theme",
-        "app.keys",
-        "app.mouse",
-        "models.embedding",
-        "models.embedding_path",
-        "models.download",
-        "models.background",
-        "models.ranking",
-        "models.llm",
-        "models.llm_url",
-        "clipboard.mode",
-        "clipboard.file",
-        "store.metrics",
-        "sessions.archive",
-        "sessions.archive_mb",
-        "rules.home",
-        "rules.recheck",
-        "rules.recheck_top",
-        "rules.recheck_timeout",
-        "cache.redis_url",
-        "cache.redis_seconds",
-        "cache.redis_rules",
-        "cache.redis_retry",
-    }
+    """
+    app.theme app.keys app.mouse models.embedding models.embedding_path models.download
+    models.background models.ranking models.llm models.llm_url clipboard.mode clipboard.file
+    store.metrics sessions.archive sessions.archive_mb rules.home rules.recheck rules.recheck_top
+    rules.recheck_timeout cache.redis_url cache.redis_seconds cache.redis_rules cache.redis_retry
+    """.split()
 )
 ADDING = frozenset({"privacy.exclude", "rules.tags"})
 ENVIRONMENT_PREFIX = "WORKBENCH_"

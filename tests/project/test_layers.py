@@ -16,7 +16,6 @@ from workbench.project.layers import (
     PathChange,
     baseline_ranking,
     explore,
-    interleaved_ranking,
     render,
     route,
     to_dict,
@@ -156,16 +155,6 @@ def test_the_baseline_shows_files_in_the_order_of_its_layers() -> None:
         "app/store.py",
         "app/cli.py",
         "pyproject.toml",
-    ]
-
-
-def test_the_interleaved_order_takes_layers_in_turns() -> None:
-    """The first file of each layer comes before the second of any."""
-    assert interleaved_ranking(project(CHANGES), QueryType.INCIDENT) == [
-        "app/core.py",
-        "pyproject.toml",
-        "app/store.py",
-        "app/cli.py",
     ]
 
 

@@ -157,17 +157,6 @@ def baseline_ranking(view: LayerSource, query_type: QueryType) -> list[str]:
     return list(found)
 
 
-def interleaved_ranking(view: LayerSource, query_type: QueryType) -> list[str]:
-    """Return the files of the same layers taken in turns: a stronger reading of the same routing."""
-    columns = [
-        list(dict.fromkeys(entry.path for entry in section.entries if entry.path))
-        for section in explore(view, query_type, Detail.VERBOSE).sections
-    ]
-    longest = max((len(column) for column in columns), default=0)
-    turns = (column[turn] for turn in range(longest) for column in columns if turn < len(column))
-    return list(dict.fromkeys(turns))
-
-
 def in_degrees(view: LayerSource) -> Int32:
     """Return int32 [n]: how many files import each file."""
     counts = np.bincount(view.edges[:, 1], minlength=len(view.paths)) if len(view.edges) else None
