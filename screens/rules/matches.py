@@ -158,7 +158,7 @@ def answers(engine: AppEngine, message: str, job: Job) -> MessageMatches:
     from workbench.plan.planner import rank
     from workbench.plan.rule_passages import match_task
     from workbench.records.plan import PlanRequest
-    from workbench.rules.matching.search import search_all
+    from workbench.rules.matching.search import search_selected
 
     with engine.planning("rules", job.progress) as work:
         opened = work.opened
@@ -172,7 +172,7 @@ def answers(engine: AppEngine, message: str, job: Job) -> MessageMatches:
         index = planner.matcher.index(book.rules, book.words, None if vector is None else planner.embedder)
     params = planner.matching
     matched = {match.rule.id for match in report.matches}
-    about = search_all(index, message, vector, limit=NEAR + len(matched), least=0.0).found
+    about = search_selected(index, message, None, vector, limit=NEAR + len(matched), least=0.0).found
     near = [one for one in about if one.rule.id not in matched][:NEAR]
     reasons = dict(report.rejected) if near else {}
     found = [

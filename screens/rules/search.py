@@ -141,7 +141,7 @@ class Finder:
         """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
         from workbench.entry.services.rules import ready_to_search
         from workbench.plan.matching import RuleMatcher
-        from workbench.rules.matching.search import search_all
+        from workbench.rules.matching.search import search_selected
 
         with engine.workspace(job.progress) as opened:
             if self._matcher is None:
@@ -152,5 +152,5 @@ class Finder:
             )
         job.check()
         weights = (config.rules.vector_weight, config.rules.lexical_weight)
-        found = search_all(ready.index, text, ready.vector, limit=MOST, least=0.0, weights=weights)
+        found = search_selected(ready.index, text, None, ready.vector, limit=MOST, least=0.0, weights=weights)
         return replace(found, notes=tuple(dict.fromkeys((*ready.notes, *found.notes))))

@@ -25,7 +25,6 @@ from workbench.rules.matching.search import (
     RuleIndex,
     index_rules,
     match_message,
-    search_all,
     search_rules,
     search_selected,
     with_vectors,
@@ -222,4 +221,4 @@ def test_a_search_of_all_rules_finds_what_one_without_filters_finds(index: RuleI
     selected = rule_filter(enabled=None)
     wanted = search_selected(index, TASKS[4], selected, None, mode=mode, limit=4, least=0.0)
     assert wanted.found
-    assert search_all(index, TASKS[4], None, mode=mode, limit=4, least=0.0) == wanted
+    assert search_selected(index, TASKS[4], None, None, mode=mode, limit=4, least=0.0) == wanted

@@ -104,6 +104,18 @@ class Gathering:
             self.texts.append(self._bounded(words))
             self._open = False
 
+    def take(self, moment: object) -> None:
+        """Take a call, its answer, tokens or an interruption; other moments are passed over."""
+        match moment:
+            case ToolUse():
+                self.use(moment)
+            case ToolResult():
+                self.answer(moment)
+            case Usage():
+                self.spend(moment)
+            case Interrupted():
+                self.tell(stopped="interrupted")
+
     def use(self, call: ToolUse) -> None:
         """Take a call of a tool; one of an id that is known is told again."""
         identifier = call.id or f"call {len(self.uses)}"
@@ -255,15 +267,7 @@ class Assembler:
         if role == "assistant":
             self._words(now, value, message, helper=helper)
         for moment in moments:
-            match moment:
-                case ToolUse():
-                    now.use(moment)
-                case ToolResult():
-                    now.answer(moment)
-                case Usage():
-                    now.spend(moment)
-                case Interrupted():
-                    now.tell(stopped="interrupted")
+            now.take(moment)
         return ended
 
     def _words(

@@ -17,15 +17,11 @@ from workbench.sessions.importers import claude_code, codex, stream_json, transc
 from workbench.sessions.importers.lines import WHOLE, Trimmer, read_trimmed
 from workbench.sessions.importers.readers import format_of
 from workbench.sessions.importers.transcripts import (
-    Interrupted,
     Prompt,
     Setting,
-    ToolResult,
-    ToolUse,
     TranscriptRecord,
     Unknown,
     Unreadable,
-    Usage,
     decode_record,
     mapping,
     text,
@@ -185,17 +181,10 @@ def _codex(
         for words in tap.words:
             now.say(words)
         tap.words.clear()
-        match moment:
-            case Prompt():
-                now.tell(prompt=now.raw.prompt or moment.text)
-            case ToolUse():
-                now.use(moment)
-            case ToolResult():
-                now.answer(moment)
-            case Usage():
-                now.spend(moment)
-            case Interrupted():
-                now.tell(stopped="interrupted")
+        if isinstance(moment, Prompt):
+            now.tell(prompt=now.raw.prompt or moment.text)
+        else:
+            now.take(moment)
     if now is not None and not now.empty:
         yield now.finish()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -75,7 +76,7 @@ def globs_overlap(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     theirs = [glob for item in second if not item.startswith("!") for glob in expand_braces(item)]
     if not mine or not theirs:  # only exclusions: everything else is meant
         return bool(first and second)
-    return any(_meet(_segments(a), _segments(b)) for a in mine for b in theirs)
+    return any(_meet(_segments(a), _segments(b), "**", _names_meet) for a in mine for b in theirs)
 
 
 @lru_cache(maxsize=16384)
@@ -91,8 +92,8 @@ def _segments(glob: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Whether two lists of segments have a path in common: `**` stands for any number of segments."""
+def _meet(first: Sequence[str], second: Sequence[str], run: str, fits: Callable[[str, str], bool]) -> bool:
+    """Whether two patterns have something in common; `run` is any number of items, other items must fit."""
     rows = {(0, 0)}
     done: set[tuple[int, int]] = set()
     while rows:
@@ -104,15 +105,15 @@ def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
             return True
         mine = first[a] if a < len(first) else ""
         theirs = second[b] if b < len(second) else ""
-        if mine == "**":
+        if mine == run:
             rows.add((a + 1, b))
             if theirs:
                 rows.add((a, b + 1))
-        if theirs == "**":
+        if theirs == run:
             rows.add((a, b + 1))
             if mine:
                 rows.add((a + 1, b))
-        if mine and theirs and "**" not in (mine, theirs) and _names_meet(mine, theirs):
+        if mine and theirs and run not in (mine, theirs) and fits(mine, theirs):
             rows.add((a + 1, b + 1))
     return False
 
@@ -120,29 +121,7 @@ def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=16384)
 def _names_meet(first: str, second: str) -> bool:
     """Whether two patterns of one segment have a name in common: `*` any run, `?` and sets any character."""
-    rows = {(0, 0)}
-    done: set[tuple[int, int]] = set()
-    mine, theirs = _characters(first), _characters(second)
-    while rows:
-        a, b = rows.pop()
-        if (a, b) in done:
-            continue
-        done.add((a, b))
-        if a == len(mine) and b == len(theirs):
-            return True
-        x = mine[a] if a < len(mine) else ""
-        y = theirs[b] if b < len(theirs) else ""
-        if x == "*":
-            rows.add((a + 1, b))
-            if y:
-                rows.add((a, b + 1))
-        if y == "*":
-            rows.add((a, b + 1))
-            if x:
-                rows.add((a + 1, b))
-        if x and y and "*" not in (x, y) and (x == y or "?" in (x, y)):
-            rows.add((a + 1, b + 1))
-    return False
+    return _meet(_characters(first), _characters(second), "*", lambda x, y: x == y or "?" in (x, y))
 
 
 def _characters(pattern: str) -> list[str]:

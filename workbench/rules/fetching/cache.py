@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 from urllib.parse import quote
 
 from workbench.ports import Cache, Journal
@@ -22,6 +22,7 @@ from workbench.rules.fetching.queries import (
     DEFAULT_LIMIT,
     TOP_K,
     ContextRules,
+    FilterFields,
     RulePage,
     RuleRequest,
     Search,
@@ -192,35 +193,21 @@ class RuleFetcher:
         self._levels: dict[str, CacheLevel] = {}
         self._told: set[str] = set()
 
-    def get_rules(  # noqa: PLR0913 - the filters of [rules]
+    def get_rules(
         self,
         *,
-        scope: Sequence[str] = (),
-        project_id: str | None = None,
-        category: str | None = None,
-        authority: str | None = None,
-        tool_targets: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        enabled: bool | None = True,
         limit: int = DEFAULT_LIMIT,
         cursor: str | None = None,
         bypass_cache: bool = False,
+        **asked: Unpack[FilterFields],
     ) -> RulePage:
         """Return what `fetching.get_rules` does. `bypass_cache` asks the store and renews what is cached.
 
         How often a rule was used, and when last, may be as old as the cached page. Raises: UsageError;
         StoreError.
         """
-        selected = rule_filter(
-            scope=scope,
-            project_id=project_id,
-            category=category,
-            authority=authority,
-            tool_targets=tool_targets,
-            tags=tags,
-            enabled=enabled,
-        )
-        return self.fetch(rule_request(selected, limit=limit, cursor=cursor), bypass_cache=bypass_cache)
+        request = rule_request(rule_filter(**asked), limit=limit, cursor=cursor)
+        return self.fetch(request, bypass_cache=bypass_cache)
 
     def get_rule(self, identifier: str) -> Rule | None:
         """Return the rule of that id from the store, None if there is none. Raises: StoreError."""

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Rule
@@ -101,18 +101,24 @@ Search = Callable[[str, RuleFilter, int, float], Sequence[tuple[Rule, float]]]
 """Answers (query, filter, limit, least score) with (rule, score), best first."""
 
 
-def get_rules(  # noqa: PLR0913 - the filters of [rules]
+class FilterFields(TypedDict, total=False):
+    """What a caller may ask of rules; a text where a list is expected counts as its one entry."""
+
+    scope: Sequence[str]
+    project_id: str | None
+    category: str | None
+    authority: str | None
+    tool_targets: Sequence[str]
+    tags: Sequence[str]
+    enabled: bool | None
+
+
+def get_rules(
     columns: RuleColumns,
     *,
-    scope: Sequence[str] = (),
-    project_id: str | None = None,
-    category: str | None = None,
-    authority: str | None = None,
-    tool_targets: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    enabled: bool | None = True,
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
+    **asked: Unpack[FilterFields],
 ) -> RulePage:
     """Return a page of the rules that hold in a context [rules, Query Mechanisms].
 
@@ -125,16 +131,7 @@ def get_rules(  # noqa: PLR0913 - the filters of [rules]
     Raises: UsageError for an unknown category or authority, a limit outside 1 to 1000, and a cursor that is
     not one of this query.
     """
-    selected = rule_filter(
-        scope=scope,
-        project_id=project_id,
-        category=category,
-        authority=authority,
-        tool_targets=tool_targets,
-        tags=tags,
-        enabled=enabled,
-    )
-    return fetch(columns, rule_request(selected, limit=limit, cursor=cursor))
+    return fetch(columns, rule_request(rule_filter(**asked), limit=limit, cursor=cursor))
 
 
 def get_rule(rules: Sequence[Rule], identifier: str) -> Rule | None:
@@ -144,28 +141,19 @@ def get_rule(rules: Sequence[Rule], identifier: str) -> Rule | None:
     return found if found is not None and found.id == identifier else None
 
 
-def rule_filter(
-    *,
-    scope: Sequence[str] = (),
-    project_id: str | None = None,
-    category: str | None = None,
-    authority: str | None = None,
-    tool_targets: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    enabled: bool | None = True,
-) -> RuleFilter:
-    """Return a filter; a text where a list is expected counts as its one entry.
+def rule_filter(**asked: Unpack[FilterFields]) -> RuleFilter:
+    """Return a filter.
 
     Raises: UsageError for an unknown category or authority.
     """
     return RuleFilter(
-        scope=_several(scope),
-        project_id=project_id,
-        category=_choice(Category, "category", category),
-        authority=_choice(Authority, "authority", authority),
-        tool_targets=_several(tool_targets),
-        tags=_several(tags),
-        enabled=enabled,
+        scope=_several(asked.get("scope", ())),
+        project_id=asked.get("project_id"),
+        category=_choice(Category, "category", asked.get("category")),
+        authority=_choice(Authority, "authority", asked.get("authority")),
+        tool_targets=_several(asked.get("tool_targets", ())),
+        tags=_several(asked.get("tags", ())),
+        enabled=asked.get("enabled", True),
     )
 
 

@@ -160,7 +160,7 @@ def search_rules(  # noqa: PLR0913 - the filters of [rules]
 def search_selected(  # noqa: PLR0913 - the filters of [rules]
     index: RuleIndex,
     query: str,
-    selected: RuleFilter,
+    selected: RuleFilter | None,
     vector: Float32 | None = None,
     *,
     mode: Mode = "hybrid",
@@ -169,28 +169,16 @@ def search_selected(  # noqa: PLR0913 - the filters of [rules]
     weights: tuple[float, float] = (0.7, 0.3),
     model: MatchModel | None = None,
 ) -> RuleSearch:
-    """Return the rules a filter lets through whose relevance is at least `least`, best first.
+    """Return the rules a filter lets through (None: all) whose relevance is at least `least`, best first.
 
     Ties break by priority and id. Without vectors `dense` and `hybrid` search by words, and say so.
     """
-    properties = index.properties or column_rules(index.columns.rules)
     scores = relevance_of(index.words, query, index.vectors, vector, weights=weights, mode=mode, model=model)
-    return _found(index, scores, allowed_positions(properties, selected), mode, limit, least)
-
-
-def search_all(
-    index: RuleIndex,
-    query: str,
-    vector: Float32 | None = None,
-    *,
-    mode: Mode = "hybrid",
-    limit: int = 10,
-    least: float = 0.5,
-    weights: tuple[float, float] = (0.7, 0.3),
-) -> RuleSearch:
-    """Return what `search_selected` returns where nothing is filtered, without working out properties."""
-    scores = relevance_of(index.words, query, index.vectors, vector, weights=weights, mode=mode)
-    return _found(index, scores, np.arange(len(index.columns.rules)), mode, limit, least)
+    if selected is None:
+        rows = np.arange(len(index.columns.rules))
+    else:
+        rows = allowed_positions(index.properties or column_rules(index.columns.rules), selected)
+    return _found(index, scores, rows, mode, limit, least)
 
 
 def _found(
