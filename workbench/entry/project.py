@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from store.embedding import EmbedderReport, EmbeddingSettings, ModelOption
     from store.embedding_cache import CachedEmbedder
     from store.files import private_dir, replace_file, write_atomic
-    from store.git_log import shallow_edge
+    from store.git_diff import diff_hunks
+    from store.git_log import commit_parents, log_commits, shallow_edge
+    from store.git_objects import BlobReader, read_tree
     from store.git_process import git_version
-    from store.git_repository import remote_addresses, share_history, work_trees
+    from store.git_repository import remote_addresses, resolve, share_history, work_trees
     from store.metrics import Call, Measurements, OperationStats, record_call
     from store.ollama import ModelState
     from store.runs import list_runs, open_run, put_run, write_rows
@@ -55,9 +57,7 @@ if TYPE_CHECKING:
     from workbench.plan.workspace import Workspace
     from workbench.ports import Embedder, LanguageModel
     from workbench.project.delta import Delta
-    from workbench.project.scan import Lister
     from workbench.records.episodes import Commit
-    from workbench.replay.timeline import PastReader
     from workbench.rules.curation.rulestore import RuleStore
     from workbench.rules.matching.match import RuleMatch
     from workbench.rules.matching.recheck import Rechecked
@@ -65,18 +65,16 @@ if TYPE_CHECKING:
 
 MOST_FILES: Final = 5_000  # outside of a repository, without anybody having been asked
 DELTA_COMMITS: Final = 10  # how far back a delta looks unless it is given a revision
-_BRANCHES = ("HEAD", "main", "master")
-_LINE = 40_000  # commits of a past whose order is known
-COMMITS: Final = 6000  # of the newest that a replay looks at, at least
-
 
 _HANDED_ON = {
     "store.app_state": ("place_file", "read_place_file", "seems_indexed", "update_place_file"),
     "store.cache": ("ProcessCache", "RedisCache"),
     "store.files": ("private_dir", "replace_file", "write_atomic"),
-    "store.git_log": ("shallow_edge",),
+    "store.git_diff": ("diff_hunks",),
+    "store.git_log": ("commit_parents", "log_commits", "shallow_edge"),
+    "store.git_objects": ("BlobReader", "read_tree"),
     "store.git_process": ("git_version",),
-    "store.git_repository": ("remote_addresses", "share_history", "work_trees"),
+    "store.git_repository": ("remote_addresses", "resolve", "share_history", "work_trees"),
     "store.metrics": ("record_call",),
     "store.runs": ("list_runs", "open_run", "put_run", "write_rows"),
     "store.search_index": ("SearchIndex", "build_search_index", "load_search_index"),
@@ -169,11 +167,13 @@ class Project(ProjectState):
         )
 
     def _adapters(self) -> Adapters:
+        from store.git_repository import lister
         from workbench.entry.parameters import excluded_patterns
         from workbench.plan.adapters import Adapters
-        from workbench.project.directories import exclude_paths
+        from workbench.project.directories import exclude_paths, walk_lister
 
         repository = self.repository
+        listed = walk_lister(self.root) if repository is None else lister(repository)
         return Adapters(
             root=self.root,
             project_id=self.project_id,
@@ -185,7 +185,7 @@ class Project(ProjectState):
             publish=self.publish,
             lock=self.lock,
             now=self.clock.now,
-            lister=exclude_paths(_lister(self.root, repository), excluded_patterns(self.config)),
+            lister=exclude_paths(listed, excluded_patterns(self.config)),
             replace_file=self.replace_file,
             notes=tuple(filter(None, (self.note, *self.location.notes))),
             degraded=() if repository is not None else ("history",),
@@ -294,13 +294,6 @@ def require_consent(root: Path, environment: Mapping[str, str] = os.environ) -> 
     return None
 
 
-def _lister(root: Path, repository: Repository | None) -> Lister:
-    from store.git_repository import lister
-    from workbench.project.directories import walk_lister
-
-    return walk_lister(root) if repository is None else lister(repository)
-
-
 def _version_control(repository: Repository) -> VersionControl:
     from store import git_log, git_repository
     from store.git_diff import touched_files
@@ -337,27 +330,6 @@ def delta(repository: Repository, since: str | None) -> Delta:
         raise GitError("there is no commit to compare with", hint="Commit something first.")
     changes = changes_since(repository, base)
     return digest(changes, diff_hunks(repository, changes.base))
-
-
-@contextmanager
-def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[PastReader]:
-    """Open a repository, bare ones too, for reading its past. Raises: GitError."""
-    from store import git_log, git_objects
-    from store.git_diff import diff_hunks
-    from store.git_repository import resolve
-    from workbench.replay.timeline import MAX_BYTES, CommitGraph, PastReader
-
-    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
-    log = git_log.log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
-    with git_objects.BlobReader(repository, MAX_BYTES) as blobs:
-        yield PastReader(
-            tip=tip,
-            commits=tuple(log)[::-1],
-            line=CommitGraph(*git_log.commit_parents(repository, tip, _LINE)) if tip else CommitGraph(),
-            tree=partial(git_objects.read_tree, repository),
-            read=blobs.read,
-            hunks=partial(diff_hunks, repository),
-        )
 
 
 def embedding_settings(config: Config) -> EmbeddingSettings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -21,13 +21,17 @@ from workbench.config import Config
 from workbench.curation.ledger import read_ledger
 from workbench.entry.parameters import excluded_patterns, match_params, trust
 from workbench.entry.project import (
-    COMMITS,
+    BlobReader,
     Project,
     Repository,
     cached_embedder,
+    commit_parents,
+    diff_hunks,
     find_state,
-    past_reader,
+    log_commits,
+    read_tree,
     repository_at,
+    resolve,
     shallow_edge,
 )
 from workbench.errors import ProjectError, UsageError, WorkbenchError
@@ -76,6 +80,9 @@ PACKS: Final = (
 )
 _PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files do not count
 _SPARE = 300
+_BRANCHES = ("HEAD", "main", "master")
+_LINE = 40_000  # commits of a past whose order is known
+COMMITS: Final = 6000  # of the newest that a replay looks at, at least
 _SPARE_TASKS = 2000  # tasks that may have come since a run
 _NO_PAST: Final = PastReader(
     "", (), CommitGraph(), lambda revision: (), lambda sha: None, lambda old, new: {}
@@ -95,6 +102,22 @@ PACKAGES: Final = (
     "shell",
     "text",
 )
+
+
+@contextmanager
+def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[PastReader]:
+    """Open a repository, bare ones too, for reading its past. Raises: GitError."""
+    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
+    log = log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
+    with BlobReader(repository, MAX_BYTES) as blobs:
+        yield PastReader(
+            tip=tip,
+            commits=tuple(log)[::-1],
+            line=CommitGraph(*commit_parents(repository, tip, _LINE)) if tip else CommitGraph(),
+            tree=partial(read_tree, repository),
+            read=blobs.read,
+            hunks=partial(diff_hunks, repository),
+        )
 
 
 @dataclass(frozen=True, slots=True)
