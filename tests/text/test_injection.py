@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.text.injection import MAX_LEARNING, defused, frame, sanitize_learning_text, scan
+from workbench.text.injection import MAX_LEARNING, defuse, frame, sanitize_learning_text, scan
 from workbench.text.injection_features import split_sentences
 
 CARRIER = (
@@ -128,7 +128,7 @@ def test_any_text_is_scanned_and_framed(text: str) -> None:
     assert 0 <= found.score <= 1
     assert all(0 <= one.start < one.end <= len(text) for one in found.findings)
     assert frame(text) == frame(frame(text))
-    assert defused(text) == defused(defused(text))
+    assert defuse(text) == defuse(defuse(text))
     line = sanitize_learning_text(text)
     assert len(line) <= MAX_LEARNING
     assert line == sanitize_learning_text(line)

@@ -48,8 +48,8 @@ def index_layers(
         languages=[index.languages[position] for position in living],
         roles=[index.roles[position] for position in living],
         symbols=lambda number: index.record(living[number])[0],
-        edges=_renumbered(index.edges, column),
-        tests=_renumbered(index.tests, column),
+        edges=_renumber(index.edges, column),
+        tests=_renumber(index.tests, column),
         manifests=manifests,
         changes=changes,
     )
@@ -77,7 +77,7 @@ def score_by_place(paths: Iterable[str], model: LinearModel, source: str) -> tup
     )
 
 
-def _renumbered(pairs: Int32, column: dict[int, int]) -> Int32:
+def _renumber(pairs: Int32, column: dict[int, int]) -> Int32:
     kept = [(column[a], column[b]) for a, b in pairs.tolist() if a in column and b in column]
     return np.asarray(kept, dtype=np.int32).reshape(-1, 2)
 

@@ -88,7 +88,7 @@ def cut(
     pieces = _sections(lines) if language in _PROSE else _definitions(lines, symbols)
     full = list(accumulate(substantial(lines, prose=language in _PROSE), initial=0))
     chunks: list[Chunk] = []
-    for piece in _joined(lines, pieces, longest):
+    for piece in _join_short(lines, pieces, longest):
         for part, (start, end) in enumerate(_split(lines, piece.start, piece.end, longest)):
             substance = full[end] - full[start - 1]
             chunks.append(Chunk(start, end, piece.kind, piece.name, piece.parent, part, substance))
@@ -134,16 +134,16 @@ def substantial(lines: Sequence[str], *, prose: bool) -> Iterator[bool]:
         elif text[0] not in _FIRST:  # most lines of code: neither pattern can match
             yield any(map(str.isalnum, text))
         elif is_comment(line):
-            closing = _unclosed(text, _BLOCKS)
+            closing = _closing_mark(text, _BLOCKS)
             yield False
         elif is_import(line):
-            closing = _unclosed(text, _BRACKETS)
+            closing = _closing_mark(text, _BRACKETS)
             yield False
         else:
             yield any(map(str.isalnum, text))
 
 
-def _unclosed(text: str, pairs: Sequence[tuple[str, str]]) -> str:
+def _closing_mark(text: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Return what has to follow before an import, a comment or a docstring ends, '' if it has ended."""
     for opening, closing in pairs:
         _before, found, after = text.partition(opening)
@@ -228,7 +228,7 @@ def _piece(start: int, end: int, symbol: Symbol | None, top: bool) -> _Piece:
     return _Piece(start, end, kind, symbol.name, symbol.parent)
 
 
-def _joined(lines: Sequence[str], pieces: Sequence[_Piece], longest: int) -> list[_Piece]:
+def _join_short(lines: Sequence[str], pieces: Sequence[_Piece], longest: int) -> list[_Piece]:
     """Join pieces that are too short to stand alone with the kin before them; blank lines with anything."""
     full = list(accumulate((bool(line.strip()) for line in lines), initial=0))
     joined: list[_Piece] = []

@@ -117,7 +117,7 @@ def _single(
         (item, offer)
         for item in items
         if not item.excluded
-        for offer in (*item.offers, *_named(sources.candidates.get(item.id)))
+        for offer in (*item.offers, *_name_only_offers(sources.candidates.get(item.id)))
         if offer.tokens <= budget
     ]
     pieces.sort(key=lambda one: (*_urgency(one[0]), -one[1].utility, one[1].tokens, *item_order(one[0])))
@@ -132,7 +132,7 @@ def _single(
     return _write(replace(nothing, bound=bound), sources, 0, style, counter)
 
 
-def _named(candidate: FileCandidate | None) -> Iterator[Offer]:
+def _name_only_offers(candidate: FileCandidate | None) -> Iterator[Offer]:
     """Yield the offer that only names a file, as a piece of the last resort."""
     for number, offer in enumerate(candidate.offers if candidate else ()):
         if _names_only(offer):

@@ -111,7 +111,7 @@ def seed_mass(view: RankingView, signals: Mapping[str, Float32], weights: Mappin
     for name, weight in weights.items():
         signal = signals.get(name)
         if signal is not None:
-            look += np.float32(weight) * _scaled(name, signal, float(signal.max(initial=0.0)))
+            look += np.float32(weight) * _scale(name, signal, float(signal.max(initial=0.0)))
     look[~view.index.alive] = -np.inf
     mass = np.zeros(view.index.count, dtype=np.float32)
     if not view.index.alive.any():
@@ -213,7 +213,7 @@ def feature_matrix(candidates: CandidateMatrix) -> Float32:
     columns: list[Float32] = []
     for column, name in enumerate(candidates.names):
         values = candidates.values[:, column]
-        columns.append(_scaled(name, values, float(candidates.best[column])))
+        columns.append(_scale(name, values, float(candidates.best[column])))
         if not name.startswith(_BOUNDED):
             order = np.lexsort((np.arange(len(values)), -values))
             rank = np.empty(len(values), dtype=np.float32)
@@ -225,7 +225,7 @@ def feature_matrix(candidates: CandidateMatrix) -> Float32:
     return np.stack(columns, axis=1)
 
 
-def _scaled(name: str, values: Float32, best: float) -> Float32:
+def _scale(name: str, values: Float32, best: float) -> Float32:
     if name.startswith(_BOUNDED) or best <= 0:
         return values
     return values / np.float32(best)

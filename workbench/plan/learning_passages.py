@@ -74,7 +74,7 @@ def learned_passages(
     claims = [one for one in found.candidates if one.learning.id not in overrides.excluded]
     claims.sort(key=lambda one: one.learning.id not in overrides.pinned)
     share = int(request.token_budget * SHARE)
-    passages, dropped = _admitted(claims, planner, share, whys, pinned=overrides.pinned)
+    passages, dropped = _admit(claims, planner, share, whys, pinned=overrides.pinned)
     left_out = tuple(one for one in found.left_out if one[0] not in overrides.excluded)
     texts = {one.learning.id: one.learning.text for one in found.candidates}
     return Learned(tuple(passages), (*dropped, *left_out), texts)
@@ -122,7 +122,7 @@ def _tasks(request: PlanRequest, references: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *references, *(one.lstrip("#") for one in references))))
 
 
-def _admitted(
+def _admit(
     claims: Sequence[Candidate],
     planner: Planner,
     tokens: int,

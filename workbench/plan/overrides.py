@@ -59,11 +59,11 @@ def resolve_overrides(
     """
     if not pinned and not excluded:
         return Overrides()
-    wanted = tuple(dict.fromkeys(_named(name, paths, ids) for name in pinned))
-    unwanted = tuple(dict.fromkeys(_named(name, paths, ids) for name in excluded))
+    wanted = tuple(dict.fromkeys(_resolve_name(name, paths, ids) for name in pinned))
+    unwanted = tuple(dict.fromkeys(_resolve_name(name, paths, ids) for name in excluded))
     both = next((name for name in wanted if name in unwanted), None)
     if both is not None:
-        raise UsageError(f"{_shown(both)} is both pinned and excluded", hint="Leave one of them out.")
+        raise UsageError(f"{_show(both)} is both pinned and excluded", hint="Leave one of them out.")
     return Overrides(wanted, unwanted)
 
 
@@ -72,7 +72,7 @@ def unknown_names(names: Iterable[str], paths: Collection[str], ids: Collection[
     return tuple(name for name in names if name not in paths and name not in ids)
 
 
-def _named(name: str, paths: Collection[str], ids: Collection[str]) -> str:
+def _resolve_name(name: str, paths: Collection[str], ids: Collection[str]) -> str:
     given = name.strip()
     path = given.replace("\\", "/").removeprefix("./") if given not in paths else given
     if path in paths:
@@ -84,9 +84,9 @@ def _named(name: str, paths: Collection[str], ids: Collection[str]) -> str:
         if len(found) == 1:
             return found[0]
         some = ", ".join(found[:3])
-        raise UsageError(f"{len(found)} ids begin with {_shown(given)!r}", hint=f"Give more of it: {some}, …")
+        raise UsageError(f"{len(found)} ids begin with {_show(given)!r}", hint=f"Give more of it: {some}, …")
     raise UsageError(
-        f"there is no file, rule or learning {_shown(given)!r} to pin or exclude",
+        f"there is no file, rule or learning {_show(given)!r} to pin or exclude",
         hint=_hint(path, paths, ids)
         or "Give a path of the project as `workbench rank` lists it, or the id of a rule or a learning.",
     )
@@ -114,5 +114,5 @@ def _near(path: str, paths: Collection[str], most: int = 2_000) -> list[str]:
     return list(dict.fromkeys((*beside, *alike)))[:most]
 
 
-def _shown(name: str) -> str:
+def _show(name: str) -> str:
     return visible_line(name)[:_SHOWN]

@@ -123,7 +123,7 @@ def pack(items: Sequence[Item], budget: int, *, mandatory_share: float = MANDATO
     fixed = {*forced, *(index for index in pins if len(ordered[index].offers) == 1)}
     free = [index for index, item in enumerate(ordered) if not item.excluded and index not in fixed]
     steps = _steps(ordered, free, current, left)
-    bound = sum(offer.utility for offer in current.values()) + _relaxed(steps, left)
+    bound = sum(offer.utility for offer in current.values()) + _relax(steps, left)
     left = _greedy(steps, current, left)
     left = _improve(ordered, free, current, left, floors)
     first = [*pins, *forced]
@@ -262,7 +262,7 @@ def _hull_above(offers: Sequence[Offer], held: Offer, budget: int) -> list[tuple
     return [(more, above[more]) for more in hull(list(above))]
 
 
-def _relaxed(steps: Sequence[_Step], budget: int) -> float:
+def _relax(steps: Sequence[_Step], budget: int) -> float:
     """Return the optimum of the linear relaxation: whole steps in order, then a part of the next."""
     total = 0.0
     for step in steps:

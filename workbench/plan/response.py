@@ -79,7 +79,7 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
             *({"file": one.file, "reason": one.reason} for one in pack.dropped),
             *({"file": file, "reason": reason} for file, reason in dropped),
         ],
-        "selection": [_selected(candidate, offer, features) for candidate, offer in pack.files],
+        "selection": [_selection(candidate, offer, features) for candidate, offer in pack.files],
         "rules": [_passage(passage) for passage in pack.passages],
         "degraded": list(degraded),
         "timing": {stage: round(value, 3) for stage, value in (timing or {}).items()},
@@ -188,7 +188,7 @@ def _trace(pack: Pack, features: Mapping[str, RankedFile], chances: Mapping[str,
     return lines
 
 
-def _selected(
+def _selection(
     candidate: FileCandidate, offer: ViewOffer, features: Mapping[str, RankedFile]
 ) -> dict[str, Any]:
     ranked = features.get(candidate.path)

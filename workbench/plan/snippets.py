@@ -97,7 +97,7 @@ def read_file(path: str, language: str, role: Role, data: bytes, symbols: Sequen
         text = "\n".join(lines[chunk.start - 1 : chunk.end])
         found = _WORD.findall(text)
         lengths.append(len(found))
-        for term, times in _counted(found).items():
+        for term, times in _count_terms(found).items():
             terms.setdefault(term, []).append((index, times))
     traits = tuple(_traits(path, role, chunks, len(lines)))
     return FileText(path, tuple(lines), chunks, terms, tuple(lengths), traits, _names(chunks))
@@ -112,7 +112,7 @@ def _names(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
     return names
 
 
-def _counted(words: Sequence[str]) -> dict[str, int]:
+def _count_terms(words: Sequence[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for word, times in Counter(words).items():
         for term in word_terms(word):

@@ -194,7 +194,7 @@ class Workspace:
             notes.append("the project has no files to plan from")
         same = index_before is not None and index_before.index is self.index and found.cache == "hit"
         if not same or before is None or before.history is not past.past.history:
-            self._touched = self._uncommitted(head, notes)
+            self._touched = self._find_uncommitted(head, notes)
             self._view = None
         return Synced(
             found.freshness,
@@ -284,7 +284,7 @@ class Workspace:
             notes.append(f"history is left out: {error.message}")
             return None
 
-    def _uncommitted(self, head: str | None, notes: list[str]) -> tuple[str, ...]:
+    def _find_uncommitted(self, head: str | None, notes: list[str]) -> tuple[str, ...]:
         control = self.adapters.control
         if control is None or head is None:
             return ()

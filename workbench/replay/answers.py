@@ -76,7 +76,7 @@ def count_answers(answers: Sequence[MessageAnswer], threshold: float) -> NDArray
     """Return int [n, 3]: true positives, false positives and false negatives of each message."""
     found = np.zeros((len(answers), 3), np.int64)
     for row, answer in enumerate(answers):
-        returned = _returned(answer, threshold)
+        returned = _rules_above(answer, threshold)
         right = len(set(returned).intersection(answer.message.expected))
         found[row] = right, len(returned) - right, len(answer.message.expected) - right
     return found
@@ -92,11 +92,11 @@ def measure_at(answers: Sequence[MessageAnswer], threshold: float) -> AtThreshol
     found = count_answers(answers, threshold)
     total = Counts(*map(int, found.sum(axis=0)))
     ranks = [
-        reciprocal_rank([rule in answer.message.expected for rule in _returned(answer, threshold)])
+        reciprocal_rank([rule in answer.message.expected for rule in _rules_above(answer, threshold)])
         for answer in answers
         if answer.message.expected
     ]
-    silent = [not _returned(answer, threshold) for answer in answers if not answer.message.expected]
+    silent = [not _rules_above(answer, threshold) for answer in answers if not answer.message.expected]
     return AtThreshold(
         threshold,
         total.precision,
@@ -145,7 +145,7 @@ def by_kind(answers: Sequence[MessageAnswer], threshold: float) -> dict[str, tup
     return {kind: (len(found), _mean(found)) for kind, found in values.items()}
 
 
-def _returned(answer: MessageAnswer, threshold: float) -> list[str]:
+def _rules_above(answer: MessageAnswer, threshold: float) -> list[str]:
     return [rule for rule, score in answer.ranked if score >= threshold]
 
 

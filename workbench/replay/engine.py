@@ -130,7 +130,7 @@ class ReplayEngine:
     def _situation(self, task: ReplayTask, moment: Moment, intent: Intent) -> Situation:
         heads = [known.head for known in moment.past]
         semantic = None if self.vectors is None else self.vectors.compared(heads, intent.task)
-        return Situation(intent, moment, lambda: self._declared(moment), semantic)
+        return Situation(intent, moment, lambda: self._read_manifests(moment), semantic)
 
     def _answer(
         self, system: System, situation: Situation, task: ReplayTask
@@ -166,7 +166,7 @@ class ReplayEngine:
             self._contents = BlobContents(self.reader.read, self.planner.counter)
         return self._contents
 
-    def _declared(self, moment: Moment) -> list[Manifest]:
+    def _read_manifests(self, moment: Moment) -> list[Manifest]:
         found = []
         for path in filter(is_manifest, sorted(moment.blobs)):
             key = (path, moment.blobs[path])
@@ -239,7 +239,7 @@ def replay_tasks(
         [task for _, task in waiting],
         workers=min(workers, max(1, len(waiting) // BATCH)),
         batch=BATCH,
-        failed=_crashed,
+        failed=_crashed_row,
     )
     done = 0
     try:
@@ -255,7 +255,7 @@ def replay_tasks(
     return Replayed(tuple(found[key] for key in keys if key in found), reused, complete, note)
 
 
-def _crashed(task: ReplayTask) -> TaskRow:
+def _crashed_row(task: ReplayTask) -> TaskRow:
     return failed_row(task, _CRASHED)
 
 

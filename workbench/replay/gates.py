@@ -115,7 +115,7 @@ def gates_sentence(stopping: Sequence[Gate]) -> str:
     )
 
 
-def _judged(passed: bool) -> GateState:
+def _judge(passed: bool) -> GateState:
     return GateState.PASSED if passed else GateState.FAILED
 
 
@@ -134,7 +134,7 @@ def _freshness(evidence: GateEvidence, wanted: GatesConfig) -> Gate:
         "freshness",
         f"{count} stale in {evidence.looked:,} checks",
         text,
-        _judged(count <= wanted.stale),
+        _judge(count <= wanted.stale),
         count,
         wanted.stale,
         f"served stale: {shown}" if count else "",
@@ -151,7 +151,7 @@ def _latency(mine: SystemScore | None, wanted: GatesConfig) -> Gate:
         "latency",
         f"{took:,.1f} ms",
         text,
-        _judged(took <= wanted.p95_ms),
+        _judge(took <= wanted.p95_ms),
         took,
         wanted.p95_ms,
         f"of {visible_line(mine.system)} over {mine.tasks:,} tasks",
@@ -179,7 +179,7 @@ def _precision(mine: SystemScore | None, baseline: SystemScore | None, wanted: G
         "precision",
         measured,
         text,
-        _judged(uplift >= wanted.precision and shown),
+        _judge(uplift >= wanted.precision and shown),
         value,
         wanted.precision,
         reason,
@@ -214,7 +214,7 @@ def _tokens(scores: Mapping[str, SystemScore], mine: SystemScore | None, wanted:
         "tokens",
         f"{change:+.0%}, recall {score.packed_recall or 0.0:.3f} for {recall:.3f}",
         text,
-        _judged(bool(able) and change <= -wanted.tokens),
+        _judge(bool(able) and change <= -wanted.tokens),
         change,
         -wanted.tokens,
         reason,
@@ -233,7 +233,7 @@ def _corruption(evidence: GateEvidence) -> Gate:
     count = len(evidence.damage)
     measured = f"{count} damaged" if count else evidence.sound or "none"
     reason = "; ".join(map(visible_line, evidence.damage[:_SHOWN]))
-    return Gate("G5", "corruption", measured, "none", _judged(not count), count, 0, reason)
+    return Gate("G5", "corruption", measured, "none", _judge(not count), count, 0, reason)
 
 
 def _fallback(evidence: GateEvidence) -> Gate:
@@ -247,7 +247,7 @@ def _fallback(evidence: GateEvidence) -> Gate:
         "fallback",
         f"{evidence.answered} of {evidence.asked}",
         text,
-        _judged(evidence.answered == evidence.asked),
+        _judge(evidence.answered == evidence.asked),
         share,
         1.0,
         "" if share == 1 else "tasks without an answer where no model can be used",
@@ -265,7 +265,7 @@ def _regression(gap: Gap | None, wanted: GatesConfig) -> Gate:
         "regression",
         f"{gap.value:+.3f} nDCG@10",
         text,
-        _judged(not worse),
+        _judge(not worse),
         gap.value,
         0.0,
         f"[{gap.low:+.3f}, {gap.high:+.3f}], p = {gap.p:.4f}",

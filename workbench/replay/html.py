@@ -14,7 +14,7 @@ from typing import Final
 
 from workbench.records.replay import BASELINE, LESS_IS_BETTER, ReplayRun, SystemScore, TaskRow
 from workbench.replay.gates import Gate, GateState
-from workbench.replay.html_tasks import DETAILS, TaskDetail, escaped, task_body, task_line, value_of
+from workbench.replay.html_tasks import DETAILS, TaskDetail, escape_text, task_body, task_line, value_of
 from workbench.replay.run_report import SIGNIFICANT, counterpart
 
 MAX_BYTES: Final = 5_000_000
@@ -74,7 +74,7 @@ def report_html(run: ReplayRun, gates: Sequence[Gate] = ()) -> bytes:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>Replay of {escaped(run.project, 80)}</title>\n<style>{style}</style></head>\n<body>\n",
+        f"<title>Replay of {escape_text(run.project, 80)}</title>\n<style>{style}</style></head>\n<body>\n",
         _header(run),
         "<main>\n",
         _scores(run),
@@ -92,23 +92,24 @@ def _fingerprint(text: str) -> str:
 
 def _header(run: ReplayRun) -> str:
     settings = " · ".join(
-        f"{escaped(name, 40)} {escaped(str(value))}" for name, value in run.settings.items()
+        f"{escape_text(name, 40)} {escape_text(str(value))}" for name, value in run.settings.items()
     )
     lines = [
-        f"<h1>Replay of {escaped(run.project, 80)}</h1>",
+        f"<h1>Replay of {escape_text(run.project, 80)}</h1>",
         '<button id="theme" type="button" hidden>Dark or light</button>',
-        f'<p class="soft">run {escaped(run.id, 64)} · {escaped(run.at, 40)} · {escaped(run.version, 60)}</p>',
+        f'<p class="soft">run {escape_text(run.id, 64)} · {escape_text(run.at, 40)} · '
+        f"{escape_text(run.version, 60)}</p>",
         f'<p class="soft">{settings}</p>' if settings else "",
         "" if run.complete else '<p class="bad">Interrupted: not every task was replayed.</p>',
-        f"<p>Without: {escaped(', '.join(run.degraded))}</p>" if run.degraded else "",
-        *(f"<p>{escaped(note, 1000)}</p>" for note in run.notes[:_NOTES]),
+        f"<p>Without: {escape_text(', '.join(run.degraded))}</p>" if run.degraded else "",
+        *(f"<p>{escape_text(note, 1000)}</p>" for note in run.notes[:_NOTES]),
     ]
     return f"<header>\n{chr(10).join(filter(None, lines))}\n</header>\n"
 
 
 def _table(identifier: str, head: Sequence[str], rows: Sequence[str]) -> str:
     """Return a table of ready rows; heads are escaped here."""
-    cells = "".join(f'<th scope="col">{escaped(one, 60)}</th>' for one in head)
+    cells = "".join(f'<th scope="col">{escape_text(one, 60)}</th>' for one in head)
     return (
         f'<div class="wide"><table id="{identifier}"><thead><tr>{cells}</tr></thead>'
         f"<tbody>\n{''.join(rows)}</tbody></table></div>\n"
@@ -120,7 +121,7 @@ def _scores(run: ReplayRun) -> str:
         return "<h2>Systems</h2><p>None was run.</p>\n"
     columns = [one for one in _COLUMNS if any(getattr(score, one[1]) is not None for score in run.systems)]
     rows = [
-        f'<tr><th scope="row">{escaped(score.system, 60)}</th><td>{score.tasks:,}</td>'
+        f'<tr><th scope="row">{escape_text(score.system, 60)}</th><td>{score.tasks:,}</td>'
         + "".join(_score(score, measure, digits) for _, measure, digits in columns)
         + "</tr>\n"
         for score in run.systems
@@ -155,10 +156,10 @@ def _gates(gates: Sequence[Gate]) -> str:
         return ""
     tones = {GateState.PASSED: "good", GateState.FAILED: "bad", GateState.MISSING: "bad"}
     rows = [
-        f'<tr><th scope="row">{escaped(gate.id, 8)} {escaped(gate.name, 40)}</th>'
-        f'<td class="text">{escaped(gate.measured)}</td><td class="text">{escaped(gate.wanted)}</td>'
-        f'<td class="{tones[gate.state]}">{escaped(str(gate.state))}</td>'
-        f'<td class="text">{escaped(gate.reason)}</td></tr>\n'
+        f'<tr><th scope="row">{escape_text(gate.id, 8)} {escape_text(gate.name, 40)}</th>'
+        f'<td class="text">{escape_text(gate.measured)}</td><td class="text">{escape_text(gate.wanted)}</td>'
+        f'<td class="{tones[gate.state]}">{escape_text(str(gate.state))}</td>'
+        f'<td class="text">{escape_text(gate.reason)}</td></tr>\n'
         for gate in gates
     ]
     return "<h2>Gates</h2>\n" + _table("gates", ["", "measured", "wanted", "", "why"], rows)
@@ -179,7 +180,7 @@ def _sessions(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int]
             values = [value for _, row in rows if (value := value_of(row, system)) is not None]
             cells.append(f"<td>{sum(values) / len(values):.3f}</td>" if values else "<td>-</td>")
         lines.append(
-            f'<tr data-s="{numbers[name]}"><td><a href="#t{rows[0][0]}">{escaped(name, 80)}</a></td>'
+            f'<tr data-s="{numbers[name]}"><td><a href="#t{rows[0][0]}">{escape_text(name, 80)}</a></td>'
             f"<td>{len(rows):,}</td>{''.join(cells)}</tr>\n"
         )
     more = len(several) - _SESSIONS
@@ -190,7 +191,7 @@ def _sessions(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int]
 
 def _tasks(run: ReplayRun, systems: Sequence[str], numbers: Mapping[str, int], room: int) -> str:
     lines, note = _fitting(run.rows, systems, numbers, room)
-    sides = " and ".join(escaped(name, 60) for name in systems) or "nothing"
+    sides = " and ".join(escape_text(name, 60) for name in systems) or "nothing"
     return (
         "<h2>Tasks</h2>\n"
         f'<p class="soft">nDCG@10 of {sides}, and the difference. Right files are bold; behind a file is '

@@ -1,7 +1,7 @@
 """One task of a report as HTML: both rankings side by side, what features contributed, what was missed.
 
-Everything a task holds was written by somebody else: it passes through `escaped`, which is the only way text
-gets into a page. How much is shown is a matter of `TaskDetail`, so that a page of many tasks stays readable.
+Everything a task holds was written by somebody else: it passes through `escape_text`, the only way text gets
+into a page. How much is shown is a matter of `TaskDetail`, so that a page of many tasks stays readable.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DETAILS: Final = (TaskDetail(20, 20, 40), TaskDetail(10, 10, 6), TaskDetail(10, 
 """From all there is to the least that still shows both rankings."""
 
 
-def escaped(text: str, most: int = MOST_CHARACTERS) -> str:
+def escape_text(text: str, most: int = MOST_CHARACTERS) -> str:
     """Return text that is text anywhere in HTML, on one line, its middle left out if it is long."""
     if len(text) > most:
         text = f"{text[: most // 2]} … {text[-most // 2 :]}"
@@ -74,8 +74,8 @@ def task_line(row: TaskRow, number: int, session: int, systems: Sequence[str], b
     data = "".join(
         f' data-{name}="{value:.4f}"' for name, value in zip("lr", values, strict=False) if value is not None
     )
-    about = " · ".join([escaped(row.session, 40), escaped(row.query_type, 20), day(row.at)])
-    head = escaped(row.head) or "(no text)"
+    about = " · ".join([escape_text(row.session, 40), escape_text(row.query_type, 20), day(row.at)])
+    head = escape_text(row.head) or "(no text)"
     where = f'id="t{number}" data-s="{session}" data-t="{int(row.at)}" data-k="{_marks(row, systems)}"'
     summary = f"<summary>{figures}{change} {head} <small>{about}</small></summary>"
     return f"<details {where}{data}>{summary}{body}</details>\n"
@@ -85,7 +85,7 @@ def task_body(row: TaskRow, systems: Sequence[str], detail: TaskDetail) -> str:
     """Return what a task opens onto."""
     parts = [f'<p class="soft">{_origin(row)}</p>']
     if row.fault:
-        parts.append(f'<p class="bad">Not replayed: {escaped(row.fault)}</p>')
+        parts.append(f'<p class="bad">Not replayed: {escape_text(row.fault)}</p>')
     parts.append(f"<p>Right: {_paths(row.truth)}</p>")
     if row.missing:
         parts.append(f"<p>Not in the tree at its start, so not counted: {_paths(row.missing)}</p>")
@@ -110,30 +110,32 @@ def _marks(row: TaskRow, systems: Sequence[str]) -> str:
 
 
 def _origin(row: TaskRow) -> str:
-    parts = [f"task {escaped(row.id, 60)}"]
+    parts = [f"task {escape_text(row.id, 60)}"]
     if row.commit:
-        parts.append(f"answered by {escaped(row.commit, 60)}")
-    parts.append(f"on the tree of {escaped(row.revision, 60)}" if row.revision else "without its repository")
+        parts.append(f"answered by {escape_text(row.commit, 60)}")
+    tree = f"on the tree of {escape_text(row.revision, 60)}"
+    parts.append(tree if row.revision else "without its repository")
     return ", ".join(parts)
 
 
 def _paths(paths: Sequence[str]) -> str:
-    shown = ", ".join(escaped(path) for path in paths[:_RELEVANT]) or "nothing"
+    shown = ", ".join(escape_text(path) for path in paths[:_RELEVANT]) or "nothing"
     more = len(paths) - _RELEVANT
     return shown + (f" and {more:,} more" if more > 0 else "")
 
 
 def _column(row: TaskRow, name: str, did: SystemRow, detail: TaskDetail) -> str:
     truth = set(row.truth)
-    items = "".join(_ranked(path, rank, path in truth, did, detail) for rank, path in _top(did, detail))
+    items = "".join(_ranked_item(path, rank, path in truth, did, detail) for rank, path in _top(did, detail))
     missed = "".join(
-        f"<li>{escaped(path)}: {escaped(why)}{_features(did.contributions.get(path, {}), detail)}</li>"
+        f"<li>{escape_text(path)}: {escape_text(why)}"
+        f"{_features(did.contributions.get(path, {}), detail)}</li>"
         for path, why in list(did.missed.items())[:_RELEVANT]
     )
     more = len(did.missed) - _RELEVANT
     missed += f"<li>and {more:,} more</li>" if more > 0 else ""
     parts = [
-        f"<h3>{escaped(name, 60)}</h3>",
+        f"<h3>{escape_text(name, 60)}</h3>",
         f'<p class="soft">{_measures(did)}</p>',
         f"<ol>{items}</ol>" if items else "<p>Ranked nothing.</p>",
         f"<h3>Missed</h3><ul>{missed}</ul>" if missed else "",
@@ -145,9 +147,9 @@ def _top(did: SystemRow, detail: TaskDetail) -> Iterator[tuple[int, str]]:
     return enumerate(did.ranking[: detail.files], start=1)
 
 
-def _ranked(path: str, rank: int, right: bool, did: SystemRow, detail: TaskDetail) -> str:
-    shown = f"<b>{escaped(path)}</b>" if right else escaped(path)
-    packed = f" <small>{escaped(did.packed[path], 20)}</small>" if path in did.packed else ""
+def _ranked_item(path: str, rank: int, right: bool, did: SystemRow, detail: TaskDetail) -> str:
+    shown = f"<b>{escape_text(path)}</b>" if right else escape_text(path)
+    packed = f" <small>{escape_text(did.packed[path], 20)}</small>" if path in did.packed else ""
     weighed = did.contributions.get(path, {}) if rank <= detail.weighed else {}
     return f"<li>{shown}{packed}{_features(weighed, detail)}</li>"
 
@@ -155,7 +157,7 @@ def _ranked(path: str, rank: int, right: bool, did: SystemRow, detail: TaskDetai
 def _features(parts: Mapping[str, float], detail: TaskDetail) -> str:
     """Return the largest contributions, each a name and a signed number."""
     largest = sorted(parts.items(), key=lambda one: (-abs(one[1]), one[0]))[: detail.features]
-    shown = "".join(f"<i>{escaped(name, 40)} {value:+.2f}</i>" for name, value in largest)
+    shown = "".join(f"<i>{escape_text(name, 40)} {value:+.2f}</i>" for name, value in largest)
     return f'<span class="f">{shown}</span>' if shown else ""
 
 

@@ -53,14 +53,16 @@ class BlobContents:
         started = time.perf_counter()
         key = (path, sha)
         if key not in self._kept:
-            self._kept[key] = self._made(path, sha, symbols)
+            self._kept[key] = self._read_content(path, sha, symbols)
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         self.milliseconds += (time.perf_counter() - started) * 1000
         return self._kept[key]
 
-    def _made(self, path: str, sha: str, symbols: Callable[[], Sequence[Symbol]]) -> Content | Skipped:
+    def _read_content(
+        self, path: str, sha: str, symbols: Callable[[], Sequence[Symbol]]
+    ) -> Content | Skipped:
         data = self._read(sha) if sha else None
         if data is None:
             return Skipped(path, "its content is not there")

@@ -103,7 +103,7 @@ def compare_runs(
     """
     if measure not in MEASURES:
         raise ValueError(f"{measure} is not a measure of a replay")
-    earlier, later = _replayed(before), _replayed(after)
+    earlier, later = _replayed_rows(before), _replayed_rows(after)
     both = [identifier for identifier in earlier if identifier in later]
     pairs = [(earlier[one], later[one]) for one in both if earlier[one].truth == later[one].truth]
     listed = list(_pairs_of(pairs, system, measure))
@@ -123,7 +123,7 @@ def compare_runs(
     )
 
 
-def _replayed(run: ReplayRun) -> dict[str, TaskRow]:
+def _replayed_rows(run: ReplayRun) -> dict[str, TaskRow]:
     return {row.id: row for row in run.rows if row.systems}
 
 

@@ -225,7 +225,7 @@ def _baseline(system: System, situation: Situation, models: Models) -> SystemRan
 def _bm25(system: System, situation: Situation, models: Models) -> SystemRanking:
     model = models.used(situation.semantic)
     scores = situation.moment.view.index.bm25("body", situation.query.terms, b=0.6)
-    files = score_by_place(_ordered(situation.moment.view, scores), model, BM25)
+    files = score_by_place(_order_paths(situation.moment.view, scores), model, BM25)
     return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
 
 
@@ -236,7 +236,7 @@ def _vector(system: System, situation: Situation, models: Models) -> SystemRanki
         return SystemRanking((), models.by_id[models.plain], weighed=False, fallback=True, milliseconds=0)
     model = models.used(situation.semantic)
     scores = situation.signals()["affinity_semantic"]
-    files = score_by_place(_ordered(situation.moment.view, scores), model, VECTOR)
+    files = score_by_place(_order_paths(situation.moment.view, scores), model, VECTOR)
     return SystemRanking(files, model, weighed=False, fallback=False, milliseconds=0)
 
 
@@ -277,7 +277,7 @@ def _with_neighbours(
     return {**signals, **neighbour_signals(view, mass), "seed": mass}
 
 
-def _ordered(view: RankingView, scores: Float32) -> list[str]:
+def _order_paths(view: RankingView, scores: Float32) -> list[str]:
     """Return the paths with a positive score, best first, ties by path."""
     found = np.flatnonzero((scores > 0) & view.index.alive).tolist()
     paths = view.index.paths

@@ -72,7 +72,7 @@ def commit_tasks(commits: Iterable[Commit], line: CommitGraph, limit: int) -> li
     for commit in commits:
         if len(tasks) >= limit:
             break
-        modified = _modified(commit.files)
+        modified = _modified_names(commit.files)
         text = f"{commit.subject}\n\n{commit.body}".strip()[:MAX_TEXT]
         known = len(commit.parents) == 1 and commit.parents[0] in line.parents
         if known and modified and len(commit.files) <= MAX_FILES and clean_task(text):
@@ -118,16 +118,16 @@ def recorded_sessions(entries: Iterable[Entry]) -> tuple[list[PastSession], int]
     found: list[PastSession] = []
     malformed = 0
     for mentions in by_session.values():
-        whole, faults = _followed(mentions)
+        whole, faults = _follow(mentions)
         malformed += faults
         if whole is not None and whole.ended_at is not None:
             ended = whole.ended_at
-            known, _ = _followed(entry for entry in mentions if _said(entry) <= ended)
-            found.append(_recorded(known or whole))
+            known, _ = _follow(entry for entry in mentions if _timestamp(entry) <= ended)
+            found.append(_past_session(known or whole))
     return sorted(found, key=lambda one: (one.started, one.id)), malformed
 
 
-def _followed(entries: Iterable[Entry]) -> tuple[Episode | None, int]:
+def _follow(entries: Iterable[Entry]) -> tuple[Episode | None, int]:
     episode: Episode | None = None
     malformed = 0
     for entry in entries:
@@ -138,13 +138,13 @@ def _followed(entries: Iterable[Entry]) -> tuple[Episode | None, int]:
     return episode, malformed
 
 
-def _said(entry: Entry) -> int:
+def _timestamp(entry: Entry) -> int:
     """Return when something was said of a session that is not its own story, 0 for what is."""
     at = entry.body.get("timestamp", 0)
     return at if isinstance(at, int) else 0
 
 
-def _recorded(episode: Episode) -> PastSession:
+def _past_session(episode: Episode) -> PastSession:
     text = episode.task_text[:MAX_TEXT]
     ended = max(episode.started_at, episode.ended_at or 0)
     return PastSession(
@@ -172,7 +172,7 @@ def session_tasks(
     for one in reversed(sessions):
         if len(tasks) >= limit:
             break
-        modified = _modified(one.changes)
+        modified = _modified_names(one.changes)
         revision = "" if gone else _newest_before(commits, one)
         if modified and len(one.changes) <= MAX_FILES and clean_task(one.text) and (gone or revision):
             old, new = tuple(modified), tuple(modified.values())
@@ -201,7 +201,7 @@ def relevant(task: ReplayTask, existing: Mapping[str, object]) -> tuple[tuple[st
     return here, tuple(sorted(path for path in task.modified if path not in existing))
 
 
-def _modified(changes: Iterable[FileChange]) -> dict[str, str]:
+def _modified_names(changes: Iterable[FileChange]) -> dict[str, str]:
     """Return {name before: name after} of the modified files that an index would take."""
     return {
         change.old_path or change.path: change.path

@@ -164,7 +164,7 @@ class RepositoryTimeline:
         tree = {
             path: (sha, size)
             for path, sha, size in self.reader.tree(revision)
-            if 0 <= size <= MAX_BYTES and self._admitted(path) and self.facts(path, sha) is not None
+            if 0 <= size <= MAX_BYTES and self._admits_path(path) and self.facts(path, sha) is not None
         }
         index = self._step(tree)
         self._facts = {(path, sha): self._facts[path, sha] for path, (sha, _) in tree.items()}
@@ -174,7 +174,7 @@ class RepositoryTimeline:
         reused = 1.0 - (self._read - before) / max(len(tree), 1)
         return Moment(self._view, {path: sha for path, (sha, _) in tree.items()}, past, max(reused, 0.0))
 
-    def _admitted(self, path: str) -> bool:
+    def _admits_path(self, path: str) -> bool:
         if path not in self._names:
             self._names[path] = refusal(path) is None and self._admits(path)
         return self._names[path]

@@ -132,12 +132,14 @@ def _block(
         case "text" if kind == "assistant":
             yield _turn(AGENT, text(block.get("text")), at, head="sub-agent" if helper else "")
         case "text":
-            yield _spoken(text(block.get("text")), at, own=not helper and value.get("isMeta") is not True)
+            yield _user_turn(text(block.get("text")), at, own=not helper and value.get("isMeta") is not True)
         case "thinking":
             yield _turn(THOUGHT, text(block.get("thinking")), at)
         case "tool_use":
             given = block.get("input")
-            yield _called(text(block.get("name")), given if isinstance(given, dict) else {"input": given}, at)
+            yield _call_turn(
+                text(block.get("name")), given if isinstance(given, dict) else {"input": given}, at
+            )
         case "tool_result":
             yield _turn(RESULT, _plain(block.get("content")), at, failed=block.get("is_error") is True)
         case other:
@@ -168,7 +170,7 @@ def _codex(value: Mapping[str, Any]) -> Iterator[Turn]:
             if item.get("role") == "assistant":
                 yield _turn(AGENT, words, at)
             elif item.get("role") == "user":
-                yield _spoken(words, at, own=True)
+                yield _user_turn(words, at, own=True)
             else:
                 yield _turn(NOTE, words, at, head=text(item.get("role")) or "message")
         case "reasoning":
@@ -178,21 +180,21 @@ def _codex(value: Mapping[str, Any]) -> Iterator[Turn]:
         case str(name) if name in _CALLS:
             for moment in codex.events([TranscriptRecord(0, {"type": "response_item", "payload": item})]):
                 if isinstance(moment, ToolUse):
-                    yield _called(moment.tool, moment.input, at)
+                    yield _call_turn(moment.tool, moment.input, at)
                 elif isinstance(moment, ToolResult):
                     yield _turn(RESULT, moment.output, at, failed=moment.outcome is not CallOutcome.RAN)
         case _:
             return
 
 
-def _spoken(words: str, at: str, *, own: bool) -> Turn:
+def _user_turn(words: str, at: str, *, own: bool) -> Turn:
     prompt = user_text(words) if own else None
     if prompt is not None and prompt.text:
         return _turn(USER, prompt.text, at, prompt=True)
     return _turn(NOTE, words, at, head="put in for the agent")
 
 
-def _called(tool: str, given: Mapping[str, Any], at: str) -> Turn:
+def _call_turn(tool: str, given: Mapping[str, Any], at: str) -> Turn:
     use = ToolUse("", tool, given, at, "", "", "")
     paths = tuple(touch.path for touch in touches(use))
     named = next((given[name] for name in _NAMES if given.get(name)), "")
@@ -204,12 +206,12 @@ def _arguments(given: Mapping[str, Any]) -> str:
     """Return a call's arguments to read: each with its name, texts of several lines as they are."""
     words = []
     for name, value in given.items():
-        shown = value if isinstance(value, str) else _written(value)
+        shown = value if isinstance(value, str) else _write_json(value)
         words.append(f"{name}:\n{shown}" if "\n" in shown else f"{name}: {shown}")
     return "\n".join(words)
 
 
-def _written(value: object) -> str:
+def _write_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:

@@ -107,7 +107,7 @@ def task_of(episode: Episode) -> PastTask:
     )
 
 
-def _remembered(episode: Episode) -> Remembered:
+def _remember(episode: Episode) -> Remembered:
     return Remembered(task_of(episode), printable(episode.task_text[:MAX_HEAD].split("\n", 1)[0]))
 
 
@@ -175,7 +175,7 @@ def _apply(ledger: EpisodeLedger, after: int, entry: Entry, again: set[str]) -> 
 
 def _enter(ledger: EpisodeLedger, episode: Episode, after: int) -> None:
     ledger.alive[episode.session_id] = (episode.started_at, after, story(episode))
-    ledger.tasks[episode.session_id] = _remembered(episode)
+    ledger.tasks[episode.session_id] = _remember(episode)
 
 
 def _forget(ledger: EpisodeLedger, entry: Entry) -> bool:
@@ -211,7 +211,7 @@ def _reread(ledger: EpisodeLedger, missing: set[str], read: Callable[[int], Entr
     for after, entry in read(0):
         if after > ledger.offset:
             break
-        for session in _named(entry, missing):
+        for session in _name_sessions(entry, missing):
             try:
                 found[session] = follow(found.get(session), entry)
             except MALFORMED:
@@ -221,7 +221,7 @@ def _reread(ledger: EpisodeLedger, missing: set[str], read: Callable[[int], Entr
             _enter(ledger, episode, ledger.alive[session][1])
 
 
-def _named(entry: Entry, sessions: set[str]) -> list[str]:
+def _name_sessions(entry: Entry, sessions: set[str]) -> list[str]:
     if entry.kind == FORGOTTEN:
         return [session for session in sessions if names(entry, session)]
     named = entry.body.get("session_id")
@@ -238,7 +238,7 @@ def recall(ledger: EpisodeLedger, trust: Trust | None = None) -> tuple[History, 
 def pack_ledger(ledger: EpisodeLedger) -> bytes:
     """Return a ledger as bytes for `unpack_ledger`."""
     tasks = {session: _row(ledger.tasks[session]) for session in newest(ledger)}
-    live = {session: (after, _written(episode)) for session, (episode, after) in ledger.live.items()}
+    live = {session: (after, _write_episode(episode)) for session, (episode, after) in ledger.live.items()}
     counts = (ledger.limit, ledger.offset, ledger.events, ledger.malformed)
     saved = _Saved(_FORMAT, *counts, ledger.alive, tasks, live)
     return msgspec.msgpack.encode(saved)
@@ -256,7 +256,7 @@ def unpack_ledger(data: bytes) -> EpisodeLedger:
     return EpisodeLedger(saved.limit, saved.offset, saved.alive, tasks, live, saved.events, saved.malformed)
 
 
-def _written(episode: Episode) -> str:
+def _write_episode(episode: Episode) -> str:
     # Names of files may hold lone surrogates, which JSON can escape and UTF-8 not hold.
     return json.dumps(msgspec.to_builtins(episode), ensure_ascii=True)
 

@@ -238,7 +238,7 @@ class EpisodeService:
             raise UsageError("the feedback is empty", hint="Give an outcome, a reason or both.")
         with store.lock():
             entries = self._entries(session_id)
-            episode, session = self._known(entries, session_id)
+            episode, session = self._find_episode(entries, session_id)
             body = {
                 "session_id": session,
                 "timestamp": max(int(store.now()), episode.last_at),
@@ -253,7 +253,7 @@ class EpisodeService:
         Raises: UsageError for an unknown session or a commit, and then none is forgotten; StoreError.
         """
         with self.store.lock():
-            found = [self._known(self._entries(given), given) for given in session_ids]
+            found = [self._find_episode(self._entries(given), given) for given in session_ids]
             for episode, session in found:
                 if episode.source == COMMITS:
                     raise UsageError(
@@ -267,7 +267,7 @@ class EpisodeService:
     def trace(self, session_id: str) -> Trace:
         """Return an episode with its events. Raises: UsageError for an unknown session; StoreError."""
         entries = self._entries(session_id)
-        episode, session = self._known(entries, session_id)
+        episode, session = self._find_episode(entries, session_id)
         return Trace(episode, events_of(entries, session))
 
     def active(self, session_id: str) -> tuple[str, str]:
@@ -303,7 +303,7 @@ class EpisodeService:
         return True
 
     def _live(self, entries: list[Entry], given: str) -> tuple[Episode, str]:
-        episode, session = self._known(entries, given)
+        episode, session = self._find_episode(entries, given)
         if any(entry.kind == IMPORTED and names(entry, session) for entry in entries):
             raise UsageError(
                 f"session {session} was imported whole and takes no events",
@@ -311,7 +311,7 @@ class EpisodeService:
             )
         return episode, session
 
-    def _known(self, entries: list[Entry], given: str) -> tuple[Episode, str]:
+    def _find_episode(self, entries: list[Entry], given: str) -> tuple[Episode, str]:
         for session in _sessions(entries, given):
             episode = follow_all(entries, session)
             if episode is not None:

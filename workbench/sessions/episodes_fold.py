@@ -129,11 +129,11 @@ def completeness(stories: Iterable[int], still_open: int) -> Completeness:
 
 def imported_episode(body: Mapping[str, Any], by: str = "") -> Episode:
     """Read the body of an imported episode. Raises one of MALFORMED."""
-    started = _bounded(body["started_at"])
+    started = _clamp(body["started_at"])
     ended = body.get("ended_at")
     return replace(
-        _begun(body, by, started),
-        ended_at=started if ended is None else _bounded(ended),
+        _new_episode(body, by, started),
+        ended_at=started if ended is None else _clamp(ended),
         outcome=Outcome(body.get("outcome") or Outcome.UNKNOWN),
         changes=tuple(_changes(body["changes"])),
         reads=tuple(map(_path, body.get("reads") or ())),
@@ -165,7 +165,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _imported(before: Episode | None, entry: Entry) -> Episode:
+def _import(before: Episode | None, entry: Entry) -> Episode:
     """Replace what was known, except somebody's verdict: a transcript that grew is imported again."""
     new = imported_episode(entry.body, entry.by)
     if before is None:
@@ -176,12 +176,12 @@ def _imported(before: Episode | None, entry: Entry) -> Episode:
     return replace(new, outcome=before.judged, judged=before.judged, outcome_evidence=_FEEDBACK)
 
 
-def _started(episode: Episode | None, entry: Entry) -> Episode:
-    begun = _begun(entry.body, entry.by, _time(entry.body["started_at"]))
+def _start(episode: Episode | None, entry: Entry) -> Episode:
+    begun = _new_episode(entry.body, entry.by, _time(entry.body["started_at"]))
     return begun if episode is None else episode
 
 
-def _happened(episode: Episode | None, entry: Entry) -> Episode | None:
+def _add_event(episode: Episode | None, entry: Entry) -> Episode | None:
     event = read_event(entry.body)
     if episode is None:
         return None
@@ -189,11 +189,11 @@ def _happened(episode: Episode | None, entry: Entry) -> Episode | None:
     if event.file_path and event.event_type is EventType.READ and event.file_path not in episode.reads:
         return replace(episode, last_at=last, reads=(*episode.reads, event.file_path))
     if event.file_path and event.event_type is EventType.EDIT:
-        return replace(episode, last_at=last, changes=_edited(episode.changes, event))
+        return replace(episode, last_at=last, changes=_add_edit(episode.changes, event))
     return replace(episode, last_at=last)
 
 
-def _ended(episode: Episode | None, entry: Entry) -> Episode | None:
+def _end(episode: Episode | None, entry: Entry) -> Episode | None:
     body = entry.body
     outcome = None if body.get("outcome") is None else Outcome(body["outcome"])
     ended = None if body.get("ended_at") is None else _time(body["ended_at"])
@@ -216,7 +216,7 @@ def _ended(episode: Episode | None, entry: Entry) -> Episode | None:
     )
 
 
-def _judged(episode: Episode | None, entry: Entry) -> Episode | None:
+def _judge(episode: Episode | None, entry: Entry) -> Episode | None:
     body = entry.body
     outcome = None if body.get("outcome") is None else Outcome(body["outcome"])
     _time(body["timestamp"])
@@ -232,16 +232,16 @@ def _judged(episode: Episode | None, entry: Entry) -> Episode | None:
 
 
 _STEPS: Final[dict[str, Callable[[Episode | None, Entry], Episode | None]]] = {
-    IMPORTED: _imported,
-    STARTED: _started,
-    EVENT: _happened,
-    ENDED: _ended,
-    FEEDBACK: _judged,
+    IMPORTED: _import,
+    STARTED: _start,
+    EVENT: _add_event,
+    ENDED: _end,
+    FEEDBACK: _judge,
     FORGOTTEN: lambda _, entry: None,
 }
 
 
-def _begun(body: Mapping[str, Any], by: str, started: int) -> Episode:
+def _new_episode(body: Mapping[str, Any], by: str, started: int) -> Episode:
     return Episode(
         session_id=printable(str(body["session_id"])),
         project_id=str(body.get("project_id", "")),
@@ -261,7 +261,7 @@ def _begun(body: Mapping[str, Any], by: str, started: int) -> Episode:
     )
 
 
-def _edited(changes: tuple[FileChange, ...], event: Event) -> tuple[FileChange, ...]:
+def _add_edit(changes: tuple[FileChange, ...], event: Event) -> tuple[FileChange, ...]:
     """Return the changes with one more edit; what a session added stays added until it is removed."""
     given = event.payload.get("kind")
     kind = ChangeKind(given) if given in set(ChangeKind) else ChangeKind.MODIFIED
@@ -301,14 +301,14 @@ def _count(value: object) -> int:
     return _lines(value) if isinstance(value, int) else 0
 
 
-def _bounded(value: Any) -> int:  # noqa: ANN401 - JSON of any shape
+def _clamp(value: Any) -> int:  # noqa: ANN401 - JSON of any shape
     return min(max(int(value), 0), _LATEST)
 
 
 def _time(value: object) -> int:
     if not isinstance(value, int):
         raise TypeError("a time is a whole number of seconds")
-    return _bounded(value)
+    return _clamp(value)
 
 
 def _text(value: object) -> str:

@@ -147,7 +147,7 @@ class PastKeeper:
             notes.append(f"history is incomplete: {error.message}")
         except StoreError as error:
             notes.append(f"history cannot be recorded: {error.message}")
-        past = self._closed(self._remember(limit, mark, notes), notes)
+        past = self._close_overdue(self._remember(limit, mark, notes), notes)
         if past.malformed:
             notes.append(
                 f"malformed and left out: {counted(past.malformed, 'entry', 'entries')} of the sessions "
@@ -202,7 +202,7 @@ class PastKeeper:
             total = commits.count(since) if progress is not None else 0
             if depth is not None:
                 total = min(total, depth)
-            found = _seen(commits.newest(depth, since), total, progress)
+            found = _report_progress(commits.newest(depth, since), total, progress)
             new = (commit for commit in found if commit_session(commit.sha) not in ledger.alive)
             bodies = commit_episodes(new, store.project_id, store.understand, workers=self.workers)
             imported = 0
@@ -255,7 +255,7 @@ class PastKeeper:
             self._keep(self.past, ledger, notes)
         return self.past
 
-    def _closed(self, past: Past, notes: list[str]) -> Past:
+    def _close_overdue(self, past: Past, notes: list[str]) -> Past:
         """End the sessions that nobody ended and that have been quiet for too long."""
         store = self.store
         if past.quiet is None or store.now() - past.quiet <= store.timeout:
@@ -343,7 +343,7 @@ def _forget(store: PastStore, ledger: EpisodeLedger, commits: Commits) -> int:
     return len(gone)
 
 
-def _seen(commits: Iterable[Commit], total: int, progress: Progress | None) -> Iterator[Commit]:
+def _report_progress(commits: Iterable[Commit], total: int, progress: Progress | None) -> Iterator[Commit]:
     for number, commit in enumerate(commits, 1):
         if progress is not None and (number % _STEP == 0 or number == total):
             progress("reading history", min(number, total), total)

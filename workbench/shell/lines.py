@@ -49,7 +49,7 @@ def _read(text: str) -> ShellLine:
     state = ShellState()
     if len(text) > MAX_CHARS:
         return ShellLine(text, (), f"it is longer than {MAX_CHARS:,} characters")
-    _Reader(_cleaned(text), state, 0).script("", "")
+    _Reader(_clean(text), state, 0).script("", "")
     return ShellLine(text, tuple(state.commands), state.fault)
 
 
@@ -60,12 +60,12 @@ _read_long = lru_cache(maxsize=64)(_read)
 def run_words(words: Sequence[str]) -> ShellLine:
     """Return the commands that a program started without a shell runs: `["bash", "-lc", "ls"]`."""
     state = ShellState()
-    cleaned = [_cleaned(word) for word in words]
+    cleaned = [_clean(word) for word in words]
     _Reader("", state, 0).run(Simple(tuple(cleaned)), 0)
     return ShellLine(" ".join(words), tuple(state.commands), state.fault)
 
 
-def _cleaned(text: str) -> str:
+def _clean(text: str) -> str:
     """Return the text without the characters that mean something here and nothing in a shell."""
     return text.replace("\r\n", "\n").translate(dict.fromkeys(range(5)))
 
@@ -135,7 +135,7 @@ class _Reader(WordReader):
             self.at = found.end()
             self._redirect(pending, found[1] or found[2])
             return 0
-        if char == "(" and self._opened(pending, directory):
+        if char == "(" and self._open(pending, directory):
             return 0
         return self._words(pending) if char and char not in "\n;&|()" else None
 
@@ -180,8 +180,8 @@ class _Reader(WordReader):
                     self._assign(variable, (value,))
         if name in ("cd", "pushd"):
             targets = [word for word in words[1:] if not word.startswith("-")]
-            directory = joined(directory, targets[0] if targets else "~")
-        return directory, _printed(name, words, pending.given), True
+            directory = join_path(directory, targets[0] if targets else "~")
+        return directory, _output_of(name, words, pending.given), True
 
     def _restore(self, values: Mapping[str, tuple[str, ...] | None]) -> None:
         for name, value in values.items():
@@ -190,7 +190,7 @@ class _Reader(WordReader):
             else:
                 self.state.variables[name] = value
 
-    def _opened(self, pending: _Pending, directory: str) -> bool:
+    def _open(self, pending: _Pending, directory: str) -> bool:
         """Read what a parenthesis before or after words opens, unless it is a subshell."""
         if not pending.words and self.text.startswith("((", self.at):
             return self.arithmetic(self.at + 2)
@@ -329,7 +329,7 @@ class _Reader(WordReader):
         return self.inside(body).quoted("") if plain else body
 
 
-def _printed(name: str, words: Sequence[str], given: str | None) -> str | None:
+def _output_of(name: str, words: Sequence[str], given: str | None) -> str | None:
     """Return what a command prints where its words alone decide it."""
     if name == "echo":
         rest = list(words[1:])
@@ -341,7 +341,7 @@ def _printed(name: str, words: Sequence[str], given: str | None) -> str | None:
     return given if name == "cat" and len(words) == 1 else None
 
 
-def joined(directory: str, target: str) -> str:
+def join_path(directory: str, target: str) -> str:
     """Return where `cd target` leads from a directory."""
     if not directory or target.startswith(("/", "~")):
         return target

@@ -86,9 +86,9 @@ def inner_commands(words: Sequence[str], given: str | None = None) -> Iterator[t
         if inner:
             yield inner
     elif name == "find":
-        yield from _executed(words, {"-exec", "-execdir", "-ok", "-okdir"})
+        yield from _find_exec(words, {"-exec", "-execdir", "-ok", "-okdir"})
     elif name in ("fd", "fdfind"):
-        yield from _executed(words, {"-x", "-X", "--exec", "--exec-batch"})
+        yield from _find_exec(words, {"-x", "-X", "--exec", "--exec-batch"})
     elif name in ("python", "pypy") and "-m" in words:
         module = words.index("-m") + 1
         if all(word.startswith("-") for word in words[1 : module - 1]) and module < len(words):
@@ -140,7 +140,7 @@ def _takes_next(word: str, values: frozenset[str]) -> bool:
     return first == len(word) - 1 and first > 0
 
 
-def _executed(words: Sequence[str], options: set[str]) -> Iterator[tuple[str, ...]]:
+def _find_exec(words: Sequence[str], options: set[str]) -> Iterator[tuple[str, ...]]:
     """Yield what `find … -exec … \\;` runs, with the places it searches instead of `{}`."""
     places: list[str] = []
     for word in words[1:]:
@@ -174,7 +174,7 @@ def _shell_script(words: Sequence[str]) -> str | None:
     return words[at] if wanted and at < len(words) else None
 
 
-def _joined(words: Sequence[str]) -> str:
+def _join(words: Sequence[str]) -> str:
     return " ".join(words[1:])
 
 
@@ -205,18 +205,18 @@ def _remote(words: Sequence[str]) -> str:
     return " ".join(rest)
 
 
-def _watched(words: Sequence[str]) -> str:
+def _watch_command(words: Sequence[str]) -> str:
     rest = _after_options(words, _prefix("-n --interval"))
     return rest[0] if len(rest) == 1 else shlex.join(rest)
 
 
 _SCRIPTS: dict[str, Callable[[Sequence[str]], str]] = {
-    "eval": _joined,
+    "eval": _join,
     "env": _split_string,
     "su": _option_c,
     "script": _option_c,
     "flock": _option_c,
     "ssh": _remote,
-    "watch": _watched,
+    "watch": _watch_command,
     "trap": lambda words: words[1] if len(words) > 2 else "",
 }

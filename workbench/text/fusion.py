@@ -74,12 +74,12 @@ def fuse(
     evidence = standing_out(bm25, bound)
     words = lexical * (evidence if names is None else np.maximum(evidence, names))
     even = vector / total * (calibration.even - calibration.background) / (1 - calibration.background)
-    return _scaled((meaning + words) / total, even)
+    return _scale((meaning + words) / total, even)
 
 
 def fuse_lexical(bm25: Float32, bound: float) -> Float32:
     """Return relevance float32 [n] in [0, 1] from BM25 alone, for when there are no vectors; BM25's order."""
-    return _scaled(_shares(bm25, bound), EVEN_SHARE)
+    return _scale(_shares(bm25, bound), EVEN_SHARE)
 
 
 def above_background(cosine: Float32, calibration: Calibration = MINILM) -> Float32:
@@ -112,5 +112,5 @@ def _unit(values: NDArray[np.floating[Any]]) -> Float32:
     return result
 
 
-def _scaled(values: NDArray[np.floating[Any]], even: float) -> Float32:
+def _scale(values: NDArray[np.floating[Any]], even: float) -> Float32:
     return _unit(np.interp(values, [0.0, even, 1.0], [0.0, 0.5, 1.0]))

@@ -138,7 +138,7 @@ def frame(text: str, found: InjectionScan | None = None) -> str:
     found = scan(text) if found is None else found
     if not found.flagged:
         return text
-    lines = "\n".join(f"> {line}" for line in defused(text).split("\n"))
+    lines = "\n".join(f"> {line}" for line in defuse(text).split("\n"))
     return f"{_OPENING}{', '.join(found.patterns)}]\n{lines}\n{_CLOSING}"
 
 
@@ -149,11 +149,11 @@ def sanitize_learning_text(text: str) -> str:
     """
     line = " ".join(redact(text).text.split())
     if line.startswith(_SHORT):
-        return _cut(defused(line))
-    return _cut((_SHORT if scan(line).flagged else "") + defused(line))
+        return _cut(defuse(line))
+    return _cut((_SHORT if scan(line).flagged else "") + defuse(line))
 
 
-def defused(text: str) -> str:
+def defuse(text: str) -> str:
     """Return a text whose hidden characters are visible and whose chat marks mean nothing to a template."""
     return visible(_TEMPLATE.sub(lambda found: f"‹{next(filter(None, found.groups()))}›", text))
 

@@ -304,7 +304,7 @@ def _sentence_reason(sentence: str, described: bool) -> str:
         return ""
     if sentence.endswith("?"):
         return ""
-    if _obliged(sentence):
+    if _is_obligation(sentence):
         return "obligation"
     if described:
         return "imperative" if _FIRM.match(rest) and _imperative(rest) else ""
@@ -339,7 +339,7 @@ def _orders(clause: str) -> bool:
     return _imperative(clause) or bool(_FORBIDS.match(clause))
 
 
-def _obliged(sentence: str) -> bool:
+def _is_obligation(sentence: str) -> bool:
     """Whether an obligation is in the sentence, outside of descriptions ("what you must know")."""
     if _OBLIGATION.search(_DESCRIBED.sub(" ", _WHETHER.sub(" ", sentence))):
         return True

@@ -86,7 +86,7 @@ def redact_values(value: Value) -> Value:
     """
     # One look at all texts costs a fraction of a look at each; most have nothing to hide.
     together = "\n".join(_texts(value)).encode("utf-8", "surrogatepass")
-    return cast("Value", _redacted(value)) if together and find_spans(together) else value
+    return cast("Value", _redact_value(value)) if together and find_spans(together) else value
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -105,16 +105,16 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(getattr(value, part.name))
 
 
-def _redacted(value: object) -> object:
+def _redact_value(value: object) -> object:
     if type(value) is str:
         return redact(value).text
     if isinstance(value, Mapping):
-        return {_redacted(key): _redacted(held) for key, held in value.items()}
+        return {_redact_value(key): _redact_value(held) for key, held in value.items()}
     if type(value) in (list, tuple, set, frozenset):
-        return type(value)(_redacted(held) for held in value)  # type: ignore[call-arg,attr-defined]
+        return type(value)(_redact_value(held) for held in value)  # type: ignore[call-arg,attr-defined]
     if is_dataclass(value) and not isinstance(value, type):
         found = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
-        changed = {name: after for name, held in found.items() if (after := _redacted(held)) != held}
+        changed = {name: after for name, held in found.items() if (after := _redact_value(held)) != held}
         return replace(value, **changed) if changed else value
     return value
 
@@ -161,24 +161,19 @@ class SecretSpan:
 
 def find_spans(data: bytes) -> tuple[SecretSpan, ...]:
     """Return the secrets in a text in UTF-8, in order, none touching another; marks are skipped."""
-    found = [*_shaped(data), *_placed(data), *_named(data)]
+    found = [*_find_tokens(data), *_find_places(data), *_find_names(data)]
     if not found:
         return ()
     marks = [match.span() for match in MARK.finditer(data)]
     return tuple(_apart(found, marks))
 
 
-def of_tokens(data: bytes) -> tuple[SecretSpan, ...]:
-    """Return what is found by the shapes of issued tokens alone."""
-    return tuple(_apart(list(_shaped(data)), []))
-
-
 def of_names(data: bytes) -> tuple[SecretSpan, ...]:
     """Return what is found by its place or the name beside it alone, whatever issued it."""
-    return tuple(_apart([*_placed(data), *_named(data)], []))
+    return tuple(_apart([*_find_places(data), *_find_names(data)], []))
 
 
-def _shaped(data: bytes) -> Iterator[SecretSpan]:
+def _find_tokens(data: bytes) -> Iterator[SecretSpan]:
     expression, shapes = _tokens()
     for match in expression.finditer(data):
         shape = shapes[match.lastindex - 1]
@@ -187,7 +182,7 @@ def _shaped(data: bytes) -> Iterator[SecretSpan]:
             yield SecretSpan(start, end, shape.kind)
 
 
-def _placed(data: bytes) -> Iterator[SecretSpan]:
+def _find_places(data: bytes) -> Iterator[SecretSpan]:
     for expression, shapes in (_places(), _commands()):
         for match in expression.finditer(data):
             shape = shapes[match.lastindex - 1]
@@ -196,7 +191,7 @@ def _placed(data: bytes) -> Iterator[SecretSpan]:
                 yield SecretSpan(start, end, shape.kind)
 
 
-def _named(data: bytes) -> Iterator[SecretSpan]:
+def _find_names(data: bytes) -> Iterator[SecretSpan]:
     for match in _pairs().finditer(data):
         group = match.lastindex
         start, end = match.span(group)
@@ -239,25 +234,25 @@ def _text(data: bytes) -> str:
 
 @cache
 def _tokens() -> tuple[Any, tuple[Shape, ...]]:
-    return _compiled("|".join(f"({shape.expression})" for shape in TOKENS)), TOKENS
+    return _compile("|".join(f"({shape.expression})" for shape in TOKENS)), TOKENS
 
 
 @cache
 def _places() -> tuple[Any, tuple[Shape, ...]]:
-    return _compiled("(?i)" + "|".join(shape.expression for shape in PLACES)), PLACES
+    return _compile("(?i)" + "|".join(shape.expression for shape in PLACES)), PLACES
 
 
 @cache
 def _commands() -> tuple[Any, tuple[Shape, ...]]:
-    return _compiled("(?i)" + "|".join(shape.expression for shape in COMMANDS)), COMMANDS
+    return _compile("(?i)" + "|".join(shape.expression for shape in COMMANDS)), COMMANDS
 
 
 @cache
 def _pairs() -> Any:  # noqa: ANN401 - re2 has no types
-    return _compiled(f"(?i){EXPRESSION}")
+    return _compile(f"(?i){EXPRESSION}")
 
 
-def _compiled(expression: str) -> Any:  # noqa: ANN401 - re2 has no types
+def _compile(expression: str) -> Any:  # noqa: ANN401 - re2 has no types
     import re2
 
     options = re2.Options()

@@ -116,16 +116,18 @@ def is_random(value: str) -> bool:
     if len(value) < 12 or not _ALPHABET.fullmatch(value) or not is_given(value) or _are_words(value):
         return False
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
-    if not letters or not (digits or (len(value) >= 20 and _cased(value))):
+    if not letters or not (digits or (len(value) >= 20 and _has_both_cases(value))):
         return False
     return _entropy(value) >= (2.8 if len(value) < 24 else 3.0)
 
 
 def _is_noise(value: str) -> bool:
-    return len(value) >= 13 and any(map(str.isdigit, value)) and _cased(value) and _entropy(value) > 3.2
+    return (
+        len(value) >= 13 and any(map(str.isdigit, value)) and _has_both_cases(value) and _entropy(value) > 3.2
+    )
 
 
-def _cased(value: str) -> bool:
+def _has_both_cases(value: str) -> bool:
     return value.lower() != value and value.upper() != value
 
 

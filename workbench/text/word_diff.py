@@ -60,13 +60,13 @@ def _pieces(before: str, after: str, patterns: Sequence[re.Pattern[str]]) -> tup
     end = _common(old[start:][::-1], new[start:][::-1])
     old_middle, new_middle = old[start : len(old) - end], new[start : len(new) - end]
     if _pairs(old_middle, new_middle) <= _MOST_PAIRS:
-        middle = _compared(old_middle, new_middle)
+        middle = _compare(old_middle, new_middle)
     else:
         middle = _pieces("".join(old_middle), "".join(new_middle), patterns[1:])
-    return _joined(old[:start], middle, old[len(old) - end :])
+    return _join(old[:start], middle, old[len(old) - end :])
 
 
-def _compared(old: Sequence[str], new: Sequence[str]) -> tuple[Piece, ...]:
+def _compare(old: Sequence[str], new: Sequence[str]) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
@@ -76,7 +76,7 @@ def _compared(old: Sequence[str], new: Sequence[str]) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _joined(start: Sequence[str], middle: Sequence[Piece], end: Sequence[str]) -> tuple[Piece, ...]:
+def _join(start: Sequence[str], middle: Sequence[Piece], end: Sequence[str]) -> tuple[Piece, ...]:
     """Return the pieces with texts, neighbours that both have as one."""
     joined: list[Piece] = []
     for kind, text in [("same", "".join(start)), *middle, ("same", "".join(end))]:

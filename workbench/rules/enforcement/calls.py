@@ -15,7 +15,7 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.rules.enforcement.commands import Commands, index_commands
 from workbench.rules.enforcement.files import FileUse, Form, files_of, forms
-from workbench.shell.lines import ShellLine, joined, read_shell, run_words
+from workbench.shell.lines import ShellLine, join_path, read_shell, run_words
 
 MAX_TEXT = 2_000_000  # characters of all texts of an input together
 _MAX_DEPTH = 20
@@ -116,7 +116,7 @@ class Facts:
         for key in _DIRECTORY_KEYS:
             own = self.call.input.get(key)
             if isinstance(own, str) and own:
-                return joined(self.call.cwd, own)
+                return join_path(self.call.cwd, own)
         return self.call.cwd
 
     @cached_property

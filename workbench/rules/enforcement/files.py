@@ -15,7 +15,7 @@ from glob import iglob
 from itertools import islice
 
 from workbench.rules.globs import first_match
-from workbench.shell.lines import joined
+from workbench.shell.lines import join_path
 from workbench.shell.words import UNKNOWN, Simple
 from workbench.shell.wrappers import program_name
 
@@ -96,7 +96,7 @@ def _git_files(command: Simple) -> Iterator[FileUse]:
     words, directory, at = command.words, command.directory, 1
     while at < len(words) and words[at].startswith("-"):
         if words[at] == "-C" and at + 1 < len(words):
-            directory = joined(directory, words[at + 1])
+            directory = join_path(directory, words[at + 1])
         at += 2 if words[at] in _GIT_VALUES else 1
     if at >= len(words):
         return
@@ -166,7 +166,7 @@ def forms(use: FileUse, *, cwd: str, root: str, home: str, disk: bool = True) ->
     """
     path = use.path.replace("\\", "/") if os.name == "nt" else use.path
     path = path.replace("\0", "")
-    absolute = _absolute(joined(use.directory, path), cwd or root, home)
+    absolute = _absolute(join_path(use.directory, path), cwd or root, home)
     yield from _relative(absolute, root)
     if disk and absolute.startswith("/"):
         yield from _on_disk(absolute, root)

@@ -85,7 +85,7 @@ def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment
                 setting = _turn(payload, setting, line)
                 yield setting
             case "event_msg":
-                yield from _shown(payload, setting, line, at)
+                yield from _screen_moments(payload, setting, line, at)
             case "compacted":
                 yield Aside(line, "summary of a compaction", at)
             case None if "id" in value and "timestamp" in value and "payload" not in value:
@@ -125,10 +125,10 @@ def _turn(payload: Mapping[str, Any], before: Setting, line: int) -> Setting:
     )
 
 
-def _shown(payload: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
+def _screen_moments(payload: Mapping[str, Any], setting: Setting, line: int, at: str) -> Iterator[Moment]:
     match payload.get("type"):
         case "user_message":
-            yield from _prompted(text(payload.get("message")), setting, line, at, "screen")
+            yield from _prompt_moments(text(payload.get("message")), setting, line, at, "screen")
         case "turn_aborted":
             yield Interrupted(line, at)
         case "token_count":
@@ -144,7 +144,7 @@ def _shown(payload: Mapping[str, Any], setting: Setting, line: int, at: str) -> 
             yield Unknown(line, "a line of the screen's log without a type")
 
 
-def _prompted(words: str, setting: Setting, line: int, at: str, channel: str) -> Iterator[Moment]:
+def _prompt_moments(words: str, setting: Setting, line: int, at: str, channel: str) -> Iterator[Moment]:
     prompt = user_text(words)
     if prompt.interrupted and channel == "model":
         yield Interrupted(line, at)
@@ -197,7 +197,7 @@ def _message(content: object, setting: Setting, line: int, at: str) -> Iterator[
                 yield Interrupted(line, at)
     yield from (Aside(line, why, at) for why in others)
     if own:
-        yield from _prompted("\n".join(map(str, own)), setting, line, at, "model")
+        yield from _prompt_moments("\n".join(map(str, own)), setting, line, at, "model")
     elif not others:
         yield Aside(line, "empty message", at)
 

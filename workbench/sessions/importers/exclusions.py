@@ -68,7 +68,7 @@ def withhold(raw: RawIterationOutput, excluded: Excluded) -> tuple[RawIterationO
 
 def is_about(tool: str, given: Mapping[str, Any], cwd: str, excluded: Excluded) -> bool:
     """Whether a call of a tool names an excluded path."""
-    return any(excluded(path) for path in _named(tool, given, cwd))
+    return any(excluded(path) for path in _named_paths(tool, given, cwd))
 
 
 class Withholder:
@@ -173,7 +173,7 @@ def _use_without(use: ToolUseEvent, cwd: str, excluded: Excluded) -> ToolUseEven
     return use
 
 
-def _named(tool: str, given: Mapping[str, Any], cwd: str) -> Iterator[str]:
+def _named_paths(tool: str, given: Mapping[str, Any], cwd: str) -> Iterator[str]:
     for key, value in given.items():
         if key in _PATHS and isinstance(value, str):
             yield value

@@ -121,7 +121,7 @@ class Fold:
             elif isinstance(moment, ToolResult):
                 self._result(moment)
             elif isinstance(moment, Usage) and (task or self._task) is not None:
-                self._used(moment, task)
+                self._count_usage(moment, task)
             elif isinstance(moment, Started):
                 self._agents.setdefault(moment.agent_id, moment.call_id)
 
@@ -152,7 +152,7 @@ class Fold:
                 self._hear(moment.at)
                 self._result(moment)
             case Usage():
-                self._used(moment, self._task)
+                self._count_usage(moment, self._task)
             case Setting():
                 self._set(moment)
             case Interrupted():
@@ -297,7 +297,7 @@ class Fold:
                 task.edits[path] = Touch(path, ChangeKind.MODIFIED)
         self._staged.clear()
 
-    def _used(self, usage: Usage, task: PromptTask | None) -> None:
+    def _count_usage(self, usage: Usage, task: PromptTask | None) -> None:
         task = task or self._task
         if task is None:
             return

@@ -48,7 +48,7 @@ class TranscriptSource:
         self, opened: IO[bytes] | gzip.GzipFile, tell: Callable[[int], None] = lambda read: None
     ) -> None:
         """Take an open file over. Raises: OSError, EOFError, zlib.error if it cannot be unpacked."""
-        handle = _unpacked(opened, tell) if isinstance(opened, gzip.GzipFile) else opened
+        handle = _unpack(opened, tell) if isinstance(opened, gzip.GzipFile) else opened
         self._handle = handle
         self._lock = Lock()
         self._at = 0
@@ -70,7 +70,7 @@ class TranscriptSource:
             self._handle.close()
 
 
-def _unpacked(packed: gzip.GzipFile, tell: Callable[[int], None]) -> IO[bytes]:
+def _unpack(packed: gzip.GzipFile, tell: Callable[[int], None]) -> IO[bytes]:
     """Return the content as a file that has no name, so that nobody else can open it."""
     plain: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - the source closes it
     read = 0

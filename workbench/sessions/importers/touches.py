@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.records.episodes import ChangeKind
 from workbench.sessions.importers.transcripts import ToolUse, mapping, text
-from workbench.shell.lines import joined, read_shell, run_words
+from workbench.shell.lines import join_path, read_shell, run_words
 from workbench.shell.words import UNKNOWN, Simple
 from workbench.shell.wrappers import program_name
 
@@ -83,7 +83,7 @@ def touches(use: ToolUse) -> tuple[Touch, ...]:
     if name in _SHELLS:
         found = _of_shell(given, cwd)
     elif name == "apply_patch":
-        found = patched(_first_text(given, ("input", "patch")), cwd)
+        found = patch_touches(_first_text(given, ("input", "patch")), cwd)
     elif name in _EDITORS:
         found = _EDITORS[name](given, cwd)
     elif name in _READERS:
@@ -122,7 +122,7 @@ def _drive(path: str) -> bool:
     return len(path) > 2 and path[1] == ":" and path[2] in "\\/" and path[0].isalpha()
 
 
-def patched(patch: str, cwd: str) -> Iterator[Touch]:
+def patch_touches(patch: str, cwd: str) -> Iterator[Touch]:
     """Yield what a patch in Codex' own form changes, with its lines counted."""
     path, kind, moved, added, removed = "", ChangeKind.MODIFIED, "", 0, 0
     kinds = {"Add": ChangeKind.ADDED, "Update": ChangeKind.MODIFIED, "Delete": ChangeKind.REMOVED}
@@ -228,7 +228,7 @@ def command_touches(command: Simple, start: str) -> Iterator[Touch]:
     """Yield what one command of a shell line reads and changes; `start` is where the line began."""
     if UNKNOWN in command.directory:
         return
-    place = joined(start, command.directory) if command.directory else start
+    place = join_path(start, command.directory) if command.directory else start
     for path in command.writes:
         if _is_file(path):
             yield Touch(absolute(path, place), ChangeKind.MODIFIED)
@@ -238,7 +238,7 @@ def command_touches(command: Simple, start: str) -> Iterator[Touch]:
     name = program_name(command.words[0]) if command.words else ""
     words = command.words[1:]
     if name == "apply_patch":
-        yield from patched("\n".join((*words, command.given or "")), place)
+        yield from patch_touches("\n".join((*words, command.given or "")), place)
     elif name == "git":
         yield from _of_git(words, place)
     elif name in _MOVERS:
@@ -270,13 +270,13 @@ def _operands(name: str, words: tuple[str, ...]) -> list[str]:
 def _of_git(words: tuple[str, ...], place: str) -> Iterator[Touch]:
     rest = list(words)
     while len(rest) > 1 and rest[0] in ("-C", "-c"):
-        place = joined(place, rest[1]) if rest[0] == "-C" else place
+        place = join_path(place, rest[1]) if rest[0] == "-C" else place
         rest = rest[2:]
     operands = [word for word in rest[1:] if not word.startswith("-")]
     if rest[:1] == ["mv"]:
-        yield from _moved(operands, place)
+        yield from _move(operands, place)
     elif rest[:1] == ["rm"]:
-        yield from _removed(operands, place)
+        yield from _remove(operands, place)
 
 
 def staged_paths(commands: Iterable[Simple], start: str) -> Iterator[str]:
@@ -284,12 +284,12 @@ def staged_paths(commands: Iterable[Simple], start: str) -> Iterator[str]:
     for command in commands:
         words = command.words
         if len(words) > 2 and program_name(words[0]) == "git" and words[1] == "add":
-            place = joined(start, command.directory) if command.directory else start
+            place = join_path(start, command.directory) if command.directory else start
             if UNKNOWN not in place:
                 yield from (absolute(word, place) for word in words[2:] if _is_file(word))
 
 
-def _moved(operands: list[str], place: str) -> Iterator[Touch]:
+def _move(operands: list[str], place: str) -> Iterator[Touch]:
     if len(operands) == 2 and all(map(_is_file, operands)):
         old, new = (absolute(path, place) for path in operands)
         yield Touch(new, ChangeKind.MODIFIED, old_path=old)
@@ -299,27 +299,27 @@ def _moved(operands: list[str], place: str) -> Iterator[Touch]:
             yield Touch(absolute(new, place), ChangeKind.MODIFIED, old_path=absolute(path, place))
 
 
-def _removed(operands: list[str], place: str) -> Iterator[Touch]:
+def _remove(operands: list[str], place: str) -> Iterator[Touch]:
     for path in filter(_is_file, operands):
         yield Touch(absolute(path, place), ChangeKind.REMOVED)
 
 
-def _copied(operands: list[str], place: str) -> Iterator[Touch]:
+def _copy(operands: list[str], place: str) -> Iterator[Touch]:
     if len(operands) == 2 and all(map(_is_file, operands)):
         yield Touch(absolute(operands[0], place))
         yield Touch(absolute(operands[1], place), ChangeKind.MODIFIED)
 
 
-def _made(operands: list[str], place: str) -> Iterator[Touch]:
+def _create(operands: list[str], place: str) -> Iterator[Touch]:
     for path in filter(_is_file, operands):
         yield Touch(absolute(path, place), ChangeKind.MODIFIED)
 
 
 _MOVERS: dict[str, Callable[[list[str], str], Iterator[Touch]]] = {
-    "mv": _moved,
-    "rm": _removed,
-    "cp": _copied,
-    "tee": _made,
+    "mv": _move,
+    "rm": _remove,
+    "cp": _copy,
+    "tee": _create,
 }
 
 
