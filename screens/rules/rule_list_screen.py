@@ -29,7 +29,7 @@ from screens.rules.rule_list import (
     by_position,
     listed,
 )
-from screens.rules.rule_service import LoadedRules, RuleLibrary
+from screens.rules.rule_service import LoadedRules, read_rules
 from screens.rules.search import Finder, SearchBar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
@@ -85,7 +85,6 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.library = RuleLibrary()
         self.loaded: LoadedRules | None = None
         self.wanted = RuleListQuery()
         self.sought = LastSearch()
@@ -132,7 +131,7 @@ class RuleListScreen(RecordScreen[Rule, RuleListQuery]):
     def load(self) -> None:
         """Read the rules, synced with their files."""
         self.table.busy = "reading rules"
-        self.ask("Rules", partial(self.library.read, self.engine), self._arrived, failed=self.not_read)
+        self.ask("Rules", partial(read_rules, self.engine), self._arrived, failed=self.not_read)
 
     def stores(self) -> Iterable[str]:
         """Journals of rules and of their use."""

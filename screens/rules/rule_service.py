@@ -16,7 +16,7 @@ from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.differences import Told, story
-from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
+from workbench.rules.curation.ledger import Use, read_uses
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.fields import new_rule
 from workbench.rules.rulebook import Rulebook
@@ -104,41 +104,26 @@ class LoadedRules:
         return f"{first}\n… and {more:,} more: see `workbench rules list`" if more else first
 
 
-class RuleLibrary:
-    """Reads rules; keeps the fold of the journals for as long as they stay the same."""
+def read_rules(engine: AppEngine, job: Job) -> LoadedRules:
+    """Return the rules in force, synced with their files. Raises: WorkbenchError."""
+    with engine.rules("rules", job.progress) as work:
+        book, notes = work.book, work.notes
+    return LoadedRules(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
 
-    def __init__(self) -> None:
-        self._ledger: tuple[str, RuleLedger] | None = None
 
-    def read(self, engine: AppEngine, job: Job) -> LoadedRules:
-        """Return the rules in force, synced with their files. Raises: WorkbenchError."""
-        with engine.rules("rules", job.progress) as work:
-            book, notes = work.book, work.notes
-        return LoadedRules(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
+def read_story(engine: AppEngine, identifier: str, job: Job) -> tuple[Told, ...]:
+    """Return what was done to a rule and its earlier versions, oldest first. Raises: WorkbenchError."""
+    with engine.workspace(job.progress) as opened:
+        return story(opened.workspace.rule_store().ledger(), identifier)
 
-    def story(self, engine: AppEngine, identifier: str, job: Job) -> tuple[Told, ...]:
-        """Return what was done to a rule and its earlier versions, oldest first. Raises: WorkbenchError."""
-        ledger = self._fold(engine, job)
-        return story(ledger, identifier)
 
-    def uses(self, engine: AppEngine, identifier: str, job: Job) -> tuple[Use, ...]:
-        """Return every use of a rule and its earlier versions. Raises: WorkbenchError."""
-        ledger = self._fold(engine, job)
-        rule = ledger.current(identifier)
+def read_rule_uses(engine: AppEngine, identifier: str, job: Job) -> tuple[Use, ...]:
+    """Return every use of a rule and its earlier versions. Raises: WorkbenchError."""
+    with engine.workspace(job.progress) as opened:
+        store = opened.workspace.rule_store()
+        rule = store.ledger().current(identifier)
         wanted = {identifier} if rule is None else {rule.id, *past_ids(rule)}
-        with engine.workspace(job.progress) as opened:
-            store = opened.workspace.rule_store()
-            return tuple(
-                use for use in read_uses((store.journal, store.home_journal)) if use.rule_id in wanted
-            )
-
-    def _fold(self, engine: AppEngine, job: Job) -> RuleLedger:
-        with engine.workspace(job.progress) as opened:
-            store = opened.workspace.rule_store()
-            stamp = f"{store.journal.revision('rules')} {store.home_journal.revision('rules')}"
-            if self._ledger is None or self._ledger[0] != stamp:
-                self._ledger = stamp, store.ledger()
-            return self._ledger[1]
+        return tuple(use for use in read_uses((store.journal, store.home_journal)) if use.rule_id in wanted)
 
 
 def read_place(engine: AppEngine, rule: Rule, job: Job) -> tuple[Path, bytes] | None:

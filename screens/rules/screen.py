@@ -17,7 +17,7 @@ from screens.rules.matches import MatchesView, MessageMatches, answers
 from screens.rules.panes import RulePanes
 from screens.rules.rows import position_of
 from screens.rules.rule_changes import RuleChanges
-from screens.rules.rule_service import read_place
+from screens.rules.rule_service import read_place, read_rule_uses, read_story
 from screens.widgets.table import VirtualTable
 from workbench.text.counts import counted
 
@@ -69,9 +69,9 @@ class RulesScreen(RuleListScreen):
             found = self.sought.found.get(position) if self.sought.found and position is not None else None
             panes.show_rule(rule, found, self.sought.text)
         elif panes.pane == "versions":
-            self._ask_pane("History", partial(self.library.story, self.engine, rule.id), panes.show_story)
+            self._ask_pane("History", partial(read_story, self.engine, rule.id), panes.show_story)
         elif panes.pane == "usage":
-            work = partial(self.library.uses, self.engine, rule.id)
+            work = partial(read_rule_uses, self.engine, rule.id)
             self._ask_pane("Use", work, partial(panes.show_uses, rule))
         elif panes.pane == "file":
             self._ask_pane("File", partial(read_place, self.engine, rule), partial(panes.show_file, rule))

@@ -187,11 +187,6 @@ class FieldForm(VerticalScroll):
         for place, field in enumerate(self._record):
             yield _row(place, field)
 
-    async def load(self, fields: Sequence[FormField]) -> None:
-        """Show another record; what was changed in the one before is gone."""
-        self._record = tuple(fields)
-        await self.recompose()
-
     @property
     def dirty(self) -> bool:
         """Whether any value differs from the record's."""
@@ -224,12 +219,6 @@ class FieldForm(VerticalScroll):
         """Show what is wrong by field name, nothing for the others."""
         for place, field in enumerate(self._record):
             self._show_problem(place, problems.get(field.name, ""))
-
-    def reset(self) -> None:
-        """Go back to the record's values."""
-        for place, field in enumerate(self._record):
-            _put(self.query_one(f"#field-{place}"), raw_of(field))
-        self.show_problems({})
 
     def focus_field(self, name: str) -> None:
         """Focus a field by its name."""
@@ -316,17 +305,6 @@ def _held(widget: Widget) -> Raw:
         return widget.text
     assert isinstance(widget, Input)
     return widget.value
-
-
-def _put(widget: Widget, raw: Raw) -> None:
-    if isinstance(widget, Flag):
-        widget.value = bool(raw)
-    elif isinstance(widget, Select):
-        widget.value = raw or Select.NULL
-    elif isinstance(widget, TextArea):
-        widget.load_text(str(raw))
-    elif isinstance(widget, Input):
-        widget.value = str(raw)
 
 
 def _label(field: FormField, *, dirty: bool) -> Content:

@@ -10,7 +10,8 @@ import pytest
 from textual.pilot import Pilot
 
 from screens.app import WorkbenchApp
-from screens.rules.rule_service import LoadedRules, RuleLibrary
+from screens.rules import rule_list_screen
+from screens.rules.rule_service import LoadedRules
 from screens.rules.rule_text import summary
 from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, check_every_size
@@ -59,12 +60,12 @@ def _rules() -> tuple[Rule, ...]:
 
 @pytest.fixture(autouse=True)
 def _fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the library hold these rules."""
+    """Have the screen read these rules."""
     rules = _rules()
     book = Rulebook(
         rules, index_words(rules), "fixed", files=("CLAUDE.md", ".cursor/rules/web.mdc"), pending=1
     )
-    monkeypatch.setattr(RuleLibrary, "read", lambda self, engine, job: LoadedRules(book, summary(book)))
+    monkeypatch.setattr(rule_list_screen, "read_rules", lambda engine, job: LoadedRules(book, summary(book)))
 
 
 @asynccontextmanager

@@ -8,8 +8,8 @@ import pytest
 
 from screens.curation.overtaken import OvertakenRecord
 from screens.curation.record_form import RecordForm
+from screens.rules import rule_list_screen
 from screens.rules.bulk_edit import BulkEditForm
-from screens.rules.rule_service import RuleLibrary
 from screens.widgets.dialogs import Confirm
 from screens.widgets.fields import SafeArea, SafeInput
 from screens.widgets.merge import MergeEditor
@@ -17,7 +17,6 @@ from tests.screens.golden import screen_text
 from tests.screens.rules.conftest import Opened
 from workbench.errors import StoreBusy
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.rulestore import RuleStore
 
 Other = Callable[[], Curator]
 
@@ -163,11 +162,11 @@ async def test_rules_that_cannot_be_read_are_told_and_the_app_goes_on(
     async with opened() as desk:
         shown = desk.shown
 
-        def refuse(self: RuleStore) -> str:
+        def refuse() -> str:
             raise StoreBusy("the journal cannot be read", hint="Try again.")
 
         with monkeypatch.context() as patch:
-            patch.setattr(RuleLibrary, "read", lambda self, engine, job: refuse(None))  # type: ignore[arg-type]
+            patch.setattr(rule_list_screen, "read_rules", lambda engine, job: refuse())
             await desk.press("f5")
         assert "the journal cannot be read" in desk.told[-1]
         assert desk.shown == shown
@@ -194,7 +193,7 @@ async def test_listing_runs_beside_the_loop(opened: Opened) -> None:
     """Filtering and sorting never run in the thread of the event loop, and rows are made when drawn."""
     import threading
 
-    from screens.rules import rows, rule_list, rule_list_screen
+    from screens.rules import rows, rule_list
 
     threads: list[threading.Thread] = []
     made: list[str] = []

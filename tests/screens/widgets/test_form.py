@@ -84,10 +84,6 @@ async def test_changes_are_marked_and_returned() -> None:
             "enabled": False,
         }
         assert seen(app).count("●") == len(FIELDS)
-        form.reset()
-        await pilot.pause()
-        assert (form.dirty, form.changes()) == (False, {})
-        assert "●" not in seen(app)
 
 
 async def test_mistakes_are_told_below_their_fields() -> None:
@@ -134,19 +130,6 @@ async def test_fields_are_reached_by_arrows() -> None:
         await pilot.press("enter", "down", "end", "z", "up", "up")
         assert form.query_one("#field-0").has_focus
         assert changed == [("b", True), ("c", True)]
-
-
-async def test_another_record_takes_the_place() -> None:
-    """Loading shows the other record, unchanged."""
-    app = Stage(lambda: FieldForm(FIELDS))
-    async with app.run_test(size=(60, 20)) as pilot:
-        form = app.screen.query_one(FieldForm)
-        form.query_one("#field-0", Input).value = "other"
-        await form.load([FormField("only", "Only", "value")])
-        await pilot.pause()
-        assert form.values() == {"only": "value"}
-        assert not form.dirty
-        assert "value" in seen(app)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
