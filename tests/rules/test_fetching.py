@@ -14,7 +14,13 @@ from tests.rules.strategies import IDS, books, queries
 from tests.rules.strategies import rules as rules_with
 from workbench.errors import UsageError
 from workbench.records.rules import Authority, Category, Rule
-from workbench.rules.fetching.facets import RuleFilter, allowed_positions, column_rules
+from workbench.rules.fetching.facets import (
+    RuleColumns,
+    RuleFilter,
+    allowed_positions,
+    column_rules,
+    update_columns,
+)
 from workbench.rules.fetching.queries import (
     MAX_LIMIT,
     RulePage,
@@ -217,3 +223,21 @@ def test_the_composite_takes_every_absolute_rule_and_the_best_default_ones(rule:
         ("commit", rule_filter(project_id="p", category="behavior", authority="default"), 4, 0.7)
     ]
     assert len(list(every(lambda request: fetch(columns, request), RuleFilter()))) == len(columns.rules)
+
+
+@given(books(), books())
+def test_columns_are_updated_as_if_they_were_made_anew(before: list[Rule], after: list[Rule]) -> None:
+    """Rules that come, go and change leave the same columns as making them of all rules."""
+    assert _plain(column_rules(after)) == _plain(update_columns(column_rules(before), after))
+
+
+def _plain(columns: RuleColumns) -> dict[str, object]:
+    """Return columns as plain values, by what decides an answer."""
+    properties = {
+        name: ({value: held.tolist() for value, held in found.ranks.items()}, found.none.tolist())
+        for name in ("scope", "project", "category", "authority", "tools", "tags")
+        for found in (getattr(columns, name),)
+    }
+    globs = {found: held.tolist() for found, held in columns.globs}
+    arrays = (columns.rules, columns.order.tolist(), columns.keys, columns.enabled.tolist())
+    return {**properties, "globs": globs, "arrays": arrays}

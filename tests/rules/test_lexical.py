@@ -16,6 +16,7 @@ from workbench.rules.matching.lexical import (
     lexical_relevance,
     shared_information,
     shared_words,
+    update_words,
     words_arrays,
     words_from,
 )
@@ -118,3 +119,20 @@ def test_damaged_arrays_are_refused(rule: Make) -> None:
             words_from({**arrays, name: value})
     with pytest.raises(KeyError):
         words_from({})
+
+
+SAID = st.lists(st.sampled_from(("use tabs", "run tests", "log", "", "tests use tabs")), max_size=3)
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), SAID), st.dictionaries(st.sampled_from("abcdef"), SAID))
+def test_words_are_updated_as_if_they_were_read_anew(
+    before: dict[str, list[str]], after: dict[str, list[str]]
+) -> None:
+    """Rules that come, go and change leave the same index as reading all of them."""
+
+    def rules(texts: dict[str, list[str]]) -> list[Rule]:
+        found = ((name, texts[name]) for name in sorted(texts))
+        return [Rule(id=name, name="", rule=" ".join(said), examples=tuple(said)) for name, said in found]
+
+    old, new = rules(before), rules(after)
+    assert index_words(new) == update_words(index_words(old), old, new)

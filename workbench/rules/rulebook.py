@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from workbench import __version__
 from workbench.curation.store import record
 from workbench.errors import ParseError, StoreError
 from workbench.records.conversion import convert, decode_json
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 GENERATION = "rules"
 _FILE = "rules.jsonl"
 _WORDS = "words.bin"
-_FORMAT = 5
+_FORMAT = 6
+_VERSION = f"{__version__} {_FORMAT}"
 _IN_A_LINE = 256
 _UNCOUNTED = 1 << 17  # bytes of uses, some 300 plans
 
@@ -83,7 +85,9 @@ def load_rulebook(
     with store.lock(LOCK):
         # Another process may have imported the same changes while this one waited.
         saved = None if rebuild else _open(store, sources)
-        return _import(store, sources) if saved is None else _with_usage(store, saved)
+        if saved is not None:
+            return _with_usage(store, saved)
+        return _import(store, sources, None if rebuild else previous or _read(store, _is_ours))
 
 
 def find_sources(store: RuleStore, candidates: Sequence[str]) -> tuple[RuleSource, ...]:
@@ -97,7 +101,7 @@ def _is_current(store: RuleStore, sources: Sequence[RuleSource], book: Rulebook)
 
 def stored_rulebook(store: RuleStore) -> Rulebook | None:
     """Return the rules as of the last plan, without looking at rule files or journals."""
-    return _open(store, None)
+    return _read(store, lambda head: True)
 
 
 def unchanged_rules(store: RuleStore) -> tuple[Rule, ...] | None:
@@ -106,36 +110,46 @@ def unchanged_rules(store: RuleStore) -> tuple[Rule, ...] | None:
     None if not, or if nothing is stored. The project is not listed and no word is indexed: this is for asking
     rules that curation made, such as those with a check, which no new rule file can bring.
     """
-    kept = _kept(store)
-    if kept is None:
-        return None
-    head, lines = kept
-    try:
-        files = convert(head["files"], tuple[str, ...])
-        named = convert(head["named"], tuple[RuleSource, ...])
+
+    def is_current(head: Mapping[str, Any]) -> bool:
+        files, named = convert(head["files"], tuple[str, ...]), convert(head["named"], tuple[RuleSource, ...])
         sources = find_sources(store, [file for file in files if not file.startswith("~/")])
-        if head["signature"] != _signature(store, [*sources, *named]):
-            return None
-        return decode_rules(lines)
+        return bool(head["signature"] == _signature(store, [*sources, *named]))
+
+    try:
+        kept = _kept(store, is_current)
+        return None if kept is None else decode_rules(kept[1])
     except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
         return None  # damaged, as in `_open`
 
 
-def _kept(store: RuleStore) -> tuple[dict[str, Any], list[bytes]] | None:
-    """Return what is kept besides the rules, and the lines they are in; None if nothing is."""
+def _is_ours(head: Mapping[str, Any]) -> bool:
+    """Whether this version of the program read the words that are kept."""
+    return bool(head.get("version") == _VERSION)
+
+
+def _kept(
+    store: RuleStore, is_wanted: Callable[[Mapping[str, Any]], bool]
+) -> tuple[dict[str, Any], list[bytes]] | None:
+    """Return what is kept besides the rules, and the lines they are in; None if nothing wanted is kept.
+
+    Raises: what `is_wanted` does.
+    """
     directory = store.latest(GENERATION)
     if directory is None:
         return None
     try:
         with (directory / _FILE).open("rb") as file:
             head = json.loads(file.readline())
-            lines = [line for line in file]  # noqa: C416 (one call for all lines would hold up other threads)
-    except (OSError, ValueError):
+            if not isinstance(head, dict) or not is_wanted(head):
+                return None
+            # One call for all lines would hold up other threads.
+            return head, [line for line in file]  # noqa: C416
+    except OSError:
         return None
-    return (head, lines) if isinstance(head, dict) else None
 
 
-def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
+def _import(store: RuleStore, sources: Sequence[RuleSource], previous: Rulebook | None) -> Rulebook:
     from workbench.rules.files.sync import (
         find_named_sources,
         sync_files,
@@ -152,7 +166,7 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
             signature = _signature(store, [*sources, *named])
     except StoreError as error:
         notes.append(f"changed rules are not recorded: {error.message}")
-    book = replace(_book(store, ledger, found, signature), named=tuple(named))
+    book = replace(_book(store, ledger, found, signature, previous), named=tuple(named))
     try:
         _save(store, book)
     except StoreError as error:
@@ -160,8 +174,10 @@ def _import(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook:
     return replace(book, notes=tuple(notes), renewed=True)
 
 
-def _book(store: RuleStore, ledger: RuleLedger, found: SyncResult, signature: str) -> Rulebook:
-    from workbench.rules.matching.lexical import index_words
+def _book(
+    store: RuleStore, ledger: RuleLedger, found: SyncResult, signature: str, previous: Rulebook | None
+) -> Rulebook:
+    from workbench.rules.matching.lexical import index_words, update_words
 
     until = _usage_sizes(store)
     counts = store.usage()
@@ -169,7 +185,7 @@ def _book(store: RuleStore, ledger: RuleLedger, found: SyncResult, signature: st
     rules = [used(rule, counts) for rule in rules] if counts else rules
     return Rulebook(
         tuple(rules),
-        index_words(rules),
+        index_words(rules) if previous is None else update_words(previous.words, previous.rules, rules),
         signature,
         found.warnings,
         found.files,
@@ -231,16 +247,23 @@ def _kept_short(store: RuleStore, book: Rulebook, since: tuple[int, int]) -> Rul
     return book
 
 
-def _open(store: RuleStore, sources: Sequence[RuleSource] | None) -> Rulebook | None:
-    """Return the stored rules; with `sources`, only if they are what files and journals say."""
-    kept = _kept(store)
-    if kept is None:
-        return None
-    head, lines = kept
-    try:
+def _open(store: RuleStore, sources: Sequence[RuleSource]) -> Rulebook | None:
+    """Return the stored rules if they are what files and journals say."""
+
+    def is_current(head: Mapping[str, Any]) -> bool:
         named = convert(head["named"], tuple[RuleSource, ...])
-        if sources is not None and head["signature"] != _signature(store, [*sources, *named]):
+        return bool(head["signature"] == _signature(store, [*sources, *named]))
+
+    return _read(store, is_current)
+
+
+def _read(store: RuleStore, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Rulebook | None:
+    try:
+        kept = _kept(store, is_wanted)
+        if kept is None:
             return None
+        head, lines = kept
+        named = convert(head["named"], tuple[RuleSource, ...])
         return replace(_from_kept(head, decode_rules(lines), _words(store)), named=named)
     except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError):
         return None  # damaged: read from the rule files and journals instead
@@ -278,6 +301,7 @@ def _from_kept(head: Mapping[str, object], rules: tuple[Rule, ...], words: RuleW
 
 def _save(store: RuleStore, book: Rulebook) -> None:
     head = {
+        "version": _VERSION,
         "signature": book.signature,
         "count": len(book.rules),
         "warnings": list(book.warnings),

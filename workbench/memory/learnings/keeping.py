@@ -27,7 +27,7 @@ from workbench.rules.matching.lexical import RuleWords, index_words, words_array
 GENERATION: Final = "learnings"
 _FILE: Final = "learnings.json"
 _WORDS: Final = "words.bin"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from workbench.ports import Cache, Journal
 from workbench.records.rules import Authority, Category, Check, Provenance, Rule
 from workbench.rules.curation.ruletype import STREAM
-from workbench.rules.fetching.facets import RuleColumns, RuleFilter, column_rules
+from workbench.rules.fetching.facets import RuleColumns, RuleFilter, column_rules, update_columns
 from workbench.rules.fetching.queries import (
     DEFAULT_LIMIT,
     TOP_K,
@@ -347,7 +347,9 @@ class RuleFetcher:
         with self._loading:
             signature, rules = self._load()
             if self._columns is None or self._columns[0] != signature:
-                self._columns = (signature, column_rules(rules))
+                known = self._columns
+                columns = column_rules(rules) if known is None else update_columns(known[1], rules)
+                self._columns = (signature, columns)
             elif self._columns[1].rules is not rules:
                 self._columns = (signature, replace(self._columns[1], rules=tuple(rules)))
             return self._columns[1]

@@ -7,8 +7,10 @@ values it asks for and intersects the properties; what is left is already in ord
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +69,19 @@ class RuleColumns:
     globs: tuple[tuple[tuple[str, ...], Ranks], ...]
 
 
+_PROPERTIES: Final[Mapping[str, Callable[[Rule], tuple[str, ...]]]] = {
+    "scope": lambda rule: rule.scope,
+    "project": lambda rule: () if rule.project_id is None else (rule.project_id,),
+    "category": lambda rule: (rule.category,),
+    "authority": lambda rule: (rule.authority,),
+    "tools": lambda rule: rule.tool_targets,
+    "tags": lambda rule: rule.tags,
+}
+
+_FEW: Final = 200
+"""Rules that differ, up to which moving the ranks of the others is faster than finding all of them."""
+
+
 def answer_key(rule: Rule) -> Key:
     """Return what a rule's place among answers is decided by."""
     return (0 if rule.authority is Authority.ABSOLUTE else 1, -rule.priority, rule.id)
@@ -86,13 +101,54 @@ def column_rules(rules: Sequence[Rule]) -> RuleColumns:
         order=np.array(order, dtype=np.int32),
         keys=tuple(unsorted[position] for position in order),
         enabled=np.array([rule.enabled for rule in ordered], dtype=np.bool_),
-        scope=_property(rule.scope for rule in ordered),
-        project=_property(() if rule.project_id is None else (rule.project_id,) for rule in ordered),
-        category=_property((rule.category,) for rule in ordered),
-        authority=_property((rule.authority,) for rule in ordered),
-        tools=_property(rule.tool_targets for rule in ordered),
-        tags=_property(rule.tags for rule in ordered),
         globs=tuple((found, _ranks(ranks)) for found, ranks in globs.items()),
+        **{name: _property(map(values, ordered)) for name, values in _PROPERTIES.items()},
+    )
+
+
+def update_columns(before: RuleColumns, rules: Sequence[Rule]) -> RuleColumns:
+    """Return what `column_rules` does, given the columns of rules most of which are the same.
+
+    Ranks of rules that keep their properties are moved; only the others' are found anew.
+    """
+    places = {rule.id: place for place, rule in enumerate(before.rules)}
+    moved = np.full(len(places), -1, np.int32)
+    fresh = []
+    for place, rule in enumerate(rules):
+        old = places.get(rule.id)
+        known = None if old is None else before.rules[old]
+        if old is not None and known is not None and (known is rule or _facets(known) == _facets(rule)):
+            moved[old] = place
+        else:
+            fresh.append((answer_key(rule), place))
+    if len(fresh) > _FEW:
+        return column_rules(rules)
+    order = moved[before.order]
+    kept = order >= 0
+    keys = [key for key, keep in zip(before.keys, kept.tolist(), strict=True) if keep]
+    fresh.sort()
+    points = np.array([bisect_left(keys, key) for key, _ in fresh], np.int64)
+    for key, _ in fresh:
+        insort(keys, key)
+    at = (points + np.arange(len(points))).tolist()
+    added = {rank: rules[place] for rank, (_, place) in zip(at, fresh, strict=True)}
+    index = np.cumsum(kept) - 1
+    ranks = np.where(kept, index + np.searchsorted(points, index, side="right"), -1).astype(np.int32)
+    globs = {found: _moved(held, ranks) for found, held in before.globs}
+    for rank, rule in added.items():
+        if found := path_globs(rule.scope):
+            globs[found] = _with_rank(globs.get(found), rank)
+
+    def column(name: str, values: Callable[[Rule], tuple[str, ...]]) -> Property:
+        return _update(getattr(before, name), ranks, {rank: values(rule) for rank, rule in added.items()})
+
+    return RuleColumns(
+        rules=tuple(rules),
+        order=np.insert(order[kept], points, [place for _, place in fresh]).astype(np.int32),
+        keys=tuple(keys),
+        enabled=np.insert(before.enabled[kept], points, [rules[place].enabled for _, place in fresh]),
+        globs=tuple((found, held) for found, held in globs.items() if len(held)),
+        **{name: column(name, values) for name, values in _PROPERTIES.items()},
     )
 
 
@@ -133,6 +189,31 @@ def _property(values: Iterable[tuple[str, ...]]) -> Property:
             else:
                 found.append(rank)
     return Property({value: _ranks(found) for value, found in ranks.items()}, _ranks(none))
+
+
+def _update(column: Property, ranks: Ranks, added: Mapping[int, tuple[str, ...]]) -> Property:
+    """Return a property with the ranks of rules that stay moved, and those of others added."""
+    held = {value: _moved(found, ranks) for value, found in column.ranks.items()}
+    none = _moved(column.none, ranks)
+    for rank, values in added.items():
+        for value in values:
+            held[value] = _with_rank(held.get(value), rank)
+        if not values:
+            none = _with_rank(none, rank)
+    return Property({value: found for value, found in held.items() if len(found)}, none)
+
+
+def _moved(held: Ranks, ranks: Ranks) -> Ranks:
+    found = ranks[held]
+    return found[found >= 0]
+
+
+def _with_rank(held: Ranks | None, rank: int) -> Ranks:
+    return _ranks([rank]) if held is None else np.sort(np.append(held, np.int32(rank)))
+
+
+def _facets(rule: Rule) -> tuple[object, ...]:
+    return answer_key(rule), rule.enabled, *(values(rule) for values in _PROPERTIES.values())
 
 
 def _ranks(found: Sequence[int]) -> Ranks:

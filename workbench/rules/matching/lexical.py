@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from workbench.text.terms import count_terms, word_terms, words_of
 
 Float64 = NDArray[np.float64]
 
-_ARRAYS = ("count", "texts", "terms", "starts", "rules", "weights")
+_ARRAYS = ("count", "texts", "terms", "starts", "rules", "repeats", "weights")
 _DECIMALS = 6
 _ENOUGH = 20  # texts that tell which terms are common
 _LONG = 12  # terms
@@ -34,8 +34,8 @@ class RuleWords:
     """The terms of rules as postings.
 
     `count` are rules, `texts` what they say and all of their examples. `terms` uint64 [t] are sorted hashes;
-    `rules` int32 [p] and `weights` float32 [p] hold the rules with term `i` from `starts[i]` to
-    `starts[i + 1]`.
+    `rules` int32 [p], `repeats` uint32 [p] (in how many of a rule's parts the term is) and `weights` float32
+    [p] hold the rules with term `i` from `starts[i]` to `starts[i + 1]`, ascending.
     """
 
     count: int
@@ -43,6 +43,7 @@ class RuleWords:
     terms: NDArray[np.uint64]
     starts: NDArray[np.int64]
     rules: NDArray[np.int32]
+    repeats: NDArray[np.uint32]
     weights: NDArray[np.float32]
 
     def __eq__(self, other: object) -> bool:
@@ -53,36 +54,83 @@ class RuleWords:
     __hash__ = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """Terms of rules in any order: their hashes, whose they are, in how many of a rule's parts."""
+
+    terms: NDArray[np.uint64]
+    rules: NDArray[np.int32]
+    repeats: NDArray[np.uint32]
+
+
 def index_words(rules: Sequence[Rule], numbers: WordNumbers | None = None) -> RuleWords:
     """Return the terms of rules: of what they say, and of each example message."""
-    numbers = numbers or load_match_model().words
+    return _weigh(_count(rules, range(len(rules))), rules, numbers)
+
+
+def update_words(
+    words: RuleWords, before: Sequence[Rule], rules: Sequence[Rule], numbers: WordNumbers | None = None
+) -> RuleWords:
+    """Return what `index_words` does of rules, given the words of those before: only new texts are read."""
+    places = {rule.id: place for place, rule in enumerate(before)}
+    moved = np.full(len(before), -1, np.int32)
+    fresh = []
+    for place, rule in enumerate(rules):
+        old = places.get(rule.id)
+        if old is not None and (before[old] is rule or _texts(before[old]) == _texts(rule)):
+            moved[old] = place
+        else:
+            fresh.append(place)
+    owners = moved[words.rules]
+    kept = owners >= 0
+    terms = np.repeat(words.terms, np.diff(words.starts))
+    new = _count(rules, fresh)
+    postings = _Postings(
+        np.concatenate([terms[kept], new.terms]),
+        np.concatenate([owners[kept], new.rules]),
+        np.concatenate([words.repeats[kept], new.repeats]),
+    )
+    return _weigh(postings, rules, numbers)
+
+
+def _count(rules: Sequence[Rule], places: Iterable[int]) -> _Postings:
+    """Return the terms of the rules at some places."""
     columns: dict[str, int] = {}
-    flat, counts, sizes = array("q"), array("d"), array("q")
-    for rule in rules:
-        parts = _parts(rule)
+    flat, counts, owners = array("q"), array("d"), array("q")
+    for place in places:
+        parts = _parts(rules[place])
         flat.extend(columns.setdefault(term, len(columns)) for term in parts)
         counts.extend(parts.values())
-        sizes.append(len(parts))
+        owners.extend([place] * len(parts))
     terms = np.fromiter((_hash(term) for term in columns), np.uint64, len(columns))
-    order = np.argsort(terms, kind="stable")
-    places = np.empty(len(terms), np.int64)
-    places[order] = np.arange(len(terms))
-    column = places[np.array(flat, np.int64)]
-    owner = np.repeat(np.arange(len(rules)), np.array(sizes, np.int64))
-    repeats = np.array(counts, np.float64)
-    held = np.bincount(column, minlength=len(terms))
+    return _Postings(
+        terms[np.array(flat, np.int64)], np.array(owners, np.int32), np.array(counts).astype(np.uint32)
+    )
+
+
+def _weigh(postings: _Postings, rules: Sequence[Rule], numbers: WordNumbers | None) -> RuleWords:
+    numbers = numbers or load_match_model().words
+    order = np.lexsort((postings.rules, postings.terms))
+    flat, owner = postings.terms[order], postings.rules[order]
+    repeats = postings.repeats[order].astype(np.float64)
+    begins = np.ones(len(flat), bool)
+    begins[1:] = flat[1:] != flat[:-1]
+    first = np.flatnonzero(begins)
+    starts = np.concatenate([first, [len(flat)]]).astype(np.int64)
+    held = np.diff(starts)
     weights = repeats * (1 + numbers.saturation) / (repeats + numbers.saturation)
-    lengths = np.sqrt(np.bincount(owner, (weights * _idf(held, len(rules))[column]) ** 2, len(rules)))
+    informed = (weights * np.repeat(_idf(held, len(rules)), held)) ** 2
+    lengths = np.sqrt(np.bincount(owner, informed, len(rules)))
     mean = math.fsum(lengths) / max(len(rules), 1)  # exact, whatever the order of the rules
     weights /= (1 - numbers.pivot + numbers.pivot * lengths / (mean or 1.0))[owner]
-    by_term = np.argsort(column, kind="stable")
     return RuleWords(
         count=len(rules),
         texts=len(rules) + sum(len(rule.examples) for rule in rules),
-        terms=terms[order],
-        starts=np.concatenate([[0], np.cumsum(held)]).astype(np.int64),
-        rules=owner[by_term].astype(np.int32),
-        weights=weights[by_term].astype(np.float32),
+        terms=flat[first],
+        starts=starts,
+        rules=owner,
+        repeats=postings.repeats[order],
+        weights=weights.astype(np.float32),
     )
 
 
@@ -153,12 +201,14 @@ def words_from(arrays: Mapping[str, NDArray[np.generic]]) -> RuleWords:
     count, texts = (int(np.asarray(arrays[name]).reshape(-1)[0]) for name in ("count", "texts"))
     terms, starts = np.asarray(arrays["terms"], np.uint64), np.asarray(arrays["starts"], np.int64)
     rules, weights = np.asarray(arrays["rules"], np.int32), np.asarray(arrays["weights"], np.float32)
-    whole = len(starts) == len(terms) + 1 and len(rules) == len(weights) == starts[-1] and starts[0] == 0
+    repeats = np.asarray(arrays["repeats"], np.uint32)
+    sizes = {len(rules), len(repeats), len(weights), int(starts[-1])}
+    whole = len(starts) == len(terms) + 1 and len(sizes) == 1 and starts[0] == 0
     if not whole or texts < count or (np.diff(starts) < 0).any():
         raise ValueError("the arrays of the rules' words do not fit together")
     if len(rules) and not 0 <= rules.min() <= rules.max() < count:
         raise ValueError("the rules' words name rules that are not there")
-    return RuleWords(count, texts, terms, starts, rules, weights)
+    return RuleWords(count, texts, terms, starts, rules, repeats, weights)
 
 
 def _parts(rule: Rule) -> dict[str, float]:
@@ -171,6 +221,10 @@ def _parts(rule: Rule) -> dict[str, float]:
         for term in count_terms(example):
             found[term] = found.get(term, 0.0) + 1.0
     return found
+
+
+def _texts(rule: Rule) -> tuple[object, ...]:
+    return rule.name, rule.condition_text, rule.rule, rule.action_text, rule.examples
 
 
 def _idf(held: NDArray[np.int64], count: int) -> Float64:
