@@ -20,7 +20,8 @@ from workbench.errors import StoreError
 from workbench.records.rules import Rule
 from workbench.rules import rulebook
 from workbench.rules.curation.rulestore import RuleStore, note_use
-from workbench.rules.curation.ruletype import REMOVED, STREAM, SYNCED, to_body
+from workbench.rules.curation.ruletype import PUT, REMOVED, STREAM, SYNCED, to_body
+from workbench.rules.matching import lexical
 from workbench.rules.reading.discovery import MAX_BYTES
 from workbench.rules.rulebook import (
     load_rulebook,
@@ -228,3 +229,23 @@ def test_rule_files_are_known_by_their_path() -> None:
         "CLAUDE.md",
         "pkg/AGENTS.md",
     )
+
+
+def test_after_an_edit_only_what_changed_is_read(store: RuleStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One entry is folded and one rule's words are read, however many rules there are."""
+    rules = [Rule(f"r{number:03}", "", f"Use tool {number}.", project_id="p") for number in range(100)]
+    store.journal.append(STREAM, PUT, [to_body(rule) for rule in rules], by="x")
+    book = load_rulebook(store, [])
+    read: list[str] = []
+    parts = lexical._parts
+
+    def noted(rule: Rule) -> dict[str, float]:
+        read.append(rule.id)
+        return parts(rule)
+
+    monkeypatch.setattr(lexical, "_parts", noted)
+    folded = store.reader.folded
+    store.journal.append(STREAM, PUT, [to_body(replace(rules[7], rule="Use spaces."))], by="x")
+    again = load_rulebook(store, [], book)
+    assert (store.reader.folded - folded, read) == (1, ["r007"])
+    assert again.words == lexical.index_words(again.rules)
