@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from store.git_repository import find_repository
-from workbench.entry.services.replay import past_reader
+from workbench.entry.services.replay_engine import past_reader
 from workbench.errors import GitError
 from workbench.replay.timeline import Moment, SegmentedFacts
 from workbench.replay.timeline import RepositoryTimeline as ProductTimeline

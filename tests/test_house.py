@@ -18,7 +18,7 @@ from zipfile import ZipFile
 import pytest
 
 from workbench.config import Config
-from workbench.entry.services import replay
+from workbench.entry.services import replay_engine
 from workbench.records.plan import PlanRequest
 
 ROOT = Path(__file__).parents[1]
@@ -267,8 +267,8 @@ def test_a_public_class_name_means_one_thing() -> None:
 
 def test_whatever_decides_a_plan_tells_engines_apart() -> None:
     """Every file of the packages that decide plans, data included, is in the digest of the engine."""
-    decide = tuple(f"workbench/{package}/" for package in replay.PACKAGES)
-    digested = {name for package in replay.PACKAGES for name, _ in replay.read_sources(package)}
+    decide = tuple(f"workbench/{package}/" for package in replay_engine.PACKAGES)
+    digested = {name for package in replay_engine.PACKAGES for name, _ in replay_engine.read_sources(package)}
     looks = (".css", ".js", ".html")  # what a report looks like
     tracked = {name for name in TRACKED if name.startswith(decide) and not name.endswith(looks)}
     assert tracked - {f"workbench/{name}" for name in digested} == set()

@@ -12,6 +12,7 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry.services import replay as replaying
+from workbench.entry.services import replay_engine
 from workbench.entry.services.replay import (
     ReplayOptions,
     ReplayOutcome,
@@ -97,7 +98,7 @@ def test_several_processes_give_what_one_gives(past: Any, monkeypatch: pytest.Mo
 def test_a_second_replay_computes_nothing(past: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are reused for the same settings, and only for those."""
     first = replayed(past.root)
-    monkeypatch.setattr(replaying, "_replay_one", _never)
+    monkeypatch.setattr(replaying, "replay_one", _never)
     second = replayed(past.root)
     assert second.replayed.rows == first.replayed.rows
     assert second.replayed.reused == 10
@@ -148,7 +149,7 @@ def _never(spec: Any, task: ReplayTask) -> TaskRow:
 def test_ctrl_c_keeps_what_is_done(past: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C the finished rows come back, and the next replay goes on from them."""
     whole = replayed(past.root, fresh=True)
-    real, left = replaying._replay_one, [5]
+    real, left = replay_engine.replay_one, [5]
 
     def impatient(spec: Any, task: ReplayTask) -> TaskRow:
         left[0] -= 1
@@ -157,12 +158,12 @@ def test_ctrl_c_keeps_what_is_done(past: Any, monkeypatch: pytest.MonkeyPatch) -
         return real(spec, task)
 
     monkeypatch.setattr(engine, "BATCH", 2)
-    monkeypatch.setattr(replaying, "_replay_one", impatient)
+    monkeypatch.setattr(replaying, "replay_one", impatient)
     cut = replayed(past.root, fresh=True)
     assert not cut.replayed.complete
     assert len(cut.replayed.rows) == 4
     assert not score_replay(open_past(past.root), cut).complete
-    monkeypatch.setattr(replaying, "_replay_one", real)
+    monkeypatch.setattr(replaying, "replay_one", real)
     rest = replayed(past.root)
     assert (rest.replayed.reused, rest.replayed.complete) == (4, True)
     assert timeless(rest.replayed.rows) == timeless(whole.replayed.rows)

@@ -10,7 +10,7 @@ import pytest
 from store.git_repository import find_repository
 from workbench.config import Config
 from workbench.entry.project import open_project
-from workbench.entry.services.replay import past_reader
+from workbench.entry.services.replay_engine import past_reader
 from workbench.errors import ModelError, UsageError
 from workbench.plan.baseline import baseline_files
 from workbench.plan.intent import parse_intent

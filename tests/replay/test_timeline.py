@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from store.git_repository import find_repository
-from workbench.entry.services.replay import past_reader
+from workbench.entry.services.replay_engine import past_reader
 from workbench.plan.intent import parse_intent
 from workbench.records.episodes import ChangeKind, FileChange
 from workbench.replay.systems import Situation, load_models, parse_systems, rank

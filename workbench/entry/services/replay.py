@@ -2,70 +2,61 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from workbench import __version__
 from workbench.config import Config
 from workbench.curation.ledger import read_ledger
-from workbench.entry.parameters import excluded_patterns, match_params, trust
+from workbench.entry.parameters import excluded_patterns, trust
 from workbench.entry.project import (
-    BlobReader,
     Project,
     Repository,
     cached_embedder,
-    commit_parents,
-    diff_hunks,
     find_state,
-    log_commits,
-    read_tree,
-    repository_at,
-    resolve,
     shallow_edge,
 )
+from workbench.entry.services.replay_engine import (
+    COMMITS,
+    EngineSpec,
+    engine_version,
+    open_engine,
+    open_reader,
+    release,
+    replay_one,
+)
 from workbench.errors import ProjectError, UsageError, WorkbenchError
-from workbench.plan.model_files import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model
-from workbench.plan.planner import Planner
-from workbench.plan.representations import Contents
+from workbench.plan.model_files import DEFAULT_MODEL
 from workbench.plan.semantics import head_texts, task_text
-from workbench.project.directories import path_filter
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
 from workbench.records.rules import Rule
-from workbench.replay.engine import Progress, Replayed, ReplayEngine, Vectors, replay_tasks
+from workbench.replay.engine import Progress, Replayed, Vectors, replay_tasks
 from workbench.replay.explanation import Explanation, find_task, weigh_files
-from workbench.replay.packs import RuleHistory, RulePassages, collect_rules
+from workbench.replay.packs import RuleHistory, collect_rules
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
 from workbench.replay.scores import system_scores
-from workbench.replay.systems import System, SystemRanking, load_models, parse_systems
+from workbench.replay.systems import System, SystemRanking, parse_systems
 from workbench.replay.tasks import (
     PastSession,
     ReplayTask,
-    SeenPaths,
     TaskSource,
     commit_tasks,
     recorded_sessions,
     session_tasks,
 )
 from workbench.replay.timeline import (
-    MAX_BYTES,
-    CommitGraph,
     PastReader,
-    RepositoryTimeline,
-    SegmentedFacts,
     known_commit,
     tidy,
 )
@@ -73,51 +64,13 @@ from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.ruletype import STREAM as RULES
 from workbench.sessions.episodes_fold import STREAM
 from workbench.text.tasks import parse_task
-from workbench.text.tokens import token_counter
 
 PACKS: Final = (
     300  # packs take as long as everything else, and the figures of this many have narrow intervals
 )
 _PER_TASK = 4  # commits looked at for each task wanted: merges, sweeping changes and new files do not count
 _SPARE = 300
-_BRANCHES = ("HEAD", "main", "master")
-_LINE = 40_000  # commits of a past whose order is known
-COMMITS: Final = 6000  # of the newest that a replay looks at, at least
 _SPARE_TASKS = 2000  # tasks that may have come since a run
-_NO_PAST: Final = PastReader(
-    "", (), CommitGraph(), lambda revision: (), lambda sha: None, lambda old, new: {}
-)
-"""What is read of a project whose repository is gone."""
-
-PACKAGES: Final = (
-    "comparison",
-    "curation",
-    "models",
-    "plan",
-    "project",
-    "records",
-    "replay",
-    "rules",
-    "sessions",
-    "shell",
-    "text",
-)
-
-
-@contextmanager
-def past_reader(repository: Repository, commits: int = COMMITS) -> Iterator[PastReader]:
-    """Open a repository, bare ones too, for reading its past. Raises: GitError."""
-    tip = next((found for name in _BRANCHES if (found := resolve(repository, name))), "")
-    log = log_commits(repository, until=tip, limit=commits, line_counts=False) if tip else ()
-    with BlobReader(repository, MAX_BYTES) as blobs:
-        yield PastReader(
-            tip=tip,
-            commits=tuple(log)[::-1],
-            line=CommitGraph(*commit_parents(repository, tip, _LINE)) if tip else CommitGraph(),
-            tree=partial(read_tree, repository),
-            read=blobs.read,
-            hunks=partial(diff_hunks, repository),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,29 +125,6 @@ class ReplayOutcome:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Spec:
-    """What a worker needs to replay tasks of one project; handed to each once."""
-
-    root: Path
-    bare: bool
-    gone: bool
-    project: str
-    systems: tuple[System, ...]
-    main: str
-    budget: int
-    tokenizer: str
-    history: int
-    commits: int
-    excluded: tuple[str, ...]
-    cache: Path
-    version: str
-    sessions: tuple[PastSession, ...]
-    vectors: Vectors | None
-    rules: RuleHistory
-    config: Config = field(repr=False)
-
-
 def open_past(start: Path, environment: Mapping[str, str] = os.environ) -> PastProject:
     """Find the project at a directory, a bare repository included, and what it recorded of its sessions.
 
@@ -230,7 +160,7 @@ def replay_past(
     history = max(config.index.history_commits, 0)
     commits = max(COMMITS, _PER_TASK * wanted.tasks + history)
     with ExitStack() as stack:
-        reader = _open_reader(project.repository, commits, stack)
+        reader = open_reader(project.repository, commits, stack)
         tasks = _tasks(project, reader, wanted)
         vectors, model, missing = _vectors(project, config, reader, tasks, history, progress)
     rules = _rules(project, config, tasks)
@@ -248,7 +178,7 @@ def replay_past(
     keys = row_keys(tasks, project.sessions, rules.at)
     try:
         replayed = replay_tasks(
-            partial(_replay_one, spec), tasks, keys, log, workers=worker_count(workers), progress=progress
+            partial(replay_one, spec), tasks, keys, log, workers=worker_count(workers), progress=progress
         )
     finally:
         release()
@@ -279,7 +209,7 @@ def weigh_again(
     history = max(config.index.history_commits, 0)
     commits = max(COMMITS, _PER_TASK * among + history)
     with ExitStack() as stack:
-        reader = _open_reader(project.repository, commits, stack)
+        reader = open_reader(project.repository, commits, stack)
         tasks = [task for task in _tasks(project, reader, wanted) if task.id == row.id]
         if not tasks:
             raise UsageError(
@@ -289,14 +219,10 @@ def weigh_again(
         vectors, _, _ = _vectors(project, config, reader, tasks, history, progress)
         rules = _rules(project, config, tasks)
         spec = _spec(project, config, wanted, (system,), commits, engine_version(), vectors, rules)
-        engine = _engine(spec, stack)
+        engine = open_engine(spec, stack)
         ranking = engine.weigh(tasks[0], system)
         engine.cache.flush()
     return ranking
-
-
-def _open_reader(repository: Repository | None, commits: int, stack: ExitStack) -> PastReader:
-    return _NO_PAST if repository is None else stack.enter_context(past_reader(repository, commits))
 
 
 def _spec(
@@ -308,8 +234,8 @@ def _spec(
     version: str,
     vectors: Vectors | None,
     rules: RuleHistory,
-) -> _Spec:
-    return _Spec(
+) -> EngineSpec:
+    return EngineSpec(
         root=project.root,
         bare=project.repository is not None and project.repository.bare,
         gone=project.repository is None,
@@ -418,21 +344,6 @@ def _settings(
     }
 
 
-_HELD: list[tuple[_Spec, ReplayEngine, ExitStack]] = []
-"""The engine of this process, a worker's or its caller's: tasks come one by one, and opening takes longer."""
-
-
-def _replay_one(spec: _Spec, task: ReplayTask) -> TaskRow:
-    if not _HELD or _HELD[0][0] is not spec:
-        release()
-        stack = ExitStack()
-        _HELD.append((spec, _engine(spec, stack), stack))
-    engine = _HELD[0][1]
-    row = engine.replay(task)
-    engine.cache.flush()
-    return row
-
-
 def score_replay(project: PastProject, found: ReplayOutcome) -> ReplayRun:
     """Return what a replay found as a run, scored."""
     rows = found.replayed.rows
@@ -449,73 +360,6 @@ def score_replay(project: PastProject, found: ReplayOutcome) -> ReplayRun:
         degraded=found.degraded,
         complete=found.replayed.complete,
     )
-
-
-def release() -> None:
-    """Close what replaying in this process has opened."""
-    while _HELD:
-        _HELD.pop()[2].close()
-
-
-def _engine(spec: _Spec, stack: ExitStack) -> ReplayEngine:
-    repository = None if spec.gone else repository_at(spec.root)[0]
-    cache = SegmentedFacts(spec.cache, spec.version)
-    reader = _open_reader(repository, spec.commits, stack)
-    if repository is None:
-        past: RepositoryTimeline | SeenPaths = SeenPaths(
-            spec.sessions, history=spec.history, trust=trust(spec.config.sessions)
-        )
-    else:
-        past = RepositoryTimeline(
-            reader,
-            sessions=[one.known for one in spec.sessions],
-            cache=cache,
-            history=spec.history,
-            trust=trust(spec.config.sessions),
-            admits=path_filter(spec.excluded),
-        )
-    counter = token_counter(spec.tokenizer)
-    chunks, worth = load_chunk_model()
-    models = load_models(spec.main, LEXICAL_MODEL, spec.systems)
-    planner = Planner(
-        ranking=models.by_id[spec.main],
-        plain_ranking=models.by_id[LEXICAL_MODEL],
-        chunks=chunks,
-        worth=worth,
-        counter=counter,
-        contents=Contents(spec.root, counter, cap=MAX_BYTES),
-        matching=match_params(spec.config.rules),
-    )
-    return ReplayEngine(
-        past=past,
-        reader=reader,
-        systems=spec.systems,
-        models=models,
-        planner=planner,
-        budget=spec.budget,
-        project=spec.project,
-        vectors=spec.vectors,
-        rules=RulePassages(spec.rules, spec.project, planner.matching),
-        cache=cache,
-    )
-
-
-def engine_version() -> str:
-    """Return what distinguishes rows of engines: the version and a digest of the sources."""
-    digest = hashlib.sha256()
-    for package in PACKAGES:
-        for name, data in read_sources(package):
-            digest.update(f"{name}\0{len(data)}\0".encode() + data)
-    return f"{__version__}-{digest.hexdigest()[:12]}"
-
-
-def read_sources(folder: str) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, content) of the files below a package that decide what is planned and how it is scored."""
-    for entry in sorted((files("workbench") / folder).iterdir(), key=lambda found: found.name):
-        if entry.is_dir():
-            yield from read_sources(f"{folder}/{entry.name}")
-        elif entry.name.endswith((".json", ".py", ".scm", ".toml", ".txt")):
-            yield f"{folder}/{entry.name}", entry.read_bytes()
 
 
 def explain_task(
