@@ -62,7 +62,6 @@ _KEYS: Final[Mapping[Action, str]] = {
 }
 
 _LABEL: Final = 13
-
 _FACT: Final = 300  # characters of a value
 
 
@@ -215,10 +214,7 @@ class PairPanel(Vertical):
         self.remove_class("-empty")
         left, right = item.pair.sides
         self.query_one(WordDiff).show(
-            left.text,
-            right.text,
-            left_title=f"left · {left.where}",
-            right_title=f"right · {right.where}",
+            left.text, right.text, left_title=f"left · {left.where}", right_title=f"right · {right.where}"
         )
         pane = self.query_one("#evidence", ReadingPane)
         pane.query_one(Static).update(pair_evidence(item))

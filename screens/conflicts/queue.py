@@ -204,7 +204,6 @@ def count(items: Mapping[str, QueuedPair]) -> tuple[int, int]:
 
 
 _CHANGED: Final = "A side was changed meanwhile: read it again, then decide."
-
 _GONE: Final = "No conflict any more: a side was changed or taken out meanwhile."
 
 

@@ -150,12 +150,7 @@ LEARNING_FIELDS: Final = RecordFields(
 
 SHORT: Final = 17  # characters that tell learnings apart
 
-_EDIT: Final = {
-    "text": "--text",
-    "reason": "--why",
-    "feature": "--feature",
-    "kind": "--kind",
-}
+_EDIT: Final = {"text": "--text", "reason": "--why", "feature": "--feature", "kind": "--kind"}
 
 
 def decide_command(verb: str, identifiers: Sequence[str]) -> list[str]:

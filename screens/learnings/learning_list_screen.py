@@ -33,13 +33,7 @@ from screens.learnings.learning_pane import (
     ReviewProgress,
     head_content,
 )
-from screens.learnings.learning_service import (
-    FEW,
-    KnownLearnings,
-    LearningLibrary,
-    LearningStory,
-    story,
-)
+from screens.learnings.learning_service import FEW, KnownLearnings, LearningLibrary, LearningStory, story
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
 from workbench.memory.learnings.review import ReviewItem

@@ -42,7 +42,6 @@ NONE_WAITS: Final = "Nothing waits for you.\n\nt  shows all learnings    A  look
 NONE_LIKE_THAT: Final = "No learning is like that.\n\nescape in the bar above takes the filter away."
 
 _BAR: Final = 10
-
 _NAME: Final = 24  # characters of a session that are shown
 
 _TEXTS: Final = frozenset({"text", "reason"})
@@ -130,8 +129,7 @@ def _warnings(story: LearningStory) -> Iterator[Content]:
         names = ", ".join(story.warnings)
         yield Content("")
         yield shown(
-            f"⚠ It reads like an instruction ({names}): it is quoted as an observation.",
-            "bold $text-warning",
+            f"⚠ It reads like an instruction ({names}): it is quoted as an observation.", "bold $text-warning"
         )
 
 

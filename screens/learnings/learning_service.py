@@ -37,7 +37,6 @@ FEW: Final = 200
 """Live learnings that are compared with each other in a thread; more are in a process of their own."""
 
 _MOST: Final = "1000000"
-
 _PIECE: Final = 256  # pairs read between two looks whether to go on
 
 

@@ -14,13 +14,9 @@ from screens.curation.excerpt import Excerpt, excerpt_view
 from screens.jobs import Job
 from screens.learnings.audit import AuditView, JunkAudit, audited
 from screens.learnings.corrections import CorrectionsView, read_corrections
-from screens.learnings.learning_list import (
-    LearningQuery,
-)
+from screens.learnings.learning_list import LearningQuery
 from screens.learnings.learning_list_screen import LearningListScreen
-from screens.learnings.learning_service import (
-    Verb,
-)
+from screens.learnings.learning_service import Verb
 from screens.learnings.origins import LearningOrigin, opened, origins
 from screens.learnings.preview import PromptPreview
 from screens.widgets.dialogs import Choose, DialogChoice

@@ -190,11 +190,7 @@ class ImportFiles(Dialog[bool]):
             self._tell("\n".join([*lines, *found.problems[:4]]))
 
         self._section.ask(
-            "Looking at files",
-            lambda job: preview(engine, text, job),
-            then,
-            group="import",
-            failed=self.fail,
+            "Looking at files", lambda job: preview(engine, text, job), then, group="import", failed=self.fail
         )
 
     @on(Input.Changed)

@@ -78,12 +78,7 @@ def differences(drift: Sequence[FileDrift]) -> tuple[RuleDifference, ...]:
             )
         found += [
             RuleDifference(
-                file.file,
-                change.line,
-                "file",
-                _MARKS[change.what],
-                _text(change.before),
-                _text(change.after),
+                file.file, change.line, "file", _MARKS[change.what], _text(change.before), _text(change.after)
             )
             for change in file.incoming
         ]

@@ -72,18 +72,9 @@ _TABLE: Final[tuple[tuple[Field, Getter], ...]] = (
     (Field("when", searched=False), lambda rule: condition_lines(rule.conditions)),
     (Field("project", searched=False), lambda rule: rule.project_id),
     (Field("source", searched=False), lambda rule: rule.source),
-    (
-        Field("format", searched=False),
-        _source(lambda found: found.format),
-    ),
-    (
-        Field("section", searched=False),
-        _source(lambda found: found.section),
-    ),
-    (
-        Field("holds", searched=False),
-        _source(lambda found: str(found.activation)),
-    ),
+    (Field("format", searched=False), _source(lambda found: found.format)),
+    (Field("section", searched=False), _source(lambda found: found.section)),
+    (Field("holds", searched=False), _source(lambda found: str(found.activation))),
     (Field("replaces", searched=False), lambda rule: rule.replaces),
     (
         Field("meta", searched=False),

@@ -170,11 +170,7 @@ def use_content(rule: Rule, uses: Sequence[Use]) -> Content:
     last = max(use.at for use in uses)
     sessions = Counter(use.session_id for use in uses)
     parts = [
-        labelled(
-            "used",
-            f"{counted(len(uses), 'time')} in {counted(len(sessions), 'session')}",
-            "bold",
-        ),
+        labelled("used", f"{counted(len(uses), 'time')} in {counted(len(sessions), 'session')}", "bold"),
         labelled("last", last[:16].replace("T", " ")),
         labelled("cost", f"{len(uses) * rule.token_cost:,} tokens in all"),
         Content(""),
