@@ -8,8 +8,11 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tree_sitter import Node
 
-from workbench.project.grammars.definitions import MAX_SIGNATURE, MAX_SYMBOLS
+from workbench.project import symbols as reading
+from workbench.project.grammars import definitions
+from workbench.project.grammars.definitions import MAX_SIGNATURE, MAX_SYMBOLS, Definitions
 from workbench.project.patterns import read_table, rules_of
 from workbench.project.symbols import extract_symbols
 from workbench.records.project import Symbol
@@ -466,6 +469,18 @@ def test_every_pattern_names_something() -> None:
     """Each rule has a group to take the name from."""
     languages = [*read_table()["rules"], *read_table()["same"]]
     assert all(pattern.groups >= 1 for language in languages for _, pattern in rules_of(language))
+
+
+def test_a_grammar_that_the_query_does_not_fit_leaves_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a grammar of another version has other names, definitions are found by pattern."""
+    other = reading._language("go")
+
+    def collect(language: str, grammar: object, root: Node, found: Definitions) -> None:
+        definitions.collect(language, other, root, found)
+
+    monkeypatch.setattr(reading, "collect", collect)
+    assert list(found("python", "def f():\n    pass\n")) == ["f"]
+    assert found("python", "@x\ndef f():\n    pass\n")["f"].line == 2
 
 
 def test_grammars_are_loaded_on_demand() -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from workbench.project.grammars import c, javascript, ruby
-from workbench.project.grammars.definitions import MAX_SYMBOLS, Definitions, collect
+from workbench.project.grammars.definitions import MAX_SYMBOLS, Definitions, OutdatedQuery, collect
 from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, find_keys, find_sections
 from workbench.project.patterns import pattern_symbols
 from workbench.project.specifiers import IsCode, import_specifiers
@@ -116,10 +116,13 @@ def _by_grammar(language: str, data: bytes) -> Extracted:
     if root is None:
         return _by_pattern(language, data)
     found = Definitions(data)
-    if language in _WALKS:
-        _WALKS[language](root, found)
-    else:
-        collect(language, _language(language), root, found)
+    try:
+        if language in _WALKS:
+            _WALKS[language](root, found)
+        else:
+            collect(language, _language(language), root, found)
+    except OutdatedQuery:
+        return _by_pattern(language, data)
     symbols = tuple(sorted(found.symbols, key=lambda symbol: (symbol.line, -symbol.end_line)))[:MAX_SYMBOLS]
     if root.has_error:
         by_pattern = pattern_symbols(language, data[:MAX_PATTERN_BYTES])

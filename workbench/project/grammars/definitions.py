@@ -45,6 +45,10 @@ _ANNOTATIONS = frozenset({"annotation", "marker_annotation", "line_comment", "bl
 Captures = dict[str, "list[Node]"]
 
 
+class OutdatedQuery(Exception):
+    """A grammar of another version has other names than the query for its language."""
+
+
 @dataclass(slots=True)
 class Definitions:
     """Definitions found so far in `data`, in the order they were added."""
@@ -145,7 +149,7 @@ class _Scope:
 
 
 def collect(language: str, grammar: Language, root: Node, found: Definitions) -> None:
-    """Collect the definitions that the query of a language finds in a file."""
+    """Collect the definitions that the query of a language finds in a file. Raises: OutdatedQuery."""
     _Reader(language, grammar, found).visit(root, _Scope(), 0)
 
 
@@ -298,10 +302,13 @@ def _cursor(language: str, grammar: Language) -> tuple[QueryCursor, list[_Patter
 def _query(language: str, grammar: Language) -> tuple[Query, list[_Pattern]]:
     from importlib.resources import files
 
-    from tree_sitter import Query
+    from tree_sitter import Query, QueryError
 
     source = (files("workbench") / "project/grammars" / f"{language}.scm").read_bytes()
-    query = Query(grammar, source.decode())
+    try:
+        query = Query(grammar, source.decode())
+    except QueryError as error:
+        raise OutdatedQuery(language) from error
     count: int = attrgetter("pattern_count")(query)  # a property; its stub has it for a method
     return query, [_pattern(query, number, source) for number in range(count)]
 
