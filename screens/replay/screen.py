@@ -27,7 +27,7 @@ from screens.replay.runs import RunsPanel
 from screens.replay.task_panel import TaskPanel, TaskShown
 from screens.replay.tasks import ORDERS, TaskLine, TasksPanel, arrange_tasks, task_lines
 from screens.replay.work import ListedRuns, OpenedRun
-from screens.safe_text import shown
+from screens.safe_text import shown, shown_lines
 from screens.widgets.filter import FilterBar
 from workbench.records.replay import BASELINE
 from workbench.text.counts import counted
@@ -67,7 +67,8 @@ class ReplayScreen(ReplayActions):
 
     def load(self) -> None:
         """Ask for the runs."""
-        self.ask("Reading runs", partial(work.list_runs, self.engine.root), self._listed)
+        reading = partial(work.list_runs, self.engine.root)
+        self.ask("Reading runs", reading, self._listed, failed=self._not_listed)
 
     def remember(self) -> Mapping[str, Any]:
         """Return the run, the task, the systems, the order and the filter."""
@@ -122,6 +123,12 @@ class ReplayScreen(ReplayActions):
             self.open_run(self.place.run, self.place.view)
         elif self.opened is None:
             self.show_view(RUNS)
+
+    def _not_listed(self, failure: Failure) -> None:
+        panel = self.query_one(RunsPanel)
+        if not panel.lines:
+            panel.table.set_empty(shown_lines(f"! {failure.message}\n{failure.hint}", "$text-muted"))
+        self.say(f"runs cannot be read: {failure.message}")
 
     def on_runs_panel_opened(self, message: RunsPanel.Opened) -> None:
         """Open a run."""

@@ -13,6 +13,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from screens.app import WorkbenchApp
+from screens.jobs import Job
+from screens.replay import work
 from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS
 from screens.replay.comparison import ComparePanel, read_comparison
 from screens.replay.live_run import LivePanel
@@ -22,7 +24,7 @@ from screens.replay.runs import RunsPanel
 from screens.replay.screen import ReplayScreen
 from screens.replay.task_panel import LEFT, TaskPanel
 from screens.replay.tasks import TasksPanel
-from screens.replay.work import read_identity
+from screens.replay.work import ListedRuns, read_identity
 from screens.widgets.bars import FeatureBars
 from screens.widgets.code import Details
 from screens.widgets.table import VirtualTable
@@ -33,6 +35,7 @@ from tests.screens.golden import SIZES, check_golden, screen_text
 from workbench.config import GatesConfig
 from workbench.entry.cli.output import to_json
 from workbench.entry.services.runs import keep_elsewhere, keep_run, list_kept_runs, runs_root
+from workbench.errors import StoreError
 from workbench.records.replay import ReplayRun, run_to_json
 from workbench.replay.gates import GateEvidence, evaluate
 from workbench.replay.run_comparison import compare_runs
@@ -82,6 +85,24 @@ async def test_without_runs_the_section_says_what_a_replay_is(roastery: Path) ->
         text = screen_text(app)
         assert "A replay runs past tasks again" in text
         assert "n  starts one" in text
+
+
+async def test_runs_that_cannot_be_read_are_reported_in_place_of_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list names the reason and the next step instead of waiting for ever."""
+
+    def refuse(root: Path, job: Job) -> ListedRuns:
+        raise StoreError("the runs are locked [/]", hint="Try again.")
+
+    monkeypatch.setattr(work, "list_runs", refuse)
+    app = make(tmp_path)
+    async with app.run_test() as pilot:
+        await opened(pilot)
+        text = screen_text(app)
+        assert "! the runs are locked [/]" in text
+        assert "Try again." in text
+        assert "Reading the saved runs" not in text
 
 
 async def test_a_project_without_a_past_says_so(tmp_path: Path) -> None:
