@@ -47,8 +47,8 @@ def test_formats(path: str, data: bytes, expected: str) -> None:
 @pytest.mark.parametrize(
     ("path", "data", "words"),
     [
-        ("a.md", b"\x89PNG\r\n\x1a\n", "no text"),
-        ("AGENTS.md", bytes(range(32)) * 20, "no text"),
+        ("a.md", b"\x89PNG\r\n\x1a\n", "not a text file"),
+        ("AGENTS.md", bytes(range(32)) * 20, "not a text file"),
         ("package.json", b"{}", ".json"),
         ("main.py", b"x = 1", ".py"),
         ("rules.txt", b' {"rules": [1]}\n', "JSON"),

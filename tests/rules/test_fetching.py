@@ -116,7 +116,7 @@ def test_pages_survive_rules_that_come_and_go(
 @given(st.text())
 def test_any_other_text_is_no_cursor(text: str) -> None:
     """A text that no page gave is refused with what to do instead, whatever it holds."""
-    with pytest.raises(UsageError, match="is no cursor of this query") as caught:
+    with pytest.raises(UsageError, match="is not a cursor of this query") as caught:
         get_rules(column_rules(()), cursor=text)
     assert "next_cursor" in caught.value.hint
 
@@ -137,7 +137,7 @@ def test_a_cursor_belongs_to_its_query(rule: Make) -> None:
         (cursor + "A", {"tool_targets": ["claude", "codex"]}),
         ("A" * 200_000, {}),
     ):
-        with pytest.raises(UsageError, match="no cursor"):
+        with pytest.raises(UsageError, match="not a cursor"):
             get_rules(columns, limit=2, cursor=wrong, **query)  # type: ignore[arg-type]
 
 

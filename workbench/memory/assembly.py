@@ -222,7 +222,7 @@ class Assembler:
     def finish(self, stopped: str = "") -> RawIterationOutput | None:
         """Return the iteration that was going on, None where nothing was.
 
-        A run that died before its first word is one; a prompt that waits for an answer is none yet.
+        A run that died before its first word is one; a prompt that waits for an answer is not one yet.
         """
         now, self._now = self._now, None
         if now is None or (now.empty and not _is_run(now)):

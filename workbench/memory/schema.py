@@ -34,7 +34,7 @@ _SHOWN: Final = 20  # errors, decisions and files of an iteration that its text 
 class RagStatus:
     """Whether the index can answer: points and collections there are, what is missing and why.
 
-    `behind` counts features whose index is missing or older than their journal: a search makes it anew.
+    `behind` counts features whose index is missing or older than their journal: a search rebuilds it.
     `embedding_model` is empty where texts are found by words alone, and `embedding_note` says why.
     `llm_ready` is None where no language model is set up; it is asked for nothing here.
     """

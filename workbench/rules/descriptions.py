@@ -1,4 +1,4 @@
-"""A rule in words: where it stands, and its fields by name. The command line and the screens say the same."""
+"""A rule in words: where it is, and its fields by name. The command line and the screens say the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.rules.curation.ruletype import to_body
 
 
 def origin(rule: Rule) -> str:
-    """Return where a rule stands: `CLAUDE.md:12`, the file it waits to be written into, or its source."""
+    """Return where a rule is: `CLAUDE.md:12`, the file it waits to be written into, or its source."""
     where = rule.provenance
     if where is None:
         return "your own" if rule.project_id is None and rule.source == "user" else rule.source

@@ -135,7 +135,7 @@ def _scope(name: str, value: object) -> tuple[str, ...]:
                 raise UsageError("path: needs a glob", hint="Such as: path:src/**/*.py")
         elif any(mark in entry for mark in "/*?[\\"):
             raise UsageError(
-                f"{visible_line(entry)!r} is no context name", hint=f"Did you mean path:{entry}?"
+                f"{visible_line(entry)!r} is not a context name", hint=f"Did you mean path:{entry}?"
             )
     return found
 
@@ -179,7 +179,9 @@ def _held(fact: object, value: object) -> list[Any]:
 def _pair(text: str) -> tuple[str, str]:
     fact, equals, item = text.partition("=")
     if not equals or not fact.strip() or not item.strip():
-        raise UsageError(f"{visible_line(text)!r} is no condition", hint="Write NAME=VALUE: --when os=linux")
+        raise UsageError(
+            f"{visible_line(text)!r} is not a condition", hint="Write NAME=VALUE: --when os=linux"
+        )
     return fact.strip(), item.strip()
 
 

@@ -1,4 +1,4 @@
-"""The rules in force for a project, kept in step with rule files and journals."""
+"""The rules in force for a project, synced with rule files and journals."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def load_rulebook(
     """Return the rules in force, importing rule files that changed since the last time.
 
     Files that cannot be read keep the rules known of them and are named in `warnings`. With `rebuild`
-    what was kept of earlier runs is made anew.
+    what was kept of earlier runs is rebuilt.
     """
     sources = find_sources(store, candidates)
     if not rebuild:

@@ -57,7 +57,7 @@ async def test_nothing_learned(still: None, opened: Open, size: tuple[int, int])
 
 
 def _audit(made: Made) -> JunkAudit:
-    stale = JunkFinding("stale", made.stale.id, "nothing was heard of it for 319 days", made.stale.text)
+    stale = JunkFinding("stale", made.stale.id, "nothing new was learned of it for 319 days", made.stale.text)
     twice = JunkFinding(
         "duplicate",
         made.repeating.id,

@@ -1,7 +1,7 @@
 """What an agent decided, in the sentences in which it says so: "I'll use X because Y", "chose X over Y".
 
 A decision picks one of several ways. What the agent is merely about to do ("I'll run the tests"), a question,
-a proposal and what stands in code are none.
+a proposal and what is in code do not count.
 """
 
 from __future__ import annotations

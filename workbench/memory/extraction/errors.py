@@ -1,4 +1,4 @@
-"""The errors in the output of an iteration's tools, whatever tool printed them: each told once, in order.
+"""The errors in the output of an iteration's tools, whatever tool printed them: each once, in order.
 
 Which text is looked at matters more than how: a file that is read or searched is full of errors that nobody
 made, so only what programs printed and what calls answered that failed is taken.

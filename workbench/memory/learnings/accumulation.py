@@ -1,9 +1,9 @@
 """What an iteration adds to a feature's learnings: lessons compared with what is known, little by default.
 
-The order is what keeps junk and loops out. A lesson that the workbench told itself is none; one that repeats
-a rule or was rejected before is none; one that repeats a learning raises its hits, unless that learning was
-given to the iteration, which then merely did as it was told; one that contradicts a learning waits at the
-desk beside it. What is left starts in quarantine: unreviewed.
+The order is what keeps junk and loops out. A lesson that echoes what the workbench injected is dropped, and
+so is one that repeats a rule or was rejected before. One that repeats a learning raises its hits, unless that
+learning was given to the iteration, which then merely followed it; one that contradicts a learning waits in
+the review queue beside it. What is left starts in quarantine: unreviewed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ MOST: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Accumulated:
-    """What an iteration did to the learnings. `left_out` are (text, reason) of lessons that are none."""
+    """What an iteration did to the learnings. `left_out` are (text, reason) of lessons that were dropped."""
 
     added: tuple[FeatureLearning, ...] = ()
     hits: tuple[str, ...] = ()
@@ -228,15 +228,15 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
 
 def _no_telling(work: _Work, lesson: Lesson, text: str) -> str:
     if echo_share(text, work.injections.prints) >= ECHO:
-        return "the workbench told it"
+        return "the workbench injected it itself"
     return "it would instruct whoever reads it" if instructs(lesson.text) else ""
 
 
 def _no_lesson(work: _Work, lesson: Lesson, text: str) -> str:
-    """Return why a lesson is none, or ''."""
+    """Return why a lesson is dropped, or ''."""
     # What tools answered has words of its own only in the commands: nearly all of it must have been told.
     if echo_share(text, work.injections.prints) >= (TEMPLATE_ECHO if lesson.observed else ECHO):
-        return "the workbench told it"
+        return "the workbench injected it itself"
     if instructs(lesson.text):
         return "it would instruct whoever reads it"
     vague = "" if lesson.observed else too_vague(text)

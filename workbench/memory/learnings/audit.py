@@ -38,7 +38,7 @@ class JunkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Junk:
-    """A learning that looks like junk, and why; `other` is the id of the one it collides with."""
+    """A learning that looks like junk, and why; `other` is the id of the one it repeats or contradicts."""
 
     kind: JunkKind
     learning: FeatureLearning
@@ -94,10 +94,10 @@ def _collisions(ledger: LearningLedger, find: Finder) -> Iterator[Junk]:
 def _faults(one: FeatureLearning, injections: Injections, now: float) -> Iterator[Junk]:
     days = stale_days(one, now)
     if days >= STALE_DAYS:
-        yield Junk(JunkKind.STALE, one, f"nothing was heard of it for {days} days")
+        yield Junk(JunkKind.STALE, one, f"nothing new was learned of it for {days} days")
     written = one.source in (LearningSource.AUTO, LearningSource.AGENT) and not one.reviewed
     if written and is_echo(one.text, injections.prints_before(one.timestamp)):
-        yield Junk(JunkKind.ECHO, one, "the workbench had told it before it was learned")
+        yield Junk(JunkKind.ECHO, one, "the workbench had injected it before it was learned")
     # What a user says of how things are done needs no names: "do not add comments".
     reason = "" if one.kind is LearningKind.CORRECTION else too_vague(one.text)
     if written and reason:

@@ -22,7 +22,7 @@ class LearningStore(CurationStore["LearningLedger"]):
     """Where learnings come from and go to.
 
     `rules` opens the store of rules, into which learnings are promoted. `collisions` finds the pairs of texts
-    that collide and remembers them.
+    that repeat or contradict each other and remembers them.
     """
 
     rules: Callable[[], RuleStore]

@@ -2,7 +2,7 @@
 
 A cause is kept if the agent names what it is about and what it then did came out well; an error if iteration
 after iteration met it until a change made it go away; a decision if it gives its reason. What is guessed,
-asked, planned or summed up is none.
+asked, planned or summed up does not count.
 """
 
 from __future__ import annotations

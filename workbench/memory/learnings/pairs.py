@@ -37,7 +37,7 @@ GENERATION: Final = "learning_pairs"
 _FILE: Final = "pairs.json"
 _FORMAT: Final = 2
 _SMALL: Final = 50
-"""Collections of fewer texts are looked through anew faster than they are kept."""
+"""Collections of fewer texts are searched again faster than they are kept."""
 
 Finder = Callable[[Sequence[str]], "list[TextPair]"]
 Latest = Callable[[str], Path | None]
@@ -82,7 +82,7 @@ class PairCache:
         try:
             self._publish(GENERATION, lambda directory: _write(directory, data))
         except StoreError:
-            return  # where nothing can be kept, each process finds them anew
+            return  # where nothing can be kept, each process finds them itself
 
     def _load(self) -> dict[str, list[TextPair]]:
         from workbench.comparison.candidates import TextPair
@@ -96,7 +96,7 @@ class PairCache:
                 return {}
             return convert(document["groups"], dict[str, list[TextPair]])
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
-            return {}  # damaged: found anew instead
+            return {}  # damaged: found again instead
 
 
 def _digest_texts(texts: Sequence[str]) -> str:
@@ -146,7 +146,7 @@ def comparable(learning: FeatureLearning, others: Iterable[FeatureLearning]) -> 
 def find_pairs(learnings: Sequence[FeatureLearning], find: Finder | None = None) -> list[JudgedPair]:
     """Return the pairs of learnings that repeat or contradict each other, surest first, ties by ids.
 
-    `find` finds those of a list of texts, by default anew.
+    `find` finds those of a list of texts, by default without any cache.
     """
     from workbench.comparison.candidates import find_duplicates
 

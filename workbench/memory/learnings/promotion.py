@@ -22,7 +22,7 @@ from workbench.rules.curation.ruletype import RULES
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A learning that gave way, and the rule that says it from now on."""
+    """A learning that was superseded, and the rule that says it from now on."""
 
     learning: FeatureLearning
     rule: Rule

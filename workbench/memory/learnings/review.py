@@ -1,7 +1,7 @@
-"""What waits for a person at the desk: conflicts, learnings that outcomes spoke against, and what nobody saw.
+"""What waits in the review queue: conflicts, learnings that outcomes spoke against, and what nobody has seen.
 
 Everything follows from the ledger: nothing has to be raised and nothing can be forgotten. Repetitions and
-contradictions are found anew each time, without comparing all pairs; those somebody settled are left out.
+contradictions are found again each time, without comparing all pairs; those somebody settled are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Why(StrEnum):
     SUGGESTED = "suggested-rule"  # the user said so again, or that it always holds
     PROMOTE = "promote"  # found out so often that it could be a rule
     UNREVIEWED = "unreviewed"  # nobody has seen it
-    STALE = "stale"  # reviewed, and nothing was heard of it for long
+    STALE = "stale"  # reviewed, and nothing new was learned of it for long
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def review_queue(
 def queue_of(
     ledger: LearningLedger, now: float, collisions: Iterable[ConflictFound]
 ) -> tuple[ReviewItem, ...]:
-    """Return the queue where these pairs collide; finding them is what takes long among very many."""
+    """Return the queue for these pairs; finding them is what takes long among very many."""
     live = {one.id: one for one in ledger.live()}
     found: dict[str, ReviewItem] = {}
     for pair in collisions:
@@ -214,7 +214,7 @@ def _waits(
         return Why.UNREVIEWED, f"nobody has reviewed it: {one.reason}"
     days = stale_days(one, now)
     if days >= STALE_DAYS:
-        return Why.STALE, f"nothing was heard of it for {days} days"
+        return Why.STALE, f"nothing new was learned of it for {days} days"
     return None
 
 

@@ -88,7 +88,7 @@ def too_vague(text: str) -> str:
     if plain.endswith("?"):
         return "it asks"
     if _NARRATION.match(plain):
-        return "it tells what somebody did or will do"
+        return "it narrates what somebody did or will do"
     if _DEICTIC.match(plain):
         return "it points at something that is not in it"
     return ""

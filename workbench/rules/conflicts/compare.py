@@ -51,7 +51,7 @@ def compare(left: Reading, right: Reading, cosine: float | None = None) -> Findi
     """Return the conflict between two rules, or None. `cosine` is that of their vectors, if there are any."""
     if left.normal == right.normal:
         same = Evidence("text", 1.0, "equal but for case, marks and white space")
-        return Finding(ConflictKind.EXACT, 1.0, (same,), "The same text stands twice.")
+        return Finding(ConflictKind.EXACT, 1.0, (same,), "Both have the same text.")
     opposed = strongest_contrast(left.claims, right.claims)
     if opposed is not None and not share_statement(left.statements, right.statements):
         return _contradiction(left, right, opposed, cosine)

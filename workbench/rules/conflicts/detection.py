@@ -224,7 +224,7 @@ def find_conflicts(
     `vectors` float32 [n, d] are unit vectors parallel to `rules`, `neighbours` an index of their rows;
     without them only words are compared. With `changed` only conflicts that one of those ids is part of are
     returned, the same ones as without. After a rule is removed, pass the ids of its exact duplicates: they
-    may have to speak for the text now. `progress` is told (what, done, all). Ids must be distinct.
+    may have to speak for the text now. `progress` is called with (what, done, all). Ids must be distinct.
     """
     given = list(rules)
     if vectors is not None and len(vectors) != len(given):

@@ -110,7 +110,7 @@ def read_findings(store: RuleStore, model: str) -> Findings | None:
         stamps = convert(document["stamps"], dict[str, Stamp])
         return Findings(model, stamps, convert(document["conflicts"], tuple[Conflict, ...]))
     except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError):
-        return None  # damaged: found anew
+        return None  # damaged: found again
 
 
 def write_findings(store: RuleStore, findings: Findings, rules: Iterable[Rule]) -> None:

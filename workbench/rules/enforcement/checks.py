@@ -131,7 +131,7 @@ def check_call(
     )
     first = next((breach for breach in breaches if breach.decides), None)
     if first is None or first.decision is Decision.ALLOW:
-        return Verdict(Decision.ALLOW, None, "no rule stands against it", tuple(breaches), notes)
+        return Verdict(Decision.ALLOW, None, "no rule forbids it", tuple(breaches), notes)
     return Verdict(first.decision, first.rule, _why(first), tuple(breaches), notes)
 
 

@@ -142,7 +142,7 @@ STORE = "rules.l3"
 WARM_CATEGORIES = (Category.PREFERENCE, Category.BEHAVIOR)
 
 Load = Callable[[], tuple[str, Sequence[Rule]]]
-"""Brings rules in step and returns (what changes with them, rules by id); use of rules changes only them."""
+"""Syncs rules and returns (what changes with them, rules by id); use of rules changes only them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class RuleFetcher:
     def warm_up(self, project_id: str | None, tool: str) -> None:
         """Fetch what a session of a tool begins with: absolute rules, then preferences and behaviors.
 
-        The store is brought in step first, so that rule files edited by hand since the last session count.
+        The store is synced first, so that rule files edited by hand since the last session count.
         Raises: StoreError.
         """
         self._stored()

@@ -31,7 +31,7 @@ def encode_cursor(key: tuple[int, int, str], query: str) -> str:
 
 
 def decode_cursor(cursor: str, query: str) -> tuple[int, int, str]:
-    """Return the key in a cursor. Raises: UsageError for any text that is no cursor of this query."""
+    """Return the key in a cursor. Raises: UsageError for any text that is not a cursor of this query."""
     try:
         if len(cursor) > _LONGEST:
             raise ValueError
@@ -43,7 +43,7 @@ def decode_cursor(cursor: str, query: str) -> tuple[int, int, str]:
     except (ValueError, binascii.Error):
         shown = cursor if len(cursor) <= 40 else cursor[:40] + "…"
         raise UsageError(
-            f"{shown!r} is no cursor of this query",
+            f"{shown!r} is not a cursor of this query",
             hint="Use next_cursor of the page before with the same filters, or start without a cursor.",
         ) from None
     return int(group), int(priority), str(identifier)

@@ -1,6 +1,6 @@
-"""Drift between rule files and the store: looking at it, bringing both sides in step, settling conflicts.
+"""Drift between rule files and the store: finding it, syncing both sides, settling conflicts.
 
-Looking changes nothing. Bringing in step takes what only files changed into the store and writes what only
+Finding it changes nothing. Syncing takes what only files changed into the store and writes what only
 the store changed into the files, each edit into its own lines; what both changed stays as it is on both sides
 until a person says which of the two holds.
 """
@@ -135,7 +135,7 @@ class Written:
 
 @dataclass(slots=True)
 class SyncOutcome:
-    """What bringing in step did. `drift` is what is left of it."""
+    """What syncing did. `drift` is what is left of it."""
 
     taken: list[FileDrift] = field(default_factory=list)
     written: list[Written] = field(default_factory=list)
@@ -186,7 +186,7 @@ def drifts(merges: Sequence[FileMerge]) -> list[FileDrift]:
 def write_pending(
     store: RuleStore, candidates: Sequence[str], *, files: Sequence[str] = (), dry_run: bool = False
 ) -> SyncOutcome:
-    """Bring files and store in step, all of them or those named; with `dry_run` only say how.
+    """Sync files and store, all of them or those named; with `dry_run` only say how.
 
     A file is replaced in one piece, and only while it is as it was read. Raises: StoreError; what was written
     before stays, and the next run goes on.

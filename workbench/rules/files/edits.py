@@ -118,7 +118,7 @@ def _remarks(
             yield f"line {place[0]}: control characters of the rule are written as signs"
         if isinstance(edit, Insert) and patch.start != options[at].line:
             asked = options[at].line
-            yield f"line {place[0]}: the new rule stands here; after line {asked} it would read differently"
+            yield f"line {place[0]}: the new rule is here; after line {asked} it would read differently"
 
 
 def undo_edits(data: bytes, undo: Undo, *, path: str = "") -> bytes:

@@ -1,6 +1,6 @@
 """Rules written to the files of another agent: what is exported where, and what those files say afterwards.
 
-Rules that stand in a file of the target stay there and are edited in place. Rules from elsewhere go into the
+Rules in a file of the target stay there and are edited in place. Rules from elsewhere go into the
 parts and files that the workbench keeps: one part at the end of a single file, or one file for each way that
 rules apply. Pure: callers read the files and write what comes back. A second export changes nothing.
 """
@@ -41,7 +41,7 @@ Anchor = tuple[str, int, int]
 class ExportedPart:
     """A file with its managed part written. `data` is None for one with nothing in it any more.
 
-    `anchors` say where the rules of the part stand. Lines after line `below` moved by `moved`.
+    `anchors` say where the rules of the part are. Lines after line `below` moved by `moved`.
     """
 
     data: bytes | None
@@ -51,7 +51,7 @@ class ExportedPart:
     moved: int = 0
 
     def line(self, line: int) -> int:
-        """Return where a line outside of the part stands now."""
+        """Return where a line outside of the part is now."""
         return line + self.moved if line > self.below else line
 
 
@@ -153,7 +153,7 @@ def _checked(
 def _check_marks(path: str, parsed: Parsed) -> None:
     for at in stray_marks(parsed.lines):
         raise ParseError(
-            "has a comment of the workbench's part that stands alone",
+            "has only one of the two comments around the workbench's part",
             path=path,
             line=at + 1,
             hint="Remove that line, or put the other comment back: the part is between two of them.",
@@ -179,7 +179,7 @@ def _short(text: str) -> str:
 class ExportedFile:
     """A file of the target. `data` is None for a file that is to be removed, `before` for a new one.
 
-    `anchors` (rule id, first line, last line) say where each rule stands in it now, in order of lines.
+    `anchors` (rule id, first line, last line) say where each rule is in it now, in order of lines.
     `notes` are sentences for people: what could not be written as it is, and why.
     """
 
@@ -287,7 +287,7 @@ def _in_place(
     known: Mapping[str, Rule],
     removed: frozenset[str],
 ) -> _Draft:
-    """Edit the rules that stand in a file outside of the managed part."""
+    """Edit the rules in a file outside of the managed part."""
     parsed = parse(data)
     part = managed_lines(parsed.lines) or range(0)
     anchors = [*anchors, *_found(parsed, {anchor[0] for anchor in anchors}, here)]
@@ -316,7 +316,7 @@ def _in_place(
 
 
 def _found(parsed: Parsed, anchored: Collection[str], here: Iterable[Rule]) -> Iterable[Anchor]:
-    """Yield where rules stand that were imported from this file, or from one like it, and have no anchor."""
+    """Yield where rules are that were imported from this file, or from one like it, and have no anchor."""
     missing = [rule for rule in here if rule.id not in anchored]
     if not missing:
         return

@@ -1,4 +1,4 @@
-"""Where each line of a unit's text stands in its file, and how a new text is laid out in its place.
+"""Where each line of a unit's text is in its file, and how a new text is laid out in its place.
 
 The text of a unit has no bullets, quote marks and indentation; the file does. What is laid out keeps them,
 line by line, so that a change of one word changes one line.
@@ -51,7 +51,7 @@ class Laid:
 
 
 def places_of(lines: Sequence[str], unit: Unit) -> tuple[Place, ...] | None:
-    """Return where the lines of a unit's text stand, or None if that can't be told.
+    """Return where the lines of a unit's text are, or None if that can't be told.
 
     `lines` are the file's, as an import reads them.
     """

@@ -77,7 +77,7 @@ class FileConflict:
 
 @dataclass(slots=True)
 class FileMerge:
-    """What bringing a file in step comes to. `state` is what is known of the file afterwards."""
+    """What syncing a file comes to. `state` is what is known of the file afterwards."""
 
     state: FileState
     incoming: list[FromFile] = field(default_factory=list)

@@ -28,7 +28,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class NamedFiles:
-    """The rule files that paths mean. `refused` are sentences about files that are none; `left` counts
+    """The rule files that paths mean. `refused` are sentences about files that are not; `left` counts
     Markdown files in directories that may or may not hold rules.
     """
 
@@ -165,14 +165,14 @@ def _check_text(path: str, data: bytes) -> None:
     wide = sample[:2] in (b"\xff\xfe", b"\xfe\xff")
     if sample.startswith(_MAGIC) or (not wide and 10 * len(_CONTROL.findall(sample)) > len(sample)):
         raise ParseError(
-            "is no text file", path=path, hint="Name a Markdown file with rules, such as CLAUDE.md."
+            "is not a text file", path=path, hint="Name a Markdown file with rules, such as CLAUDE.md."
         )
 
 
 def _check_prose(path: str, ending: str, data: bytes) -> None:
     if ending not in _ENDINGS:
         raise ParseError(
-            f"is no rule file: {ending} is not one of {', '.join(sorted(_ENDINGS - {''}))}",
+            f"is not a rule file: {ending} is not one of {', '.join(sorted(_ENDINGS - {''}))}",
             path=path,
             hint="Copy its rules into a Markdown file and import that.",
         )
@@ -182,4 +182,4 @@ def _check_prose(path: str, ending: str, data: bytes) -> None:
             json.loads(text)
         except ValueError:
             return
-        raise ParseError("is JSON, no rule file", path=path, hint="Rule files are Markdown or plain text.")
+        raise ParseError("is JSON, not a rule file", path=path, hint="Rule files are Markdown or plain text.")

@@ -1,4 +1,4 @@
-"""Rules of the store written into the files of an agent, and remembered as standing there."""
+"""Rules of the store written into the files of an agent, and remembered as copies there."""
 
 from __future__ import annotations
 

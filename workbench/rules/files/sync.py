@@ -1,4 +1,4 @@
-"""Rule files brought in step with the store: every file that changed is merged, and the outcome drafted."""
+"""Rule files synced with the store: every file that changed is merged, and the outcome drafted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REASONS = {
 
 @dataclass(slots=True)
 class SyncResult:
-    """What bringing files in step comes to. `changed` counts rules, `merges` are by file, in order."""
+    """What syncing files comes to. `changed` counts rules, `merges` are by file, in order."""
 
     drafts: list[EntryDraft] = field(default_factory=list)
     merges: list[FileMerge] = field(default_factory=list)

@@ -179,7 +179,7 @@ def _checked(text: str, before: str, line: int) -> str:
         raise ParseError("would be empty", line=line, hint="Delete the rule instead.")
     if _OWN_MARKER.search(text):
         raise ParseError(
-            "holds a mark of the workbench's own sections", line=line, hint="Leave the comment out of it."
+            "contains a mark of the workbench's own sections", line=line, hint="Leave the comment out of it."
         )
     if not _comments_close(text) and _comments_close(before):
         raise ParseError(
@@ -222,7 +222,7 @@ def _row(parsed: Parsed, unit: Unit, at: int, text: str) -> Patch:
     row = new_row(parsed.lines[unit.line - 1], unit.lead, text)
     if row is None:
         raise ParseError(
-            "stands in a row of a table, and this text doesn't fit its columns",
+            "is a row of a table, and this text doesn't fit its columns",
             line=unit.line,
             hint=f"Keep the form of: {worded(unit)[:200]}",
         )

@@ -26,7 +26,7 @@ _MAX_LINES = 500
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The fields of a file's head, each as text or a list of texts, in the order they stand.
+    """The fields of a file's head, each as text or a list of texts, in their order.
 
     `body_start` is the index of the first line after it (0 when there is none). `lines` gives the 1-based
     line of each key, `ends` the last line of its value. `warnings` are (line, message).

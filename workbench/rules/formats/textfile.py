@@ -22,7 +22,7 @@ _BYTES_OR_CHAR = re.compile("[\udc80-\udcff]+|.", re.DOTALL)
 class TextFile:
     """A file's lines. `raw` are as stored, `ends` their ends, `shown` what an import reads, all as many.
 
-    Bytes that can't be decoded stand in `raw` as lone surrogates. `half` is the odd last byte of UTF-16.
+    Bytes that can't be decoded are in `raw` as lone surrogates. `half` is the odd last byte of UTF-16.
     """
 
     raw: tuple[str, ...]

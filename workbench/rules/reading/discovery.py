@@ -92,12 +92,12 @@ def discover(
 def read_source(source: RuleSource) -> bytes:
     """Return a rule file's bytes.
 
-    Raises: OSError if it can't be read; ParseError if it is no regular file, larger than MAX_BYTES, or leads
-    out of the directory it must stay in.
+    Raises: OSError if it can't be read; ParseError if it is not a regular file, larger than MAX_BYTES, or
+    leads out of the directory it must stay in.
     """
     with open(_descriptor(source), "rb") as handle:
         if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
-            raise ParseError("is no regular file", path=source.path)
+            raise ParseError("is not a regular file", path=source.path)
         data = handle.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         limit = MAX_BYTES // (1024 * 1024)

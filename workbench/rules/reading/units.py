@@ -28,7 +28,7 @@ class Unit:
     """A piece of a rule file. `line` and `end_line` are 1-based and inclusive.
 
     `text` is what it says, without list and heading marks. `section` are the headings above it, outermost
-    first; `lead` is the sentence that introduces the list it stands in, or the head of the table. `own` is
+    first; `lead` is the sentence that introduces the list it is in, or the head of the table. `own` is
     the beginning of `text` without sub-bullets and code. A unit that `introduces` others may say
     nothing without them. `stated` is there for what the workbench wrote: a rule as it is worded.
     """

@@ -1,4 +1,4 @@
-"""What users said of how things are done: who said it when, how often, and whether a rule should say it.
+"""Corrections of users: who made one when, how often, and whether a rule should say it.
 
 A telling is a fact in the journal. It becomes a learning, and is suggested as a rule, once it says itself
 that it always holds, or was said in two sessions or three times. A sentence that many prompts share was
@@ -46,7 +46,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often something was said: times, in how many sessions, and whether as a standing instruction."""
+    """How often a correction was made: times, in how many sessions, and whether as a standing instruction."""
 
     times: int
     sessions: int
@@ -93,7 +93,7 @@ def correction_body(one: Correction) -> dict[str, Any]:
 
 
 def read_correction(body: Mapping[str, Any]) -> Correction | None:
-    """Return the telling of a journal body, None for what is none (F36: nothing is guessed)."""
+    """Return the telling of a journal body, None for a malformed one (F36: nothing is guessed)."""
     import msgspec
 
     from workbench.records.conversion import convert

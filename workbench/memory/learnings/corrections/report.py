@@ -1,4 +1,4 @@
-"""What users said of how things are done, with what became of it and why: the list behind suggested rules."""
+"""Corrections of users with what became of each and why: the list behind suggested rules."""
 
 from __future__ import annotations
 
