@@ -1,1 +1,1 @@
-"""Learnings that don't rot: their fold, the desk where they are curated, and what enters a prompt."""
+"""Learnings that don't rot: their ledger, the service that curates them, and what enters a prompt."""

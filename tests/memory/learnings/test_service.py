@@ -1,4 +1,4 @@
-"""The desk: every step is recorded, has a reason, and can be undone and done again."""
+"""The service: every step is recorded, has a reason, and can be undone and done again."""
 
 from __future__ import annotations
 
