@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Final
 
 from store import locks
-from store.duck import SETTINGS
 from store.files import open_state, private_dir, translated, write_atomic
 from workbench.errors import StoreError
 from workbench.records.ids import new_id
@@ -136,6 +135,8 @@ def write_rows(path: Path, batches: Iterable[str]) -> None:
     Raises: StoreError.
     """
     import duckdb
+
+    from store.duck import SETTINGS  # state is found without the tables
 
     temporary = path.with_name(f".{path.name}.{new_id()}.tmp")
     try:
