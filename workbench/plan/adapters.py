@@ -91,7 +91,7 @@ class Adapters:
             lock=partial(self.lock, HISTORY),
             understand=partial(parse_intent, project_id=self.project_id),
             commits=None if self.control is None else self.control.commits,
-            desk_lock=partial(self.lock, RECORDING_LOCK),
+            recording_lock=partial(self.lock, RECORDING_LOCK),
             now=self.now,
             timeout=limits.session_timeout,
             trust=limits.trust,

@@ -347,12 +347,12 @@ class EpisodeService:
 
     def _names(self) -> list[str]:
         """Return ids of live sessions for a suggestion, the newest first."""
-        begun = [
+        started = [
             str(entry.body.get("session_id"))
             for entry in self.store.mentioning(STARTED)
             if entry.kind == STARTED
         ]
-        return list(islice(reversed(begun), _NAMED))
+        return list(islice(reversed(started), _NAMED))
 
 
 def _sessions(entries: Iterable[Entry], given: str) -> list[str]:

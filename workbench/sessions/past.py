@@ -56,8 +56,8 @@ class Commits:
 class PastStore:
     """Where the past of a project comes from and goes to. `commits` is None outside a repository.
 
-    `desk_lock` is held by whoever records sessions; one that was quiet for `timeout` seconds is over. `trust`
-    is how far outcomes count.
+    `recording_lock` is held by whoever records sessions; one that was quiet for `timeout` seconds is over.
+    `trust` is how far outcomes count.
     """
 
     project_id: str
@@ -67,7 +67,7 @@ class PastStore:
     lock: Callable[[], AbstractContextManager[None]]
     understand: Callable[[str], Intent]
     commits: Commits | None
-    desk_lock: Callable[[], AbstractContextManager[None]]
+    recording_lock: Callable[[], AbstractContextManager[None]]
     now: Callable[[], float]
     timeout: float = 12.0 * HOUR
     trust: Trust = field(default_factory=Trust)
@@ -261,7 +261,7 @@ class PastKeeper:
         if past.quiet is None or store.now() - past.quiet <= store.timeout:
             return past
         try:
-            with store.desk_lock():
+            with store.recording_lock():
                 live = [episode for episode, _ in self._caught_up(past.limit).live.values()]
                 over = overdue(live, store.now(), store.timeout)
                 bodies = [timed_out(episode.session_id, episode.last_at) for episode in over]
