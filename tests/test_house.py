@@ -274,6 +274,20 @@ def test_whatever_decides_a_plan_tells_engines_apart() -> None:
     assert tracked - {f"workbench/{name}" for name in digested} == set()
 
 
+def test_modules_that_documents_name_are_there() -> None:
+    """A path of a module in a document is one of the product's, and defines what is named after it."""
+    wrong = []
+    for document in [name for name in TRACKED if name.endswith(".md") and name != "CHANGELOG.md"]:
+        text = (ROOT / document).read_text(encoding="utf-8")
+        for path, names in re.findall(r"`((?:\w+/)+\w+\.py)(?:: ([\w, ]+))?`", text):
+            found = [one for one in TRACKED if one == path or one.endswith(f"/{path}")]
+            source = "".join((ROOT / one).read_text(encoding="utf-8") for one in found)
+            missing = [name for name in re.split(", ", names) if not re.search(rf"\b{name}\b", source)]
+            if not found or missing:
+                wrong.append((document, path, *missing))
+    assert wrong == []
+
+
 @pytest.mark.parametrize("tour", ["The way of a task", "The way of an edit"])
 def test_the_tours_of_the_code_are_true(tour: str) -> None:
     """Each function of a tour is in its module, and an earlier step names it or its class."""
