@@ -150,7 +150,7 @@ def test_a_new_rule_does_not_take_over_the_children_of_another() -> None:
     result = edit_file(document, [Insert("Use x.", 1)])
     assert result.data.startswith(document)
     assert texts_of(result.data) == ["Tag the release.", "Delete the branch.", "Use x."]
-    assert "line 4: the new rule stands here" in result.notes[0]
+    assert "line 4: the new rule is here" in result.notes[0]
 
 
 def test_deleting_leaves_sound_text_and_can_be_undone() -> None:

@@ -309,8 +309,8 @@ def test_a_file_of_anybody_else_is_not_taken() -> None:
 @pytest.mark.parametrize(
     ("data", "line", "words"),
     [
-        (f"- Use x.\n{BEGIN}\n- Use y.\n".encode(), 2, "stands alone"),
-        (f"{BEGIN}\n{END}\n{BEGIN}\n{END}\n".encode(), 3, "stands alone"),
+        (f"- Use x.\n{BEGIN}\n- Use y.\n".encode(), 2, "without its pair"),
+        (f"{BEGIN}\n{END}\n{BEGIN}\n{END}\n".encode(), 3, "without its pair"),
         (b"- Use x.\n```sh\nmake\n", 3, "never closed"),
     ],
 )

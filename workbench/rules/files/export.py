@@ -153,10 +153,10 @@ def _checked(
 def _check_marks(path: str, parsed: Parsed) -> None:
     for at in stray_marks(parsed.lines):
         raise ParseError(
-            "has only one of the two comments around the workbench's part",
+            "has a comment of the workbench's part without its pair, or a second part",
             path=path,
             line=at + 1,
-            hint="Remove that line, or put the other comment back: the part is between two of them.",
+            hint="Remove that line, or put the other comment back: one part is between two comments.",
         )
 
 
