@@ -17,13 +17,13 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
 from screens.rules.matches import MatchesView, MessageMatches
-from screens.rules.rule_text import change_content, rule_content, told_cells, use_content
+from screens.rules.rule_text import change_cells, change_content, rule_content, use_content
 from screens.safe_text import shown
 from screens.widgets.code import CodeView
 from screens.widgets.fields import SafeInput
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.rules import Rule
-from workbench.rules.curation.differences import Told
+from workbench.rules.curation.differences import DescribedChange
 from workbench.rules.curation.ledger import Use
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class RulePanes(Vertical):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.story: tuple[Told, ...] = ()
+        self.story: tuple[DescribedChange, ...] = ()
         self._rule: tuple[Rule | None, FoundRule | None, str] = (None, None, "")
 
     def compose(self) -> ComposeResult:
@@ -176,11 +176,11 @@ class RulePanes(Vertical):
         """Wrap at the new width."""
         self._show_rule()
 
-    def show_story(self, story: Sequence[Told]) -> None:
+    def show_story(self, story: Sequence[DescribedChange]) -> None:
         """Show what was done to a rule, the newest first."""
         self.story = tuple(reversed(story))
         table = self.query_one("#versions-list", VirtualTable)
-        table.set_rows(ListRows(self.story, key=_key, cells=told_cells))
+        table.set_rows(ListRows(self.story, key=_key, cells=change_cells))
         self._show_change(0)
 
     def show_uses(self, rule: Rule, uses: Sequence[Use]) -> None:
@@ -229,5 +229,5 @@ class RulePanes(Vertical):
         self.query_one("#version-text", VerticalScroll).scroll_home(animate=False)
 
 
-def _key(entry: Told) -> str:
+def _key(entry: DescribedChange) -> str:
     return f"{entry.change.step} {entry.change.record_id} {entry.what} {entry.change.at}"

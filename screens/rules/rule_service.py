@@ -15,7 +15,7 @@ from screens.rules.rule_text import summary
 from workbench.curation.conflicts import RecordChanged
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
-from workbench.rules.curation.differences import Told, story
+from workbench.rules.curation.differences import DescribedChange, story
 from workbench.rules.curation.ledger import Use, read_uses
 from workbench.rules.curation.versions import past_ids
 from workbench.rules.fields import new_rule
@@ -111,7 +111,7 @@ def read_rules(engine: AppEngine, job: Job) -> LoadedRules:
     return LoadedRules(book, summary(book), tuple(dict.fromkeys((*notes, *book.warnings))))
 
 
-def read_story(engine: AppEngine, identifier: str, job: Job) -> tuple[Told, ...]:
+def read_story(engine: AppEngine, identifier: str, job: Job) -> tuple[DescribedChange, ...]:
     """Return what was done to a rule and its earlier versions, oldest first. Raises: WorkbenchError."""
     with engine.workspace(job.progress) as opened:
         return story(opened.workspace.rule_store().ledger(), identifier)

@@ -13,7 +13,7 @@ from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from workbench.records.rules import Authority, Rule
-from workbench.rules.curation.differences import FieldChange, Told
+from workbench.rules.curation.differences import DescribedChange, FieldChange
 from workbench.rules.curation.ledger import Use
 from workbench.rules.descriptions import details
 from workbench.rules.rulebook import Rulebook
@@ -97,7 +97,7 @@ def _found(found: FoundRule, searched: str) -> Content:
     return joined(*parts)
 
 
-def told_cells(entry: Told) -> tuple[Content, ...]:
+def change_cells(entry: DescribedChange) -> tuple[Content, ...]:
     """Return a change of a rule as a row: when, what, by whom, which version, why or which fields."""
     rule = entry.after or entry.before
     what = {"added": "+", "restored": "+", "removed": "-", "reworded": "~"}.get(entry.what, "·")
@@ -112,7 +112,7 @@ def told_cells(entry: Told) -> tuple[Content, ...]:
     )
 
 
-def change_content(entry: Told) -> Content:
+def change_content(entry: DescribedChange) -> Content:
     """Return what a change did, field by field, the words of texts marked in place."""
     parts = [labelled("step", entry.title, "bold"), labelled("at", entry.change.at, "$text-muted")]
     if entry.change.reason:

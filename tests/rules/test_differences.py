@@ -14,7 +14,7 @@ from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Provenance, Rule
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.differences import changed_fields, story, told_changes
+from workbench.rules.curation.differences import changed_fields, describe_changes, story
 from workbench.rules.curation.ledger import AUTOMATIC
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.curation.ruletype import RULES
@@ -80,7 +80,7 @@ def test_a_line_that_moved_is_no_story(store: RuleStore) -> None:
     record(store, [RULES.put_draft(moved, new_marks("import CLAUDE.md"))], by=AUTOMATIC)
     ledger = store.ledger()
     assert [one.what for one in story(ledger, rule.id)] == ["added"]
-    assert [one.what for one in told_changes(ledger, ledger.changes)] == ["added", "moved"]
+    assert [one.what for one in describe_changes(ledger, ledger.changes)] == ["added", "moved"]
 
 
 def test_a_rule_that_gave_way_names_the_other(store: RuleStore) -> None:

@@ -20,7 +20,7 @@ from workbench.entry.cli.rules.diff import (
 )
 from workbench.entry.cli.rules.session import rule_session, tell_files
 from workbench.rules.curation.curator import Curator
-from workbench.rules.curation.differences import told_changes
+from workbench.rules.curation.differences import describe_changes
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.files.undo import Walked
 from workbench.text.sanitize import visible_line
@@ -62,19 +62,21 @@ def _walk_rules(listed: bool, walk: Callable[[Curator], Walked]) -> None:
         _stacks(out, ledger, as_json=work.here.flags.json)
         return
     step = next(one for one in reversed(ledger.steps.values()) if one.undoes or one.redoes)
-    told = told_changes(ledger, step.changes)
+    entries = describe_changes(ledger, step.changes)
     if work.here.flags.json:
         written = [written_document(item) for item in done.written]
-        out.json({"done": done.title, "changes": [change_document(one) for one in told], "written": written})
+        out.json(
+            {"done": done.title, "changes": [change_document(one) for one in entries], "written": written}
+        )
         return
     out.data(visible_line(done.title))
-    for one in told:
+    for one in entries:
         out.painted(change_line(out, one))
         for line in diff_lines(out, one.fields):
             out.painted(line)
     tell_written(out, done.written)
     # What changes in place is in no file.
-    tell_files(work, (rule for one in told if one.what != "changed" and (rule := one.after or one.before)))
+    tell_files(work, (rule for one in entries if one.what != "changed" and (rule := one.after or one.before)))
 
 
 def _stacks(out: Output, ledger: RuleLedger, *, as_json: bool) -> None:

@@ -32,7 +32,7 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescribedChange:
     """One change in the story of a rule. `what` is added, restored, reworded, changed, removed or moved.
 
     `before` is the version it came from, of another id where the rule was reworded.
@@ -53,7 +53,7 @@ def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
     names.sort(key=lambda name: name != "rule")
     found = []
     for name in names:
-        if _told(name, old) == _told(name, new):
+        if _shown_value(name, old) == _shown_value(name, new):
             continue
         pieces = word_pieces(old[name], new[name]) if name in _PROSE else ()
         found.append(FieldChange(name, _plain(old[name]), _plain(new[name]), pieces))
@@ -61,14 +61,14 @@ def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
     return tuple(one for one in found if one.name not in derived)
 
 
-def story(ledger: RuleLedger, identifier: str) -> tuple[Told, ...]:
+def story(ledger: RuleLedger, identifier: str) -> tuple[DescribedChange, ...]:
     """Return every change of a rule and its earlier versions, oldest first; files moving its lines are not.
 
     Raises: UsageError for an unknown id.
     """
     versions = {*lineage(ledger, identifier), *_later(ledger, identifier)}
     mine = [change for change in ledger.changes if change.record_id in versions]
-    return tuple(told for told in told_changes(ledger, mine) if told.what != "moved")
+    return tuple(entry for entry in describe_changes(ledger, mine) if entry.what != "moved")
 
 
 def _later(ledger: RuleLedger, identifier: str) -> list[str]:
@@ -76,21 +76,21 @@ def _later(ledger: RuleLedger, identifier: str) -> list[str]:
     return [other.id for other in ledger.versions.values() if identifier in past_ids(other)]
 
 
-def told_changes(ledger: RuleLedger, changes: Sequence[RecordChange[Rule]]) -> list[Told]:
-    """Return changes as they are told: a rule that gave way to another version goes with that one."""
+def describe_changes(ledger: RuleLedger, changes: Sequence[RecordChange[Rule]]) -> list[DescribedChange]:
+    """Describe changes one by one: a rule superseded by another version is described with that one."""
     came = {(change.step, change.record_id) for change in changes if change.after is not None}
     replaced = {
         (change.step, old) for change in changes if change.after is not None for old in change.after.replaces
     }
     return [
-        tell(ledger, change)
+        describe_change(ledger, change)
         for change in changes
         if change.after is not None
         or ((change.step, change.record_id) not in replaced and (change.step, change.successor) not in came)
     ]
 
 
-def tell(ledger: RuleLedger, change: RecordChange[Rule]) -> Told:
+def describe_change(ledger: RuleLedger, change: RecordChange[Rule]) -> DescribedChange:
     """Return a change with what came before it and what differs."""
     before, after = change.before, change.after
     if before is None and after is not None:
@@ -100,7 +100,7 @@ def tell(ledger: RuleLedger, change: RecordChange[Rule]) -> Told:
     what = _what(before, after, differing)
     if what == "added" and (step.undoes or step.redoes):
         what = "restored"
-    return Told(what, change, step.title, before, after, differing)
+    return DescribedChange(what, change, step.title, before, after, differing)
 
 
 def _what(before: Rule | None, after: Rule | None, differing: Sequence[FieldChange]) -> str:
@@ -118,7 +118,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _told(name: str, body: dict[str, Any]) -> object:
+def _shown_value(name: str, body: dict[str, Any]) -> object:
     """Return what of a field counts: a rule that moved within its file is where it was."""
     value = body[name]
     if name == "provenance" and isinstance(value, dict):

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.curation.records import CurationStep
 from workbench.entry.cli.output import Output
 from workbench.records.rules import Rule
-from workbench.rules.curation.differences import FieldChange, Told
+from workbench.rules.curation.differences import DescribedChange, FieldChange
 from workbench.rules.files.drift import Written
 from workbench.text.sanitize import visible, visible_line
 from workbench.text.word_diff import Piece
@@ -31,39 +31,39 @@ def diff_lines(out: Output, changes: Sequence[FieldChange]) -> list[str]:
             lines.append(f"{_INDENT}{name}: {_words(out, change.pieces)}")
         else:
             before, after = _value(change.before), _value(change.after)
-            told = f"{out.style(before, '31')} -> {out.style(after, '32')}"
-            lines.append(f"{_INDENT}{name}: {told}")
+            changed = f"{out.style(before, '31')} -> {out.style(after, '32')}"
+            lines.append(f"{_INDENT}{name}: {changed}")
     return lines
 
 
-def change_line(out: Output, told: Told) -> str:
+def change_line(out: Output, entry: DescribedChange) -> str:
     """Return the line above the differences: when, who, what, which version, and why."""
-    change = told.change
-    rule = told.after or told.before
+    change = entry.change
+    rule = entry.after or entry.before
     version = "" if rule is None else f" v{rule.version}"
     why = f"  {visible_line(change.reason)}" if change.reason else ""
     instead = f" in favour of {change.successor[:13]}" if change.successor else ""
     return (
-        f"{at_text(change.at)}  {visible_line(change.by):<8}  {out.style(f'{told.what:<9}', '1')} "
+        f"{at_text(change.at)}  {visible_line(change.by):<8}  {out.style(f'{entry.what:<9}', '1')} "
         f"{out.style(change.record_id[:13], '2')}{version}{instead}{why}"
     )
 
 
-def change_document(told: Told) -> dict[str, Any]:
+def change_document(entry: DescribedChange) -> dict[str, Any]:
     """Return a change as JSON has it."""
-    rule = told.after or told.before
+    rule = entry.after or entry.before
     return {
-        "at": told.change.at,
-        "by": told.change.by,
-        "what": told.what,
-        "rule_id": told.change.record_id,
+        "at": entry.change.at,
+        "by": entry.change.by,
+        "what": entry.what,
+        "rule_id": entry.change.record_id,
         "version": None if rule is None else rule.version,
-        "reason": told.change.reason,
-        "step": told.change.step,
-        "title": told.title,
-        "successor": told.change.successor or None,
-        "fields": {one.name: {"before": one.before, "after": one.after} for one in told.fields},
-        "diff": plain_words(told.fields),
+        "reason": entry.change.reason,
+        "step": entry.change.step,
+        "title": entry.title,
+        "successor": entry.change.successor or None,
+        "fields": {one.name: {"before": one.before, "after": one.after} for one in entry.fields},
+        "diff": plain_words(entry.fields),
     }
 
 

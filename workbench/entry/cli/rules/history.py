@@ -23,7 +23,7 @@ from workbench.entry.cli.rules.session import RuleSession, rule_session
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import lineage
-from workbench.rules.curation.differences import story, told_changes
+from workbench.rules.curation.differences import describe_changes, story
 from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
 from workbench.text.counts import counted
@@ -71,15 +71,15 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
                 "standing": None if standing is None else standing.id,
                 "versions": list(lineage(ledger, identifier)),
                 "total_count": len(found),
-                "changes": [change_document(told) for told in shown],
+                "changes": [change_document(entry) for entry in shown],
             }
         )
         return
-    for told in shown:
-        out.painted(change_line(out, told))
-        rule = told.after or told.before
-        if told.fields:
-            for line in diff_lines(out, told.fields):
+    for entry in shown:
+        out.painted(change_line(out, entry))
+        rule = entry.after or entry.before
+        if entry.fields:
+            for line in diff_lines(out, entry.fields):
                 out.painted(line)
         elif rule is not None:
             out.painted("    " + out.style(visible(rule.rule).replace("\n", "\n    "), "0"))
@@ -99,21 +99,21 @@ def _steps(work: RuleSession, ledger: RuleLedger, limit: int) -> None:
         )
         return
     for step in steps[:limit]:
-        told = told_changes(ledger, step.changes)
+        entries = describe_changes(ledger, step.changes)
         undone = out.style("  undone", "33") if step.id in taken_back else ""
-        what = _summary(Counter(one.what for one in told), step)
+        what = _summary(Counter(one.what for one in entries), step)
         title = visible_line(step.title) or "recorded without a title"
         out.painted(
             f"{at_text(step.at)}  {visible_line(step.by):<17}  {out.style(title, '1')}{undone}  {what}"
         )
-        for one in told[:_SHOWN_CHANGES]:
+        for one in entries[:_SHOWN_CHANGES]:
             rule = one.after or one.before
             text = "" if rule is None else shorten(rule.rule)
             out.painted(
                 f"    {one.what:<9} {out.style(one.change.record_id[:PREFIX], '2')}  {out.style(text, '0')}"
             )
-        if len(told) > _SHOWN_CHANGES:
-            out.data(f"    and {len(told) - _SHOWN_CHANGES:,} more")
+        if len(entries) > _SHOWN_CHANGES:
+            out.data(f"    and {len(entries) - _SHOWN_CHANGES:,} more")
     if not steps:
         out.say("nothing was done to any rule yet")
     elif len(steps) > limit:
@@ -133,7 +133,7 @@ def _step_document(ledger: RuleLedger, step: CurationStep[Rule], undone: bool) -
         "undone": undone,
         "undoes": step.undoes or None,
         "redoes": step.redoes or None,
-        "changes": [change_document(told) for told in told_changes(ledger, step.changes)],
+        "changes": [change_document(entry) for entry in describe_changes(ledger, step.changes)],
         "resolved": step.resolved,
         "reopened": step.reopened,
     }
