@@ -30,7 +30,7 @@ _FEW = 500  # pairs that are filtered and sorted at once
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """What asking the engine came to: how pairs stand now, counted, and the newest step of each source."""
+    """What a scan found: how pairs are settled now, counted, and the newest step of each source."""
 
     scan: PairScan
     items: dict[str, QueuedPair]

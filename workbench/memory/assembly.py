@@ -117,7 +117,7 @@ class Gathering:
                 self.tell(stopped="interrupted")
 
     def use(self, call: ToolUse) -> None:
-        """Take a call of a tool; one of an id that is known is told again."""
+        """Take a call of a tool; one of an id that is known is reported again."""
         identifier = call.id or f"call {len(self.uses)}"
         if identifier in self.uses or len(self.uses) >= MAX_EVENTS:
             return
@@ -130,16 +130,16 @@ class Gathering:
         call = self.uses.get(result.id)
         if call is None or call.result is not None:
             return
-        told = self._bounded(result.output)
+        output = self._bounded(result.output)
         self.uses[result.id] = replace(
             call,
-            result=told,
+            result=output,
             failed=result.outcome is CallOutcome.FAILED,
             rejected=result.outcome is CallOutcome.REJECTED,
             created=result.created,
         )
         self._results.append(result.id)
-        self.held += len(told)
+        self.held += len(output)
         self._open = True
         while self.held > MOST and len(self._results) > 1:
             self._forget(self._results.pop(0))
@@ -281,10 +281,10 @@ class Assembler:
             now.tell(anchor=anchor)
         words = list(_texts(message.get("content")))
         if value.get("isApiErrorMessage") is True or value.get("error") or model == "<synthetic>":
-            told = "\n".join(words)
+            failure = "\n".join(words)
             limited = value.get("error") == "rate_limit"
-            if limited or value.get("error") or told.startswith(_API_ERROR):
-                now.tell(api_error=told or text(value.get("error")), limited=limited or now.raw.limited)
+            if limited or value.get("error") or failure.startswith(_API_ERROR):
+                now.tell(api_error=failure or text(value.get("error")), limited=limited or now.raw.limited)
             return
         if not helper:
             now.tell(api_error="")
@@ -318,11 +318,11 @@ def result_event(value: Mapping[str, Any]) -> ResultEvent:
     tokens = sum(_count(usage.get(name)) or 0 for name in _SPENT)
     cost: object = value.get("total_cost_usd")
     errors = value.get("errors")
-    told = text(value.get("result")) or "; ".join(map(text, errors if isinstance(errors, list) else ()))
+    outcome = text(value.get("result")) or "; ".join(map(text, errors if isinstance(errors, list) else ()))
     return ResultEvent(
         subtype=text(value.get("subtype")) or ("error" if value.get("is_error") is True else "success"),
         is_error=value.get("is_error") is True,
-        text=told,
+        text=outcome,
         duration_ms=_count(value.get("duration_ms")),
         tokens=tokens or None,
         turns=_count(value.get("num_turns")),
@@ -336,9 +336,9 @@ def _texts(content: object) -> Iterator[str]:
         yield content
     elif isinstance(content, list):
         for block in content:
-            told = mapping(block)
-            if told.get("type") == "text":
-                yield text(told.get("text"))
+            part = mapping(block)
+            if part.get("type") == "text":
+                yield text(part.get("text"))
 
 
 def _count(value: object) -> int | None:

@@ -28,7 +28,7 @@ Extract = Callable[[RawIterationOutput, Sequence[str]], ExtractionResult]
 
 @dataclass(frozen=True, slots=True)
 class DigestedOutput:
-    """An iteration's raw output and what came of it; `extent` is how much the output told."""
+    """An iteration's raw output and what came of it; `extent` is how much the output holds."""
 
     raw: RawIterationOutput
     fingerprint: str
@@ -81,7 +81,7 @@ def digest_output(
 ) -> DigestedOutput:
     """Take the fingerprint of an iteration's output, then extract what it tells.
 
-    What tools told of `excluded` paths is taken out before anything is extracted or learned.
+    What tools reported of `excluded` paths is taken out before anything is extracted or learned.
     """
     fingerprint = iteration_fingerprint(raw)
     safe, count = (raw, 0) if excluded is None else withhold(raw, excluded)
@@ -97,14 +97,14 @@ def extent_of(raw: RawIterationOutput) -> int:
 
 
 def iteration_key(raw: RawIterationOutput, fingerprint: str) -> str:
-    """Return what tells an iteration from all others, the same however often and from wherever it is told."""
-    told = raw.anchor or (f"{raw.session}\0{raw.place}" if raw.session else fingerprint)
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """Return what tells an iteration from all others, the same however often and from wherever it is read."""
+    identity = raw.anchor or (f"{raw.session}\0{raw.place}" if raw.session else fingerprint)
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def journal_entry(found: DigestedOutput, task: Task, number: int, now: str) -> JournalEntry:
-    """Return the entry of an iteration. `now` (ISO 8601) stands where the output has no times of its own."""
-    raw, told = found.raw, found.extraction
+    """Return the entry of an iteration. `now` (ISO 8601) is used where the output has no times of its own."""
+    raw, extraction = found.raw, found.extraction
     redactor = Redactor()
     title = redactor.clean(task.title or _title(raw.prompt), MAX_TITLE)
     record = IterationRecord(
@@ -114,15 +114,15 @@ def journal_entry(found: DigestedOutput, task: Task, number: int, now: str) -> J
         feature=feature_name(task.feature),
         discipline=redactor.clean(task.discipline, MAX_TITLE),
         timestamp=raw.ended_at or now,
-        outcome=told.outcome,
-        summary=told.summary,
-        errors=told.errors,
-        decisions=told.decisions,
-        files_touched=told.files_touched,
-        tokens_used=told.tokens_used,
-        duration_ms=told.duration_ms,
-        model_tier=told.model_tier,
-        model=told.model,
+        outcome=extraction.outcome,
+        summary=extraction.summary,
+        errors=extraction.errors,
+        decisions=extraction.decisions,
+        files_touched=extraction.files_touched,
+        tokens_used=extraction.tokens_used,
+        duration_ms=extraction.duration_ms,
+        model_tier=extraction.model_tier,
+        model=extraction.model,
     )
     return JournalEntry(
         version=VERSION,
@@ -136,7 +136,7 @@ def journal_entry(found: DigestedOutput, task: Task, number: int, now: str) -> J
 
 
 def _digest(record: IterationRecord) -> str:
-    """Return a digest of what was told, not of when and as what it was recorded."""
+    """Return a digest of what was recorded, not of when and as what it was recorded."""
     plain = replace(record, iteration_number=0, timestamp="", duration_ms=None, task_id="", task_title="")
     plain = replace(plain, discipline="", feature="")
     return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()[:32]

@@ -92,8 +92,8 @@ def embedding_text(record: IterationRecord) -> str:
     return cut("\n".join(line for line in lines if line.strip()), MAX_EMBEDDING)
 
 
-def _decision(told: str, why: str | None) -> str:
-    return f"{told} because {why}" if why else told
+def _decision(decision: str, why: str | None) -> str:
+    return f"{decision} because {why}" if why else decision
 
 
 def embedding_hash(text: str) -> str:
@@ -103,8 +103,8 @@ def embedding_hash(text: str) -> str:
 
 def point_id(record: IterationRecord, project: str) -> str:
     """Return the id of an iteration's point, a UUID that is the same whenever it is made."""
-    told = "\0".join((project, record.feature, record.task_id, str(record.iteration_number)))
-    return _uuid(told)
+    identity = "\0".join((project, record.feature, record.task_id, str(record.iteration_number)))
+    return _uuid(identity)
 
 
 def payload_of(record: IterationRecord, project: str, embedding_model: str) -> MemoryPayload:
@@ -141,10 +141,10 @@ def snapshot_of(
     last: IterationRecord, learnings: Sequence[FeatureLearning], project: str, embedding_model: str
 ) -> MemoryPayload:
     """Return the point of what a feature's learnings say now; `last` is its newest iteration."""
-    told = "\0".join((project, last.feature, str(PointType.FEATURE_SNAPSHOT)))
+    identity = "\0".join((project, last.feature, str(PointType.FEATURE_SNAPSHOT)))
     text = snapshot_text(learnings)
     return MemoryPayload(
-        point_id=_uuid(told),
+        point_id=_uuid(identity),
         record_type=PointType.FEATURE_SNAPSHOT,
         project=project,
         feature=last.feature,

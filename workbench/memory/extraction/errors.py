@@ -182,7 +182,7 @@ def _of_command(found: FoundError, use: ToolUseEvent, cwd: str) -> FoundError:
 
 
 def only_reads(use: ToolUseEvent, cwd: str = "") -> bool:
-    """Whether a call's answer is what stands somewhere, and not what a program that ran has to say."""
+    """Whether a call's answer is what a file holds, and not what a program that ran has to say."""
     call = ToolUse(use.id, use.name, use.input, "", "", cwd, "")
     commands, _ = shell_commands(call)
     if not commands:

@@ -20,7 +20,7 @@ ErrorPlace = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class FoundError:
-    """An error. `start` and `end` are where it stands in the text, so that it is told once."""
+    """An error. `start` and `end` are where it is in the text, so that it is reported once."""
 
     message: str
     type: ErrorType

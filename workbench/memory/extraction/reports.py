@@ -127,7 +127,7 @@ def _failure_of(text: str, at: int, end: int) -> tuple[str, tuple[ErrorPlace, ..
 
 
 def read_bun(text: str) -> Iterator[FoundError]:
-    """Yield tests that bun says failed, with the error and the stack that stand before the name."""
+    """Yield tests that bun says failed, with the error and the stack that come before the name."""
     before = 0
     for head in _BUN.finditer(text):
         errors = list(_BUN_ERROR.finditer(text, before, head.start()))

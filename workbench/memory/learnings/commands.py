@@ -102,20 +102,20 @@ def command_lessons(raw: RawIterationOutput) -> Iterator[Lesson]:
             runs.append(one)
         elif not use.rejected and not only_reads(use, raw.cwd):
             runs.append(None)  # whatever it did, it may have changed a file
-    told: set[str] = set()
+    seen: set[str] = set()
     for at, one in enumerate(runs):
-        if one is None or not one.failed or one.line in told:
+        if one is None or not one.failed or one.line in seen:
             continue
         for other in runs[at + 1 : at + 1 + WITHIN]:
             if other is None:
                 break  # something was edited: what works now may not have worked before
             why = "" if other.failed else _difference(one, other)
             if why:
-                told.add(one.line)
+                seen.add(one.line)
                 yield _lesson(one, other, why)
                 break
-        if one.line not in told and (other := _prepared(runs[at : at + 1 + WITHIN])) is not None:
-            told.add(one.line)
+        if one.line not in seen and (other := _prepared(runs[at : at + 1 + WITHIN])) is not None:
+            seen.add(one.line)
             yield _needs(one, other)
 
 
@@ -157,9 +157,9 @@ def _tried(use: ToolUseEvent, cwd: str) -> Tried | None:
     if not given or "\n" in given.strip() or "<<" in given or len(given) > 4 * MOST:
         return None
     commands, _ = shell_commands(ToolUse(use.id, use.name, use.input, "", "", cwd, ""))
-    told = [one for one in commands if one.words and program_name(one.words[0]) not in _NEVER]
-    outer = told[:1]
-    if not outer or any(not _inside(one, outer[0]) for one in told[1:]):
+    programs = [one for one in commands if one.words and program_name(one.words[0]) not in _NEVER]
+    outer = programs[:1]
+    if not outer or any(not _inside(one, outer[0]) for one in programs[1:]):
         return None  # of several commands it is not known which one failed
     runner, core = _parts(outer[0].words)
     found = _VARIABLES.search(given)

@@ -53,7 +53,7 @@ def is_echo(text: str, injected: frozenset[int] | set[int]) -> bool:
 
 
 def strip_frames(text: str) -> str:
-    """Return a text without what stands between the workbench's marks, also where the end is cut off."""
+    """Return a text without what is between the workbench's marks, also where the end is cut off."""
     return _FRAMED.sub(" ", text) if OPENING in text else text
 
 

@@ -81,12 +81,12 @@ def explanation_lessons(raw: RawIterationOutput, outcome: IterationOutcome) -> I
     """Yield causes the agent found, each once, at most three, of an iteration that came out well."""
     if outcome is not IterationOutcome.SUCCESS or not raw.tool_uses:
         return
-    told: set[str] = set()
+    seen: set[str] = set()
     for text in raw.texts:
         for sentence in sentences(text):
             cause = extract_cause(sentence)
-            if cause and cause.casefold() not in told and len(told) < _MOST:
-                told.add(cause.casefold())
+            if cause and cause.casefold() not in seen and len(seen) < _MOST:
+                seen.add(cause.casefold())
                 yield Lesson(
                     LearningKind.ERROR,
                     cause,
@@ -131,15 +131,15 @@ def recurring_lessons(record: IterationRecord, before: Sequence[IterationRecord]
     }
     now = {error_signature(error.message) for error in record.errors}
     met: dict[str, list[IterationRecord]] = {}
-    told: dict[str, tuple[str, str]] = {}
+    messages: dict[str, tuple[str, str]] = {}
     for earlier in before[-LOOK_BACK:]:
         for error in earlier.errors:
             key = error_signature(error.message)
             if error.error_type in _KINDS and error.file_path in changed and earlier not in met.get(key, ()):
                 met.setdefault(key, []).append(earlier)
-                told[key] = (error.message[:_MOST_MESSAGE], error.file_path or "")
+                messages[key] = (error.message[:_MOST_MESSAGE], error.file_path or "")
     for key, iterations in met.items():
-        message, path = told[key]
+        message, path = messages[key]
         if len(iterations) < 2 or key in now or too_vague(f"in {message}"):
             continue
         numbers = ", ".join(str(one.iteration_number) for one in iterations)

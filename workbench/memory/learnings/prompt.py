@@ -22,7 +22,7 @@ SOURCE = "learning"
 
 
 def as_rule(learning: FeatureLearning, fields: Mapping[str, Any]) -> Rule:
-    """Return the rule a learning would make; where it comes from stands in its metadata."""
+    """Return the rule a learning would make; where it comes from is in its metadata."""
     origin = {
         "id": learning.id,
         "feature": learning.feature,
@@ -216,7 +216,7 @@ def _line(learning: FeatureLearning, now: float) -> str:
 
 
 def escape_frame(learning: FeatureLearning) -> str:
-    """Return a learning's text as it may stand between the marks."""
+    """Return a learning's text as it may be shown between the marks."""
     text = visible_line(learning.text)
     return text.replace(CLOSING, "</ workbench-memory>").replace(OPENING, "< workbench-memory>")
 

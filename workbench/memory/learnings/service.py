@@ -160,7 +160,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
         return self._mark(identifiers, changes, verb="restore", reason=reason, seen=seen)
 
     def merge(self, left: str, right: str, *, text: str = "", reason: str = "") -> FeatureLearning:
-        """Let one learning stand for two, under the words given or the left one's. Raises: as `resolve`."""
+        """Replace two learnings by one, under the words given or the left one's. Raises: as `resolve`."""
         ledger = self.store.ledger()
         left, right = self.identify(ledger, left), self.identify(ledger, right)
         decision = ConflictDecision(

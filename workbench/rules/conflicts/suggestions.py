@@ -14,7 +14,7 @@ from workbench.rules.conflicts.compare import Finding
 from workbench.rules.conflicts.readings import Reading, profile_of, wider
 
 CLEARLY: Final = 10
-"""Points of priority by which one rule stands above another."""
+"""Points of priority by which one rule goes before another."""
 
 _JOINING = frozenset("and or & plus then".split())
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -61,7 +61,7 @@ def _unite(left: Reading, right: Reading, finding: Finding) -> Suggestion:
     exact = finding.kind is ConflictKind.EXACT
     text = left.rule.rule if exact else merge_text(left.rule.rule, right.rule.rule)
     if _files(left.rule) != _files(right.rule) and _agents(left.rule) != _agents(right.rule):
-        return Suggestion(Action.MERGE, "Two agents' files hold it; one rule can stand in both.", text=text)
+        return Suggestion(Action.MERGE, "Two agents' files hold it; one rule can be in both.", text=text)
     stronger = _stronger(left.rule, right.rule)
     if stronger is not None:
         return _keep(left, right, stronger[0] is left.rule, stronger[1])
@@ -134,7 +134,7 @@ def _settle(left: Reading, right: Reading) -> Suggestion:
     if left.reach != right.reach:
         return Suggestion(Action.NARROW_SCOPE, "They meet only in part; each can keep to its own files.")
     return _keep(
-        left, right, _older(left.rule, right.rule), "it stands first, and nothing else speaks for either"
+        left, right, _older(left.rule, right.rule), "it came first, and nothing else speaks for either"
     )
 
 
@@ -155,7 +155,7 @@ def _stronger(left: Rule, right: Rule) -> tuple[Rule, str] | None:
 
 
 def _older(left: Rule, right: Rule) -> bool:
-    """Whether the left rule stands first: by time, file, line and id."""
+    """Whether the left rule came first: by time, file, line and id."""
     return _place(left) <= _place(right)
 
 

@@ -31,7 +31,7 @@ MOST_PASSAGE: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Where a rule stands in a file, as of the last look: its lines, and the digest of the text there."""
+    """Where a rule is in a file, as of the last look: its lines, and the digest of the text there."""
 
     rule_id: str
     line: int

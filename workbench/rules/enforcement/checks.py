@@ -49,9 +49,9 @@ def compile_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
         return re2.compile(pattern.encode("utf-8", "surrogatepass"), options=options)
     except re2.error as error:
         detail = error.args[0] if error.args else "invalid"
-        told = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+        message = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
         raise UsageError(
-            f"the pattern is not a regular expression this can run: {told}",
+            f"the pattern is not a regular expression this can run: {message}",
             hint="RE2 syntax: no look-ahead, no backreferences; escape ( [ { . * + ? with a backslash.",
         ) from error
 
@@ -192,7 +192,7 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
     """Return the breach of a rule if every given field of its check holds."""
     if check.tools and not any(like(name.casefold(), found.call.tool.casefold()) for name in check.tools):
         return None
-    told, doubts, decision = [], [], check.decision
+    reasons, doubts, decision = [], [], check.decision
     commands: tuple[Simple, ...] | None = None
     if check.command:
         patterns = parse_commands(check.command)
@@ -201,9 +201,9 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
             return None
         if not commands[0].words:
             decision = min(decision, Decision.ASK, key=_STRENGTH.__getitem__)
-            told.append(f"it may run `{_short(check.command)}`, and is too long to be searched")
+            reasons.append(f"it may run `{_short(check.command)}`, and is too long to be searched")
         else:
-            told.append(f"it runs `{_short(' '.join(commands[0].words))}`")
+            reasons.append(f"it runs `{_short(' '.join(commands[0].words))}`")
         if found.faults:
             doubts.append(f"the command could not be read whole: {found.faults[0]}")
     if check.paths:
@@ -211,7 +211,7 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
         use = _find(check.paths, uses, found)
         if use is None:
             return None
-        told.append(f"it {'changes' if use.writes else 'uses'} {_short(use.path)}")
+        reasons.append(f"it {'changes' if use.writes else 'uses'} {_short(use.path)}")
     if check.pattern:
         if found.too_long:
             decision = min(decision, Decision.ASK, key=_STRENGTH.__getitem__)
@@ -222,10 +222,10 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
             )
             if text is None:
                 return None
-            told.append(f"its input has `{_short(text)}`")
-    told = told or [f"it is a call of {_short(found.call.tool)}"]
+            reasons.append(f"its input has `{_short(text)}`")
+    reasons = reasons or [f"it is a call of {_short(found.call.tool)}"]
     decides = rule.authority is Authority.ABSOLUTE
-    return Breach(rule, decision, " and ".join(told), decides, "; ".join(doubts))
+    return Breach(rule, decision, " and ".join(reasons), decides, "; ".join(doubts))
 
 
 def _used(check: Check, commands: tuple[Simple, ...] | None, found: Facts) -> list[FileUse]:

@@ -1,1 +1,1 @@
-"""Rules and the files they stand in: edits in their own lines, three-way merges, export, drift."""
+"""Rules and the files they are in: edits in their own lines, three-way merges, export, drift."""

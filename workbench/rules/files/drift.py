@@ -266,7 +266,7 @@ def write_edits(
     result = try_edits(before, [edit_for(change) for change in pending])
     if restore is not None and not result.refused:
         result = replace(result, data=restore(before, result.data))
-    refused = tuple(f"line {told.line}: {told.reason}" for told in result.refused)
+    refused = tuple(f"line {one.line}: {one.reason}" for one in result.refused)
     if not dry_run and result.data != before:
         location = Path(source.location)
         store.replace_file(location, result.data, before)
@@ -274,7 +274,7 @@ def write_edits(
             copy = _location(store, name, source)
             if copy is not None and not _same_file(copy, location) and copy.read_bytes() == before:
                 store.replace_file(copy, result.data, before)
-    others = (f"line {told.line} reads otherwise: {told.after or told.before}" for told in result.changed)
+    others = (f"line {one.line} reads otherwise: {one.after or one.before}" for one in result.changed)
     undo = undo_between(before, result.data)
     return Written(source.path, before, result.data, refused, (*result.notes, *others), undo)
 
@@ -316,7 +316,7 @@ def _conflict(merges: Sequence[FileMerge], identifier: str) -> tuple[FileMerge, 
 def _ours(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
     """The file's words become what both sides agreed on last, so that the store's are a change of them."""
     del ledger, now
-    told = new_marks(f"drift {conflict.base.id[:13]}: ours", f"our words hold, not those of {state.file}")
+    marks = new_marks(f"drift {conflict.base.id[:13]}: ours", f"our words hold, not those of {state.file}")
     if conflict.theirs is None:
         anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
     else:
@@ -324,27 +324,27 @@ def _ours(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str
         anchors = [
             replace(anchor, digest=digest) if _is_of(anchor, conflict) else anchor for anchor in state.anchors
         ]
-    return StepDraft(told.title, (synced_draft(replace(state, anchors=tuple(anchors)), told),))
+    return StepDraft(marks.title, (synced_draft(replace(state, anchors=tuple(anchors)), marks),))
 
 
 def _theirs(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
     """The file's words become the rule's next version, or the rule goes as it went from the file."""
-    told = new_marks(f"drift {conflict.base.id[:13]}: theirs", f"the words of {state.file} hold")
+    marks = new_marks(f"drift {conflict.base.id[:13]}: theirs", f"the words of {state.file} hold")
     entries: list[EntryDraft] = []
-    rule = _taken(ledger, conflict, told, now)
+    rule = _taken(ledger, conflict, marks, now)
     if rule is None:
         if conflict.ours is not None:
-            entries.append(RULES.removed_draft(conflict.ours, told))
+            entries.append(RULES.removed_draft(conflict.ours, marks))
         anchors = [anchor for anchor in state.anchors if not _is_of(anchor, conflict)]
     else:
-        entries.append(RULES.put_draft(rule, told))
+        entries.append(RULES.put_draft(rule, marks))
         place = Anchor(rule.id, conflict.line, conflict.end_line, text_digest(rule.rule))
         anchors = [place if _is_of(anchor, conflict) else anchor for anchor in state.anchors]
-    entries.append(synced_draft(replace(state, anchors=tuple(anchors)), told))
-    return StepDraft(told.title, tuple(entries), () if rule is None else (rule,))
+    entries.append(synced_draft(replace(state, anchors=tuple(anchors)), marks))
+    return StepDraft(marks.title, tuple(entries), () if rule is None else (rule,))
 
 
-def _taken(ledger: RuleLedger, conflict: FileConflict, told: StepMarks, now: str) -> Rule | None:
+def _taken(ledger: RuleLedger, conflict: FileConflict, marks: StepMarks, now: str) -> Rule | None:
     theirs, ours = conflict.theirs, conflict.ours
     if theirs is None:
         return None
@@ -360,7 +360,7 @@ def _taken(ledger: RuleLedger, conflict: FileConflict, told: StepMarks, now: str
         name=theirs.name,
         token_cost=theirs.token_cost,
     )
-    return next_version(ours, words, reason=told.reason, now=now)
+    return next_version(ours, words, reason=marks.reason, now=now)
 
 
 def _is_of(anchor: Anchor, conflict: FileConflict) -> bool:

@@ -268,6 +268,6 @@ def _hint(reason: str) -> str:
         return "Word it as an instruction: 'Use …', 'Never …', '… must …'."
     if "introduc" in reason or "prohibit" in reason:
         return "Begin the text as it is shown, or move the rule to another section of the file."
-    if "depends on it" in reason or "what stands at line" in reason:
+    if "depends on it" in reason or "what is at line" in reason:
         return "The rules of that list hang together: change them in the file itself, the import follows."
     return "Word it as one paragraph without headings, lines of dashes, fences and HTML comments."

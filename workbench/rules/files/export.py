@@ -340,7 +340,7 @@ def _edits(
     for identifier, line, end_line in own:
         at = parsed.by_lines.get((line, end_line))
         if (line, end_line) in seen:
-            continue  # two rules with the same words stand in one place
+            continue  # two rules with the same words are in one place
         seen.add((line, end_line))
         if identifier in known:
             text = known[identifier].rule
@@ -370,7 +370,7 @@ def _normal(text: str) -> str:
 
 
 def _finished(path: str, draft: _Draft | None, wanted: ManagedContent) -> ExportedFile:
-    """Write the managed part of a file and say where everything stands."""
+    """Write the managed part of a file and say where everything is."""
     if draft is None:
         part = write_managed_part(path, None, wanted, ())
         return ExportedFile(path, None, part.data, part.anchors, part.notes)

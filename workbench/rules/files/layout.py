@@ -187,7 +187,7 @@ class _Style:
         self.in_code = False
 
     def line(self, text: str, place: Place | None, *, first: bool = False) -> Laid:
-        """Return a line of the text as it stands in the file; in the stead of `place` if that is like it."""
+        """Return a line of the text as it is in the file; in the place of `place` if that is like it."""
         fence = bool(FENCE.match(text.strip()))
         code = self.in_code or fence
         if fence:
@@ -222,7 +222,7 @@ def _indentation(prefix: str) -> str:
 
 
 def _hanging(prefix: str) -> str:
-    """Return what stands before the further lines of a text whose first line has this prefix."""
+    """Return what is before the further lines of a text whose first line has this prefix."""
     box = prefix.find("[")
     marks = prefix[:box] if box >= 0 else prefix
     return "".join(char if char in "\t>" else " " for char in marks)

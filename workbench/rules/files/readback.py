@@ -163,7 +163,7 @@ def _edited(unit: Unit | None, at: int, text: str, found: Unit, result: ReadBack
 def _same(unit: Unit, found: Unit, result: ReadBack) -> str:
     """Return why a unit that was not edited is another one now, '' if it is the same."""
     if unit.kind is not found.kind or unit.text != found.text or unit.own != found.own:
-        return f"would change what stands at line {unit.line}"
+        return f"would change what is at line {unit.line}"
     result.lines[unit.line, unit.end_line] = (found.line, found.end_line)
     if (unit.lead, unit.section, unit.introduces) == (found.lead, found.section, found.introduces):
         return ""

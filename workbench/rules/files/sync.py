@@ -74,11 +74,11 @@ def sync_files(
         now=store.moment(),
     )
     found = SyncResult(
-        warnings=tuple(f"{told.file}:{told.line}: {told.message}" for told in imported.warnings),
+        warnings=tuple(f"{warning.file}:{warning.line}: {warning.message}" for warning in imported.warnings),
         files=imported.files,
     )
-    told = new_marks(title or f"import {_several(imported.files)}")
-    merging = _Merging(store, ledger, imported, _by_file(imported), told, named)
+    marks = new_marks(title or f"import {_several(imported.files)}")
+    merging = _Merging(store, ledger, imported, _by_file(imported), marks, named)
     rounds = [_merge_all(found, merging, complete=False)]
     if any(merge.unknown for merge in rounds[0]):
         rounds.append(_merge_all(found, merging, complete=True))
@@ -98,7 +98,7 @@ class _Merging:
     ledger: RuleLedger
     imported: RuleImport
     rules: dict[str, list[Rule]]
-    told: StepMarks
+    marks: StepMarks
     named: bool
 
 
@@ -115,13 +115,13 @@ def _merge_all(found: SyncResult, work: _Merging, *, complete: bool) -> list[Fil
         fresh = replace(state, format=read.format, digest=read.digest, home=read.home, named=named)
         rules = work.rules[read.file]
         merge = merge_file(ledger, fresh, rules, now=now, moved=moved, complete=complete)
-        _take_in(found, store, ledger, before, merge, work.told)
+        _take_in(found, store, ledger, before, merge, work.marks)
         merges.append(merge)
     for state in gone:
         merge = merge_file(ledger, replace(state, digest=""), (), now=now, moved=moved)
-        _take_in(found, store, ledger, state, merge, work.told)
+        _take_in(found, store, ledger, state, merge, work.marks)
         if not merge.state.anchors:
-            _draft(found, store, ledger, [forgotten_draft(state, work.told)])
+            _draft(found, store, ledger, [forgotten_draft(state, work.marks)])
         merges.append(merge)
     return merges
 
@@ -149,7 +149,7 @@ def _moved(
 
 
 def _reaches_other_files(rounds: Sequence[Sequence[FileMerge]], ledger: RuleLedger) -> bool:
-    """Whether a file changed rules that stand in another one, too: that one is now behind."""
+    """Whether a file changed rules that are in another one, too: that one is now behind."""
     files = defaultdict(set)
     for state in ledger.files.values():
         for anchor in state.anchors:
@@ -182,12 +182,12 @@ def _take_in(
     ledger: RuleLedger,
     before: FileState | None,
     merge: FileMerge,
-    told: StepMarks,
+    marks: StepMarks,
 ) -> None:
     """Draft what a merge brings into the store."""
     drafts: list[EntryDraft] = []
     for change in merge.incoming:
-        mine = replace(told, reason=_REASONS[change.what].format(file=merge.state.file))
+        mine = replace(marks, reason=_REASONS[change.what].format(file=merge.state.file))
         if change.after is not None:
             drafts.append(RULES.put_draft(change.after, mine))
         elif change.before is not None:
@@ -196,10 +196,10 @@ def _take_in(
     for gone, earlier in merge.revived:
         rule = ledger.live.get(gone)
         if rule is not None:
-            mine = replace(told, reason=f"changed back in {merge.state.file}")
+            mine = replace(marks, reason=f"changed back in {merge.state.file}")
             drafts.append(RULES.removed_draft(rule, mine, earlier))
     if merge.state != before:
-        drafts.append(synced_draft(merge.state, told))
+        drafts.append(synced_draft(merge.state, marks))
     _draft(found, store, ledger, drafts)
 
 

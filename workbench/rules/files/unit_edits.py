@@ -339,7 +339,7 @@ _NUMBERED = re.compile(r"\d")
 
 
 def _loose(lines: Sequence[str], bullet: Unit) -> int:
-    """Return how many blank lines stand between this bullet and the one before it: none or one."""
+    """Return how many blank lines are between this bullet and the one before it: none or one."""
     above = bullet.line - 2
     return int(above > 0 and not lines[above].strip() and lines[above - 1].lstrip()[:1] in "-*+0123456789")
 

@@ -163,7 +163,7 @@ def read_entries(lines: Sequence[str], part: range) -> tuple[list[ManagedEntry],
 
 
 def _bullet_end(lines: Sequence[str], start: int, stop: int) -> int:
-    """Return the line after a bullet: its further lines are indented, or stand right below unmarked."""
+    """Return the line after a bullet: its further lines are indented, or are right below unmarked."""
     end = index = start + 1
     while index < stop:
         line = lines[index]

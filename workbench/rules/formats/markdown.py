@@ -199,7 +199,7 @@ def _escaped_cell(value: str, before: str) -> str:
 
 
 def cell_spans(line: str) -> tuple[tuple[int, int], ...]:
-    """Return where the words of each cell stand in a row, empty cells as empty spans."""
+    """Return where the words of each cell are in a row, empty cells as empty spans."""
     masked = CODE_SPAN.sub(lambda match: "." * len(match[0]), line.replace("\\|", "..").replace("\x00", "."))
     start = len(masked) - len(masked.lstrip().lstrip("|"))
     end = start + len(masked[start:].rstrip().rstrip("|"))

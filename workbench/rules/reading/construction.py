@@ -153,7 +153,7 @@ def worded(unit: Unit) -> str:
 
 
 def lead_in(unit: Unit) -> str:
-    """Return what stands before a unit's own text in its rule ("Never commit: "), '' where nothing does."""
+    """Return what comes before a unit's own text in its rule ("Never commit: "), '' where nothing does."""
     if unit.kind is Kind.TABLE_ROW or unit.stated is not None:
         return ""
     whole = _worded(unit)[0]
@@ -191,7 +191,7 @@ def _condition(unit: Unit, reach: Reach, globs: tuple[str, ...]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-# Words that bind wherever they stand, as their capitals mean them (RFC 2119 habit).
+# Words that bind wherever they are, as their capitals mean them (RFC 2119 habit).
 _SHOUTED = re.compile(
     r"\b(?:MUST(?: NOT)?|SHALL(?: NOT)?|NEVER|ALWAYS|DO NOT|DON'T|REQUIRED|MANDATORY|FORBIDDEN|PROHIBITED|"
     r"IMPORTANT|CRITICAL|NON-NEGOTIABLE|STRICTLY|UNDER NO CIRCUMSTANCES)\b"
@@ -252,7 +252,7 @@ def authority_of(text: str, section: tuple[str, ...] = (), lead: str = "") -> Au
     """Return absolute for a text whose main instruction binds without exception, by its words.
 
     Words in code spans and quotes don't count; "is not required" lifts an obligation, "must not" makes one.
-    A strict heading or lead-in ("Never:", "Hard rules") binds what stands under it unless it hedges itself.
+    A strict heading or lead-in ("Never:", "Hard rules") binds what is under it unless it hedges itself.
     """
     cleaned = _QUOTED.sub(" QUOTE ", bare(text))
     if _SHOUTED.search(_LIFTED.sub(" ", cleaned)):

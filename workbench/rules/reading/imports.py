@@ -47,7 +47,7 @@ class SkippedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ImportLine:
-    """An `@path` in a rule file: where it stands, what it names, and whether it was followed."""
+    """An `@path` in a rule file: where it is, what it names, and whether it was followed."""
 
     file: str
     line: int
