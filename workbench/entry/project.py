@@ -30,7 +30,6 @@ from store.project_state import (
     state_notes,
     work_state,
 )
-from workbench.config import Config, load, user_cache
 from workbench.errors import GitError, ProjectError, Unasked
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from store.table_queries import Companion, FileSession, SessionRow, TableQueries
     from store.tables import CatchUp
     from store.vectors import open_index
+    from workbench.config import Config
     from workbench.plan.adapters import Adapters, VersionControl
     from workbench.plan.planner import Planner
     from workbench.plan.workspace import Workspace
@@ -102,7 +102,11 @@ class Project(ProjectState):
     @cached_property
     def config(self) -> Config:
         """The settings. Raises: ConfigError."""
-        return load(project=self.root).config if self.given is None else self.given
+        if self.given is not None:
+            return self.given
+        from workbench.config import load
+
+        return load(project=self.root).config
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -335,6 +339,7 @@ def delta(repository: Repository, since: str | None) -> Delta:
 def embedding_settings(config: Config) -> EmbeddingSettings:
     """Return what the configuration says about the embedding model."""
     from store.embedding import EmbeddingSettings
+    from workbench.config import user_cache
 
     models = config.models
     return EmbeddingSettings(

@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.config import Config
 from workbench.entry.project import Project, cached_embedder, find_state, language_model
 from workbench.errors import ConfigError, ModelError
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
+    from workbench.config import Config
     from workbench.entry.project import RedisCache
     from workbench.plan.matching import RuleMatcher
     from workbench.plan.workspace import Workspace

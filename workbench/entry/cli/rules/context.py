@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import click
 
 from workbench.entry.cli.frame import Invocation
-from workbench.entry.cli.session import episode_service_of
 from workbench.errors import UsageError
 from workbench.text.sanitize import visible_line
 
@@ -67,6 +66,8 @@ def context_fields(
     """
     active = ("", "")
     if session_id and (scenario is None or step is None):
+        from workbench.entry.cli.session import episode_service_of  # opens projects, which a hook need not
+
         active = episode_service_of(here).active(session_id)
     return {
         "tool": here.settings().config.rules.tool if tool is None else tool,
