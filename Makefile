@@ -85,11 +85,15 @@ check: $(VENV)/.dev ## lint, types and import contracts only
 	@$(PYTHON_) -m mypy
 	@$(VENV)/bin/lint-imports
 
+# Left out: tests that count what a program imports and how much it may write, which a measured one does more of.
+# Programs that tests kill leave broken files of data behind; what they would have added is missing.
 coverage: $(VENV)/.dev ## run the tests and report which lines none of them reaches (twice as long)
 	@rm -f .coverage .coverage.*
-	@$(PYTHON_) -m coverage run -m pytest -n $(JOBS) --dist worksteal -q $(PYTEST_ARGS)
-	@$(PYTHON_) -m coverage combine --quiet
-	@$(PYTHON_) -m coverage report --sort=cover
+	@$(PYTHON_) -m coverage run -m pytest -n $(JOBS) --dist worksteal -q $(PYTEST_ARGS) \
+		--deselect tests/plan/test_crashes.py::test_no_room_for_files \
+		--deselect tests/test_imports.py::test_a_plan_on_an_indexed_project_imports_what_it_uses
+	-@$(PYTHON_) -W ignore -m coverage combine --quiet
+	@$(PYTHON_) -W ignore -m coverage report --ignore-errors --sort=cover
 
 format: $(VENV)/.dev ## format the code
 	@$(PYTHON_) -m ruff format .
