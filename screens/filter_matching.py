@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from typing import Final
 
-from screens.filters import Facet, Field, FieldKind, Filter, Op, Words
+from workbench.lists.filters import Facet, Field, FieldKind, Filter, Op, Words
 
 Value = str | float | bool | Sequence[str] | None
 Record = Mapping[str, Value]

@@ -11,10 +11,10 @@ from screens.conflicts.pair import PairSide, PairType
 from screens.conflicts.pair_panel import KINDS, OF, RANK, STATES
 from screens.conflicts.queue import LISTED, PairState, QueuedPair
 from screens.filter_matching import Record, filter_rows
-from screens.filters import Field, FieldKind, Filter
 from screens.jobs import Job
 from screens.safe_text import shown
 from screens.widgets.table import Column
+from workbench.lists.filters import Field, FieldKind, Filter
 from workbench.records.conflicts import Action
 
 _TEXT: Final = 400  # characters of a side that a row may show

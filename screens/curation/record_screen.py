@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 from textual import on
 
 from screens.base import SectionScreen
-from screens.filters import Filter
 from screens.jobs import Failure
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
+from workbench.lists.filters import Filter
 
 Sort: TypeAlias = tuple[str, bool]
 """A column, and whether its largest values come first."""

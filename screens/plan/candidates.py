@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.content import Content
 
 from screens.filter_matching import Record
-from screens.filters import Field, FieldKind
 from screens.plan.query import PlanQuery
 from screens.safe_text import shown
 from screens.widgets.budget import Portion
 from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
+from workbench.lists.filters import Field, FieldKind
 from workbench.plan.response import missing_here
 from workbench.text.sanitize import visible_line
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from screens.engine import BY, AppEngine, Planning
 from screens.filter_matching import filter_rows
-from screens.filters import Filter
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.plan.candidates import FIELDS, PackCandidate, ShownPlan, record_of
 from screens.plan.query import PlanQuery
 from workbench.errors import StoreError, UsageError
+from workbench.lists.filters import Filter
 
 if TYPE_CHECKING:
     from workbench.entry.services.index import FirstLook

@@ -15,12 +15,12 @@ from textual.message import Message
 from textual.widget import Widget
 
 from screens.filter_matching import Record, filter_rows
-from screens.filters import Field, FieldKind, Filter
 from screens.replay.live_run import LivePanel
 from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.lists.filters import Field, FieldKind, Filter
 
 ELSEWHERE: Final = "elsewhere"
 COLUMNS: Final = (

@@ -14,12 +14,12 @@ from textual.message import Message
 from textual.widgets import Static
 
 from screens.filter_matching import Record, filter_rows
-from screens.filters import Field, FieldKind, Filter
 from screens.replay.rankings import name
 from screens.safe_text import shown
 from screens.widgets.bars import bar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.lists.filters import Field, FieldKind, Filter
 from workbench.records.replay import TaskRow
 
 if TYPE_CHECKING:

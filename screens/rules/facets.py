@@ -15,8 +15,6 @@ from textual.widgets import Static
 
 from screens.curation.dialog import Dialog
 from screens.filter_matching import filter_rows
-from screens.filters import Facet, Filter
-from screens.filters import Field as FilterField
 from screens.rules.rows import RuleRows
 from screens.rules.rule_list import FACETS, FIELDS, facet_values
 from screens.safe_text import shown
@@ -24,6 +22,8 @@ from screens.widgets.bars import bar
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.lists.filters import Facet, Filter
+from workbench.lists.filters import Field as FilterField
 
 Progress = Callable[[str, int, int], None]
 

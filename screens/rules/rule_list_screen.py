@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
 from screens.curation.record_screen import RecordScreen
-from screens.filters import Facet, write
 from screens.jobs import Failure, Job
 from screens.rules.facets import FacetCount, FacetDialog, count_facets, plain_facets
 from screens.rules.panes import PANES, RulePanes
@@ -33,6 +32,7 @@ from screens.rules.rule_service import LoadedRules, read_rules
 from screens.rules.search import Finder, SearchBar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
+from workbench.lists.filters import Facet, write
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:

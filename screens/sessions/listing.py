@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from screens.filter_matching import filter_rows
-from screens.filters import Facet, Filter, Op, Problem, Term
 from screens.sessions.rows import FIELDS, SORTS, SessionClock, SessionRecord
 from screens.widgets.timeline import density, ends
+from workbench.lists.filters import Facet, Filter, Op, Problem, Term
 
 if TYPE_CHECKING:
     from workbench.entry.project import SessionRow

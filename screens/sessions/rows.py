@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.content import Content
 
 from screens.filter_matching import Value
-from screens.filters import Field, FieldKind
 from screens.safe_text import shown
 from screens.widgets.table import Column, ListRows
+from workbench.lists.filters import Field, FieldKind
 from workbench.records.episodes import Outcome
 from workbench.sessions.episodes_fold import COMMITS, state_of
 

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from screens.engine import BY, AppEngine
-from screens.filters import Facet
 from screens.headless import run_command
 from screens.jobs import Job
 from screens.sessions.listing import SessionListing, SessionQuery, file_terms, list_sessions, resolve_since
 from screens.sessions.rows import SessionClock, head
+from workbench.lists.filters import Facet
 from workbench.sessions.episodes_fold import HOUR, state_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from screens.filters import Field, Filter, parse
 from screens.safe_text import shown
+from workbench.lists.filters import Field, Filter, parse
 
 WAIT: Final = 0.12
 """Seconds without typing after which the filter is applied."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from screens.filter_matching import Filtered, Record, filter_rows, fuzzy, scorer
-from screens.filters import Field, FieldKind, parse
+from workbench.lists.filters import Field, FieldKind, parse
 
 FIELDS = (
     Field("tag"),

@@ -21,9 +21,9 @@ from screens.conflicts.pair_list import FIELDS, PairRows, arranged
 from screens.conflicts.pair_panel import empty_queue, pair_evidence, pair_headline
 from screens.conflicts.pair_source import redone_since, reopened_since, walkable_at
 from screens.conflicts.queue import PairQueue, PairScan, PairState, QueuedPair, combined, count, taken
-from screens.filters import parse
 from tests.screens.conflicts.making import HOSTILE, pair, side
 from workbench.curation.records import CurationStep, SettledConflict
+from workbench.lists.filters import parse
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
 from workbench.records.rules import Rule
 

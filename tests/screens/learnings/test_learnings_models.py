@@ -13,7 +13,6 @@ from textual.app import App
 from textual.content import Content
 from textual.widget import Widget
 
-from screens.filters import parse
 from screens.jobs import Job
 from screens.learnings.audit import PRUNE, JunkFinding, audit_of, prune_question
 from screens.learnings.learning_form import (
@@ -53,6 +52,7 @@ from tests.screens.test_commands import check_command_line
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.output import to_json
 from workbench.errors import ProcessError
+from workbench.lists.filters import parse
 from workbench.memory.learnings.ledger import Note
 from workbench.memory.learnings.review import ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState

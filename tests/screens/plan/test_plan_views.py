@@ -11,7 +11,6 @@ from textual.app import App
 from textual.widget import Widget
 
 from screens.engine import AppEngine
-from screens.filters import parse
 from screens.jobs import Job
 from screens.plan import candidates, work
 from screens.plan.candidates import FIELDS, FILES, IN, OUT, PackCandidate, ShownPlan, cells, list_rows
@@ -20,6 +19,7 @@ from screens.plan.panels import headline, sections_of
 from screens.plan.query import PlanQuery
 from workbench.entry.services.index import FirstLook
 from workbench.errors import StaleProject, UsageError
+from workbench.lists.filters import parse
 
 TASK = "coupon is applied twice at checkout"
 HOSTILE = "[/] x[0] \x1b[31m\0 \u202e🙂"

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.filters import parse
 from screens.replay import figures, new_replay, rankings, runs, tasks
 from screens.replay.comparison import ShownComparison, change_cells, read_comparison, task_cells
 from screens.replay.figures import (
@@ -28,6 +27,7 @@ from screens.replay.runs import RunLine
 from screens.replay.task_panel import first_to_see, side_head, task_head
 from screens.replay.tasks import task_preview
 from tests.replay.made import made_run
+from workbench.lists.filters import parse
 from workbench.records.replay import SystemRow, TaskRow
 from workbench.replay.gates import Gate, GateState
 from workbench.replay.run_comparison import compare_runs

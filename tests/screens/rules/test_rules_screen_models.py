@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from textual.content import Content
 
 from screens.curation.overtaken import FieldMerge, field_merges, merged_changes, undecided
-from screens.filters import parse
 from screens.rules.bulk_edit import bulk_problems, each_change, form_values
 from screens.rules.facets import FacetCount, count_facets, facets_of
 from screens.rules.rows import COLUMNS, RuleRows, near_end, position_of, rule_cells
@@ -40,6 +39,7 @@ from screens.rules.rule_list import (
 )
 from screens.rules.rule_text import rule_content, use_content
 from tests.rules.strategies import books
+from workbench.lists.filters import parse
 from workbench.records.rules import Authority, Check, Level, Provenance, Rule
 from workbench.rules.curation.ledger import Use
 from workbench.rules.matching.search import FoundRule

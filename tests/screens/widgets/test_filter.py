@@ -9,10 +9,10 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 
-from screens.filters import Facet, Field, Words
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, VirtualTable
 from tests.screens.golden import SIZES, check_golden, screen_text
+from workbench.lists.filters import Facet, Field, Words
 
 FIELDS = (Field("tag"), Field("level", choices=("global", "step")))
 

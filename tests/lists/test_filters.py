@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.filters import Facet, Field, FieldKind, Filter, Op, Problem, Term, Words, parse, write
+from workbench.lists.filters import Facet, Field, FieldKind, Filter, Op, Problem, Term, Words, parse, write
 
 FIELDS = (
     Field("name", FieldKind.TEXT),

@@ -1,0 +1,1 @@
+"""Lists of records as every face asks for them: the filter language, queries, pages and fields."""
