@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, Unpack
 from urllib.parse import quote
 
+from workbench.lists.cursors import encode_cursor
 from workbench.ports import Cache, Journal
 from workbench.records.rules import Authority, Category, Check, Provenance, Rule
 from workbench.rules.curation.ruletype import STREAM
@@ -26,7 +27,6 @@ from workbench.rules.fetching.queries import (
     RulePage,
     RuleRequest,
     Search,
-    encode_cursor,
     every,
     fetch,
     fingerprint,

@@ -6,10 +6,6 @@ that a cache can stand in between. Absolute rules come first, then by priority, 
 
 from __future__ import annotations
 
-import binascii
-import hashlib
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,46 +13,9 @@ from enum import StrEnum
 from typing import TypedDict, TypeVar, Unpack
 
 from workbench.errors import UsageError
+from workbench.lists.cursors import decode_cursor, encode_cursor
 from workbench.records.rules import Authority, Category, Rule
 from workbench.rules.fetching.facets import Key, RuleColumns, RuleFilter, select
-
-_LONGEST = 100_000  # characters; ids are shorter, and nothing longer is worth decoding
-_CHECK = 8  # bytes of the digest that ties a cursor to its query
-
-
-def encode_cursor(key: tuple[int, int, str], query: str) -> str:
-    """Return the cursor after the rule with that key (see `columns.answer_key`) in answers to a query."""
-    payload = json.dumps(key, separators=(",", ":")).encode("ascii")
-    return urlsafe_b64encode(_digest(payload, query) + payload).decode("ascii").rstrip("=")
-
-
-def decode_cursor(cursor: str, query: str) -> tuple[int, int, str]:
-    """Return the key in a cursor. Raises: UsageError for any text that is not a cursor of this query."""
-    try:
-        if len(cursor) > _LONGEST:
-            raise ValueError
-        data = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        check, payload = data[:_CHECK], data[_CHECK:]
-        if check != _digest(payload, query) or cursor != _unpadded(data):
-            raise ValueError
-        group, priority, identifier = json.loads(payload)
-    except (ValueError, binascii.Error):
-        shown = cursor if len(cursor) <= 40 else cursor[:40] + "…"
-        raise UsageError(
-            f"{shown!r} is not a cursor of this query",
-            hint="Use next_cursor of the page before with the same filters, or start without a cursor.",
-        ) from None
-    return int(group), int(priority), str(identifier)
-
-
-def _unpadded(data: bytes) -> str:
-    return urlsafe_b64encode(data).decode("ascii").rstrip("=")
-
-
-def _digest(payload: bytes, query: str) -> bytes:
-    text = query.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(payload, digest_size=_CHECK, key=hashlib.sha256(text).digest()).digest()
-
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
@@ -163,8 +122,10 @@ def rule_request(
     """Return the request for a page. Raises: UsageError for a bad limit or cursor."""
     if not 1 <= limit <= MAX_LIMIT:
         raise UsageError(f"limit {limit} is outside 1 to {MAX_LIMIT}", hint="Fetch page by page instead.")
-    after = None if cursor is None else decode_cursor(cursor, fingerprint(selected))
-    return RuleRequest(selected, limit, after)
+    if cursor is None:
+        return RuleRequest(selected, limit)
+    group, priority, identifier = decode_cursor(cursor, fingerprint(selected))
+    return RuleRequest(selected, limit, (int(group or 0), int(priority or 0), str(identifier)))
 
 
 def fetch(columns: RuleColumns, request: RuleRequest) -> RulePage:

@@ -1,0 +1,155 @@
+"""What every face asks of lists: queries, pages by keyset, orders as row numbers, counts of values.
+
+A `ListTable` answers for one type of record. The command line and servers go from page to page by an opaque
+cursor, which holds the place of the last row in the order, so that rows that come or go meanwhile make no
+other row appear twice or be left out. The app takes the whole order once, as numbers, and rows by windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from workbench.errors import UsageError
+from workbench.lists.filters import Field, Filter
+from workbench.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from workbench.ports import Int64
+
+Sort: TypeAlias = tuple[str, bool]
+"""A column, and whether its largest values come first."""
+
+NOTHING: Final = Filter()
+"""The filter that lets everything through."""
+
+MOST_ROWS: Final = 1_000
+"""Rows of a page."""
+
+MOST_VALUES: Final = 200
+"""Values of a field that are counted, those of the most rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    """What can be asked of a list: fields to filter by, columns to sort by, fields whose values are counted.
+
+    `sorts` are in the order they are cycled through; of those in `largest_first` the largest values come
+    first when they are chosen. `usual` is the order where nobody chose one.
+    """
+
+    noun: str
+    fields: tuple[Field, ...]
+    sorts: tuple[str, ...]
+    usual: Sort
+    largest_first: frozenset[str] = frozenset()
+    facets: tuple[str, ...] = ()
+
+    def sort(self, text: str) -> Sort:
+        """Read a column to sort by, `-` before it for the other direction than usual. Raises: UsageError."""
+        name = text.removeprefix("-")
+        if name not in self.sorts:
+            there = f"There are {', '.join(self.sorts)}."
+            raise UsageError(
+                f"{self.noun}s have no order {name!r}", hint=did_you_mean(name, self.sorts, there)
+            )
+        return name, (name in self.largest_first) is not text.startswith("-")
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """What a list is to show: a filter, and a column to sort by and its direction, if one was chosen.
+
+    Without a column better matches come first where the filter ranks, equal ones in the usual order.
+    """
+
+    filter: Filter = NOTHING
+    sort: Sort | None = None
+
+
+RowT_co = TypeVar("RowT_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[RowT_co]):
+    """Rows in order. `total` counts all pages; `cursor` is where the next one begins, None on the last."""
+
+    rows: tuple[RowT_co, ...]
+    total: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """All rows that match, by number: int64 [n], in order.
+
+    `scores` int64 [n] say how well each matches where the filter ranks, larger is better; otherwise None.
+    """
+
+    numbers: Int64
+    scores: Int64 | None = None
+
+    @property
+    def total(self) -> int:
+        """How many rows match."""
+        return len(self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCount:
+    """A value of a field, as a filter writes it, and how many rows have it."""
+
+    value: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """The values of fields by name, those of the most rows first, among `total` rows that match."""
+
+    total: int
+    fields: Mapping[str, tuple[ValueCount, ...]] = field(default_factory=dict)
+
+
+class ListTable(Protocol[RowT_co]):
+    """The rows of one type. A row keeps its number while it is there, also when its record is changed.
+
+    Every method reads tables that are up to date with the journals and raises StoreError and StoreBusy.
+    """
+
+    @property
+    def type(self) -> ListType:
+        """What can be asked."""
+        ...
+
+    def page(
+        self, query: ListQuery, cursor: str | None = None, limit: int = 100, *, within: Int64 | None = None
+    ) -> Page[RowT_co]:
+        """Return at most `limit` rows from where the cursor says, or from the first.
+
+        Raises: UsageError for a limit outside 1 to MOST_ROWS and for what is not a cursor of this query.
+        """
+        ...
+
+    def order(self, query: ListQuery, *, within: Int64 | None = None) -> Order:
+        """Return the numbers of all rows that match, in order; `within` are the only ones that may."""
+        ...
+
+    def rows(self, numbers: Sequence[int]) -> Mapping[int, RowT_co]:
+        """Return rows by number; those that are gone are missing."""
+        ...
+
+    def find(self, identifier: str) -> int | None:
+        """Return the number of the row of a record, None if there is none."""
+        ...
+
+    def record(self, identifier: str) -> RowT_co | None:
+        """Return the row of a record, None if there is none."""
+        ...
+
+    def facets(
+        self, query: ListQuery, names: Sequence[str] = (), *, within: Int64 | None = None
+    ) -> ValueCounts:
+        """Count the values of fields, by default all of `type.facets`, at most MOST_VALUES of each."""
+        ...
