@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records.rules import Rule
-from workbench.rules.curation.replacing import replacement_cycles
+from workbench.rules.curation.versions import replacement_cycles
 
 
 def rules(links: Mapping[str, tuple[str, ...]]) -> list[Rule]:

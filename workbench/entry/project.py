@@ -197,9 +197,10 @@ class Project(ProjectState):
         )
 
     def _recheck(self, matches: Sequence[RuleMatch], message: str) -> Rechecked:
-        from workbench.entry.services.rules import recheck_matches  # only where the settings ask for it
+        from workbench.rules.matching.recheck import recheck_as_set  # only where the settings ask for it
 
-        return recheck_matches(self.config, matches, message, self.counter.count)
+        model = partial(language_model, self.config)
+        return recheck_as_set(self.config.rules, model, matches, message, self.counter.count)
 
     def open_tables(self) -> TableQueries:
         """Return the tables of the project's and of the user's own journals."""

@@ -8,8 +8,7 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry.project import Project, open_project
-from workbench.entry.services.doctor import State
-from workbench.entry.services.rule_health import rule_findings
+from workbench.entry.services.project_health import State, rule_findings
 from workbench.rules.curation.curator import Curator
 
 

@@ -7,44 +7,18 @@ come with the next step. Asking changes nothing, except that tables catch up wit
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.config import Config
 from workbench.entry.project import Project, embedding_options, git_version, language_state
+from workbench.entry.services.project_health import DoctorFinding, State, broken, ok, project_questions
 from workbench.errors import WorkbenchError
-from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.entry.project import ModelState
-
-LOW_DISK = 500_000_000  # bytes
-NO_DISK = 20_000_000
-_SHOWN = 5
-
-
-class State(StrEnum):
-    """How a thing is."""
-
-    OK = "ok"
-    NOTE = "note"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
-    """One answer. `step` is what to do next, empty where nothing is to be done."""
-
-    name: str
-    state: State
-    text: str
-    step: str = ""
 
 
 def examine(config: Config, opened: Project | WorkbenchError) -> Iterator[DoctorFinding]:
@@ -65,40 +39,21 @@ def examine(config: Config, opened: Project | WorkbenchError) -> Iterator[Doctor
     ]
     if isinstance(opened, WorkbenchError):
         refused = opened
-        questions.append(("project", lambda: iter([_broken("project", refused)])))
+        questions.append(("project", lambda: iter([broken("project", refused)])))
     else:
-        project = opened
-        questions += [
-            ("project", lambda: _project(project)),
-            ("disk", lambda: _disk(project)),
-            ("journals", lambda: _journals(project)),
-            ("memory", lambda: _memory(project)),
-            ("indexes", lambda: _indexes(project)),
-            ("sessions", lambda: _sessions(project)),
-            ("rules", lambda: _rules(project)),
-            ("tables", lambda: _tables(project)),
-            ("locks", lambda: _locks(project)),
-        ]
+        questions += project_questions(opened)
     for name, question in questions:
         try:
             yield from question()
         except WorkbenchError as error:
-            yield _broken(name, error)
+            yield broken(name, error)
         except OSError as error:
             yield DoctorFinding(name, State.BROKEN, str(error), "Check the disk and its permissions.")
 
 
-def _broken(name: str, error: WorkbenchError) -> DoctorFinding:
-    return DoctorFinding(name, State.BROKEN, error.message, error.hint)
-
-
-def _ok(name: str, text: str) -> Iterator[DoctorFinding]:
-    yield DoctorFinding(name, State.OK, text)
-
-
 def _python() -> Iterator[DoctorFinding]:
     version = ".".join(map(str, sys.version_info[:3]))
-    return _ok("python", f"{version} at {sys.executable}")
+    return ok("python", f"{version} at {sys.executable}")
 
 
 def _git() -> Iterator[DoctorFinding]:
@@ -138,7 +93,7 @@ def _ranking(config: Config) -> Iterator[DoctorFinding]:
     from workbench.plan.model_files import DEFAULT_MODEL, load_model
 
     model = load_model(config.models.ranking or DEFAULT_MODEL)
-    return _ok("ranking", f"{model.model_id}, {len(model.weights)} features")
+    return ok("ranking", f"{model.model_id}, {len(model.weights)} features")
 
 
 def _embedding(config: Config) -> Iterator[DoctorFinding]:
@@ -214,157 +169,12 @@ def _clipboard(config: Config) -> Iterator[DoctorFinding]:
 
     tools = clipboard.native_tools(os.environ)
     if config.clipboard.mode == "file":
-        return _ok("clipboard", "a file, as configured")
+        return ok("clipboard", "a file, as configured")
     if tools and config.clipboard.mode != "osc52":
-        return _ok("clipboard", tools[0][0])
+        return ok("clipboard", tools[0][0])
     if clipboard.terminal_writer() is not None:
-        return _ok("clipboard", "through the terminal (OSC 52), which never says whether it obeyed")
+        return ok("clipboard", "through the terminal (OSC 52), which never says whether it obeyed")
     step = "Install wl-clipboard, xclip or xsel."
     return iter(
         [DoctorFinding("clipboard", State.NOTE, "no tool and no terminal: --copy writes a file", step)]
     )
-
-
-def _project(project: Project) -> Iterator[DoctorFinding]:
-    place = project.location
-    kind = "not a git repository" if project.repository is None else "git repository"
-    state = State.OK if project.repository is not None else State.NOTE
-    step = "" if project.repository is not None else "Run `git init` to let history count."
-    yield DoctorFinding("project", state, f"{project.root} ({kind})", step)
-    if place.fallback_reason:
-        text = f"kept in {place.root}, because {place.fallback_reason}"
-        yield DoctorFinding(
-            "state", State.NOTE, text, "Make the project directory writable to keep it there."
-        )
-    else:
-        yield DoctorFinding("state", State.OK, str(place.root))
-    if not os.access(place.root, os.W_OK | os.X_OK):
-        step = "Make it writable, or set WORKBENCH_HOME to a directory you can write."
-        yield DoctorFinding("state", State.BROKEN, f"{place.root} cannot be written: nothing is kept", step)
-    for note in project.workspace.look().notes:
-        yield DoctorFinding("state", State.NOTE, note, "The next plan mends it.")
-
-
-def _disk(project: Project) -> Iterator[DoctorFinding]:
-    free = shutil.disk_usage(project.location.root).free
-    text = f"{free / 1e9:,.1f} GB free"
-    if free < NO_DISK:
-        yield DoctorFinding("disk", State.BROKEN, text, "Free some space: nothing can be recorded.")
-    elif free < LOW_DISK:
-        yield DoctorFinding("disk", State.NOTE, text, "Free some space before it runs out.")
-    else:
-        yield DoctorFinding("disk", State.OK, text)
-
-
-def _journals(project: Project) -> Iterator[DoctorFinding]:
-    for name, (root, faults) in zip(
-        ("journals", "user's journals"), project.journal_faults().items(), strict=False
-    ):
-        for fault in faults[:_SHOWN]:
-            place = root / "journal" / f"{fault.stream}.jsonl"
-            if fault.line:
-                step = f"Nothing reads line {fault.line} of {place}: mend it or delete it."
-                yield DoctorFinding(
-                    name, State.BROKEN, f"{fault.stream}, line {fault.line}: {fault.reason}", step
-                )
-            else:
-                step = "The next writer ends it; a writer was killed there."
-                yield DoctorFinding(name, State.NOTE, f"{fault.stream}: {fault.reason}", step)
-        if len(faults) > _SHOWN:
-            yield DoctorFinding(
-                name, State.BROKEN, f"and {counted(len(faults) - _SHOWN, 'more line')}", "See `--json`."
-            )
-        if not faults:
-            yield from _ok(name, f"every line can be read ({_streams(root)})")
-
-
-def _memory(project: Project) -> Iterator[DoctorFinding]:
-    """Ask whether what is remembered of iterations can be read, which a line of sound JSON need not be."""
-    from workbench.entry.services.memory import feature_streams, read_stream
-    from workbench.memory.journal import SetAside
-
-    iterations = 0
-    aside: list[SetAside] = []
-    for stream in feature_streams(project):
-        found = read_stream(project, stream)
-        iterations += len(found.entries)
-        aside += found.set_aside
-    for one in aside[:_SHOWN]:
-        step = f"It is left out: mend or delete the line {one.id} of journal/{one.stream}.jsonl."
-        yield DoctorFinding("memory", State.BROKEN, visible_line(f"{one.stream}: {one.reason}"), step)
-    if len(aside) > _SHOWN:
-        yield DoctorFinding(
-            "memory",
-            State.BROKEN,
-            f"and {counted(len(aside) - _SHOWN, 'more entry', 'more entries')}",
-            "See `--json`.",
-        )
-    if iterations and not aside:
-        yield from _ok("memory", f"{counted(iterations, 'iteration')} can be read")
-
-
-def _streams(root: Path) -> str:
-    count = len(list((root / "journal").glob("**/*.jsonl")))
-    return counted(count, "stream")
-
-
-def _indexes(project: Project) -> Iterator[DoctorFinding]:
-    states = project.index_states(deep=True)
-    for state in states:
-        name = f"{state.kind}-{state.number}"
-        if state.faults:
-            yield DoctorFinding(
-                "indexes", State.BROKEN, f"{name}: {state.faults[0]}", "Run `workbench rebuild`."
-            )
-        else:
-            yield DoctorFinding("indexes", State.OK, f"{name} is as it was written")
-    if not states:
-        yield DoctorFinding(
-            "indexes", State.NOTE, "none yet", "The first plan makes them; or `workbench index`."
-        )
-
-
-def _rules(project: Project) -> Iterator[DoctorFinding]:
-    from workbench.entry.services.rule_health import rule_findings
-
-    return rule_findings(project)
-
-
-def _sessions(project: Project) -> Iterator[DoctorFinding]:
-    stories, malformed = project.workspace.session_stories()
-    if malformed:
-        text = f"{malformed:,} of the sessions journal's lines are not about an episode and are left out"
-        step = "`workbench stats` makes tables that name them, in the table `rejected`."
-        yield DoctorFinding("sessions", State.NOTE, text, step)
-    yield DoctorFinding("sessions", State.OK, f"{stories.ended:,} ended, {stories.open:,} open")
-
-
-def _tables(project: Project) -> Iterator[DoctorFinding]:
-    tables = project.open_tables()
-    if not tables.path.exists():
-        return _ok("tables", "none yet: `workbench stats` makes them")
-    try:
-        report = tables.catch_up()
-        count, first = tables.rejected()
-    finally:
-        tables.close()
-    findings = []
-    if report.rebuilt:
-        aside = f"; the old file is {report.set_aside}" if report.set_aside else ""
-        findings.append(DoctorFinding("tables", State.NOTE, f"rebuilt: {report.rebuilt}{aside}"))
-    if count:
-        where = f"{first.origin} {first.stream}.jsonl, byte {first.offset}, {visible_line(first.kind)}"
-        text = f"{count:,} journal entries are left out, the first: {where}: {visible_line(first.reason)}"
-        findings.append(DoctorFinding("tables", State.NOTE, text, "They are in the table `rejected`."))
-    return iter(findings) if findings else _ok("tables", f"up to date at {tables.path}")
-
-
-def _locks(project: Project) -> Iterator[DoctorFinding]:
-    held = project.held_locks()
-    for name, process in held:
-        who = f"process {process}" if process is not None else "a process"
-        yield DoctorFinding(
-            "locks", State.NOTE, f"{name} is held by {who}", "Wait for it, or end that process."
-        )
-    if not held:
-        yield DoctorFinding("locks", State.OK, "none is held")

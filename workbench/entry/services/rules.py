@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import Project, cached_embedder, find_state, language_model
-from workbench.errors import ConfigError, ModelError
+from workbench.entry.project import Project, cached_embedder, find_state
+from workbench.errors import ModelError
 from workbench.records.rules import Rule
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from workbench.rules.conflicts.queue import Meaning
     from workbench.rules.fetching.cache import RuleFetcher
     from workbench.rules.matching.lexical import RuleWords
-    from workbench.rules.matching.match import RuleMatch
-    from workbench.rules.matching.recheck import Rechecked
     from workbench.rules.matching.search import RuleIndex
 
 LACKING = "cache.redis_url is set and Redis is not used: install context-workbench[redis]"
@@ -163,30 +161,3 @@ def ready_to_search(
     except ModelError as error:
         return ReadySearch(index, None, (error.message,))
     return ReadySearch(index, vector, (matcher.note,) if matcher.note else ())
-
-
-def recheck_matches(
-    config: Config, matches: Sequence[RuleMatch], message: str, count_tokens: Callable[[str], int]
-) -> Rechecked:
-    """Return the matches that stay, and what was asked; the matches as they are where it is off.
-
-    Never fails: whatever goes wrong, the matches stay and the result is degraded.
-    """
-    from workbench.rules.matching.recheck import DEGRADED, Rechecked, recheck
-
-    rules = config.rules
-    if not rules.recheck:
-        return Rechecked(tuple(matches))
-    try:
-        model = language_model(config)
-    except ConfigError as error:
-        note = f"matches were not checked again: {error.message}"
-        return Rechecked(tuple(matches), degraded=(DEGRADED,), note=note)
-    return recheck(
-        matches,
-        message,
-        model,
-        top=rules.recheck_top,
-        timeout=rules.recheck_timeout,
-        count_tokens=count_tokens,
-    )

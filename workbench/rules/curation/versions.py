@@ -1,12 +1,12 @@
-"""Versions of a rule: what a change of content makes anew, and what it keeps [rules, Rule Versioning].
+"""Versions of a rule: what a change of content makes new, and what it keeps [rules, Rule Versioning].
 
 A rule whose words change is a new rule with the next version number, which names the old one in `replaces`
-and tells the way there in `metadata["version_history"]`.
+and has the way there in `metadata["version_history"]`. Circles of replacements are found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -105,3 +105,60 @@ def _told(rule: Rule, reason: str, now: str = "") -> dict[str, Any]:
         "created_at": now or rule.created_at,
         "reason": reason,
     }
+
+
+def replacement_cycles(rules: Iterable[Rule]) -> tuple[tuple[str, ...], ...]:
+    """Return the circles among the rules' `replaces`, each as ids from its least one on, in order.
+
+    Rules that share circles are one entry: all ids that replace each other through some path. Ids of rules
+    that are not given lead nowhere. Takes time in proportion to rules and links (Kosaraju), without
+    recursion.
+    """
+    links = {rule.id: rule.replaces for rule in rules}
+    links = {one: tuple(other for other in others if other in links) for one, others in links.items()}
+    found = [group for group in _components(links) if len(group) > 1 or group[0] in links[group[0]]]
+    return tuple(sorted(_around(sorted(group), links) for group in found))
+
+
+def _around(group: list[str], links: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return a group's ids along its links from the least on; what a walk does not reach follows, sorted."""
+    inside = set(group)
+    walk = [group[0]]
+    seen = {group[0]}
+    while True:
+        step = next(
+            (other for other in sorted(links[walk[-1]]) if other in inside and other not in seen), None
+        )
+        if step is None:
+            return (*walk, *(one for one in group if one not in seen))
+        walk.append(step)
+        seen.add(step)
+
+
+def _components(links: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Return the strongly connected components of a graph in which every target is a node."""
+    back: dict[str, list[str]] = {one: [] for one in links}
+    for one, others in links.items():
+        for other in others:
+            back[other].append(one)
+    seen: set[str] = set()
+    order = [node for root in links for node in _reached(root, links, seen)]
+    seen = set()
+    return [group for root in reversed(order) if (group := _reached(root, back, seen))]
+
+
+def _reached(root: str, links: Mapping[str, Sequence[str]], seen: set[str]) -> list[str]:
+    """Return the nodes that a walk from a root adds to those seen, each after the ones it leads to."""
+    found: list[str] = []
+    todo = [] if root in seen else [(root, iter(links[root]))]
+    seen.add(root)
+    while todo:
+        node, targets = todo[-1]
+        target = next((one for one in targets if one not in seen), None)
+        if target is None:
+            found.append(node)
+            todo.pop()
+        else:
+            seen.add(target)
+            todo.append((target, iter(links[target])))
+    return found

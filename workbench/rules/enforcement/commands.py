@@ -24,15 +24,15 @@ from functools import lru_cache
 
 from workbench.errors import UsageError
 from workbench.shell.lines import ShellLine, read_shell
-from workbench.shell.options import (
+from workbench.shell.words import UNKNOWN, Simple
+from workbench.shell.wrappers import (
     ABBREVIATING,
     LONG_SINGLE_DASH,
     aliases,
+    program_name,
     subcommand_name,
     value_options,
 )
-from workbench.shell.words import UNKNOWN, Simple
-from workbench.shell.wrappers import program_name
 
 MAX_PATTERN = 1_000  # characters
 MAX_TRIES = 100

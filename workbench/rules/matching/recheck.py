@@ -7,10 +7,12 @@ wrong, the matches stand as they were and the result says that they were not che
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from workbench.config import RulesConfig
+from workbench.errors import ConfigError
 from workbench.models.language import Cost, CountTokens, ask
 from workbench.ports import LanguageModel
 from workbench.records.rules import Authority, Rule
@@ -85,6 +87,26 @@ def recheck(
         return Rechecked(tuple(matches), degraded=(DEGRADED,), note=note, cost=answer.cost)
     verdicts = {asked[key].rule.id: _verdict(answer.value.get(key)) for key in asked}
     return _settled(matches, verdicts, model.model, answer.cost)
+
+
+def recheck_as_set(
+    settings: RulesConfig,
+    open_model: Callable[[], LanguageModel | None],
+    matches: Sequence[RuleMatch],
+    message: str,
+    count_tokens: CountTokens,
+) -> Rechecked:
+    """Ask the model that `open_model` returns about as many matches, for as long, as the settings allow.
+
+    Never fails: where the model's address is invalid, the matches stay and the result is degraded.
+    """
+    try:
+        model = open_model()
+    except ConfigError as error:
+        note = f"matches were not checked again: {error.message}"
+        return Rechecked(tuple(matches), degraded=(DEGRADED,), note=note)
+    top, timeout = settings.recheck_top, settings.recheck_timeout
+    return recheck(matches, message, model, top=top, timeout=timeout, count_tokens=count_tokens)
 
 
 def question(message: str, rules: Mapping[str, Rule]) -> dict[str, Any]:

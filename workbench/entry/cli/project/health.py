@@ -129,7 +129,8 @@ def doctor() -> int:
     stands the next step.
     """
     from workbench.config import Config
-    from workbench.entry.services.doctor import DoctorFinding, State, examine
+    from workbench.entry.services.doctor import examine
+    from workbench.entry.services.project_health import DoctorFinding, State
 
     here = current()
     findings: list[DoctorFinding] = []

@@ -1,0 +1,270 @@
+"""Whether a project's state is sound: its journals, indexes, rules, tables, locks; for `workbench doctor`.
+
+Rule files are compared with the store as they are now; nothing is synced.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+from workbench.entry.project import Project
+from workbench.errors import WorkbenchError
+from workbench.rules.curation.ledger import RuleLedger
+from workbench.rules.curation.versions import replacement_cycles
+from workbench.rules.files.drift import SyncOutcome, find_drift
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+LOW_DISK = 500_000_000  # bytes
+NO_DISK = 20_000_000
+_SHOWN = 5
+
+
+class State(StrEnum):
+    """How a thing is."""
+
+    OK = "ok"
+    NOTE = "note"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorFinding:
+    """One answer. `step` is what to do next, empty where nothing is to be done."""
+
+    name: str
+    state: State
+    text: str
+    step: str = ""
+
+
+def broken(name: str, error: WorkbenchError) -> DoctorFinding:
+    """Return an error as a finding."""
+    return DoctorFinding(name, State.BROKEN, error.message, error.hint)
+
+
+def ok(name: str, text: str) -> Iterator[DoctorFinding]:
+    """Yield that a thing is sound, with what is known of it."""
+    yield DoctorFinding(name, State.OK, text)
+
+
+def _project(project: Project) -> Iterator[DoctorFinding]:
+    place = project.location
+    kind = "not a git repository" if project.repository is None else "git repository"
+    state = State.OK if project.repository is not None else State.NOTE
+    step = "" if project.repository is not None else "Run `git init` to let history count."
+    yield DoctorFinding("project", state, f"{project.root} ({kind})", step)
+    if place.fallback_reason:
+        text = f"kept in {place.root}, because {place.fallback_reason}"
+        yield DoctorFinding(
+            "state", State.NOTE, text, "Make the project directory writable to keep it there."
+        )
+    else:
+        yield DoctorFinding("state", State.OK, str(place.root))
+    if not os.access(place.root, os.W_OK | os.X_OK):
+        step = "Make it writable, or set WORKBENCH_HOME to a directory you can write."
+        yield DoctorFinding("state", State.BROKEN, f"{place.root} cannot be written: nothing is kept", step)
+    for note in project.workspace.look().notes:
+        yield DoctorFinding("state", State.NOTE, note, "The next plan mends it.")
+
+
+def _disk(project: Project) -> Iterator[DoctorFinding]:
+    free = shutil.disk_usage(project.location.root).free
+    text = f"{free / 1e9:,.1f} GB free"
+    if free < NO_DISK:
+        yield DoctorFinding("disk", State.BROKEN, text, "Free some space: nothing can be recorded.")
+    elif free < LOW_DISK:
+        yield DoctorFinding("disk", State.NOTE, text, "Free some space before it runs out.")
+    else:
+        yield DoctorFinding("disk", State.OK, text)
+
+
+def _journals(project: Project) -> Iterator[DoctorFinding]:
+    for name, (root, faults) in zip(
+        ("journals", "user's journals"), project.journal_faults().items(), strict=False
+    ):
+        for fault in faults[:_SHOWN]:
+            place = root / "journal" / f"{fault.stream}.jsonl"
+            if fault.line:
+                step = f"Nothing reads line {fault.line} of {place}: mend it or delete it."
+                yield DoctorFinding(
+                    name, State.BROKEN, f"{fault.stream}, line {fault.line}: {fault.reason}", step
+                )
+            else:
+                step = "The next writer ends it; a writer was killed there."
+                yield DoctorFinding(name, State.NOTE, f"{fault.stream}: {fault.reason}", step)
+        if len(faults) > _SHOWN:
+            yield DoctorFinding(
+                name, State.BROKEN, f"and {counted(len(faults) - _SHOWN, 'more line')}", "See `--json`."
+            )
+        if not faults:
+            yield from ok(name, f"every line can be read ({_streams(root)})")
+
+
+def _memory(project: Project) -> Iterator[DoctorFinding]:
+    """Ask whether what is remembered of iterations can be read, which a line of sound JSON need not be."""
+    from workbench.entry.services.memory import feature_streams, read_stream
+    from workbench.memory.journal import SetAside
+
+    iterations = 0
+    aside: list[SetAside] = []
+    for stream in feature_streams(project):
+        found = read_stream(project, stream)
+        iterations += len(found.entries)
+        aside += found.set_aside
+    for one in aside[:_SHOWN]:
+        step = f"It is left out: mend or delete the line {one.id} of journal/{one.stream}.jsonl."
+        yield DoctorFinding("memory", State.BROKEN, visible_line(f"{one.stream}: {one.reason}"), step)
+    if len(aside) > _SHOWN:
+        yield DoctorFinding(
+            "memory",
+            State.BROKEN,
+            f"and {counted(len(aside) - _SHOWN, 'more entry', 'more entries')}",
+            "See `--json`.",
+        )
+    if iterations and not aside:
+        yield from ok("memory", f"{counted(iterations, 'iteration')} can be read")
+
+
+def _streams(root: Path) -> str:
+    count = len(list((root / "journal").glob("**/*.jsonl")))
+    return counted(count, "stream")
+
+
+def _indexes(project: Project) -> Iterator[DoctorFinding]:
+    states = project.index_states(deep=True)
+    for state in states:
+        name = f"{state.kind}-{state.number}"
+        if state.faults:
+            yield DoctorFinding(
+                "indexes", State.BROKEN, f"{name}: {state.faults[0]}", "Run `workbench rebuild`."
+            )
+        else:
+            yield DoctorFinding("indexes", State.OK, f"{name} is as it was written")
+    if not states:
+        yield DoctorFinding(
+            "indexes", State.NOTE, "none yet", "The first plan makes them; or `workbench index`."
+        )
+
+
+def _sessions(project: Project) -> Iterator[DoctorFinding]:
+    stories, malformed = project.workspace.session_stories()
+    if malformed:
+        text = f"{malformed:,} of the sessions journal's lines are not about an episode and are left out"
+        step = "`workbench stats` makes tables that name them, in the table `rejected`."
+        yield DoctorFinding("sessions", State.NOTE, text, step)
+    yield DoctorFinding("sessions", State.OK, f"{stories.ended:,} ended, {stories.open:,} open")
+
+
+def _tables(project: Project) -> Iterator[DoctorFinding]:
+    tables = project.open_tables()
+    if not tables.path.exists():
+        return ok("tables", "none yet: `workbench stats` makes them")
+    try:
+        report = tables.catch_up()
+        count, first = tables.rejected()
+    finally:
+        tables.close()
+    findings = []
+    if report.rebuilt:
+        aside = f"; the old file is {report.set_aside}" if report.set_aside else ""
+        findings.append(DoctorFinding("tables", State.NOTE, f"rebuilt: {report.rebuilt}{aside}"))
+    if count:
+        where = f"{first.origin} {first.stream}.jsonl, byte {first.offset}, {visible_line(first.kind)}"
+        text = f"{count:,} journal entries are left out, the first: {where}: {visible_line(first.reason)}"
+        findings.append(DoctorFinding("tables", State.NOTE, text, "They are in the table `rejected`."))
+    return iter(findings) if findings else ok("tables", f"up to date at {tables.path}")
+
+
+def _locks(project: Project) -> Iterator[DoctorFinding]:
+    held = project.held_locks()
+    for name, process in held:
+        who = f"process {process}" if process is not None else "a process"
+        yield DoctorFinding(
+            "locks", State.NOTE, f"{name} is held by {who}", "Wait for it, or end that process."
+        )
+    if not held:
+        yield DoctorFinding("locks", State.OK, "none is held")
+
+
+def rule_findings(project: Project) -> Iterator[DoctorFinding]:
+    """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
+    store = project.workspace.rule_store()
+    ledger = store.ledger()
+    found = [*_entries(ledger), *_secrets(ledger), *_files(find_drift(store, project.workspace.rule_files()))]
+    if found:
+        yield from found
+        return
+    kept = f"{len(ledger.live):,} in force" if ledger.live else "none yet"
+    yield DoctorFinding("rules", State.OK, kept)
+
+
+def _entries(ledger: RuleLedger) -> Iterator[DoctorFinding]:
+    for reason in ledger.skipped[:_SHOWN]:
+        step = (
+            "It is in no list. Put the rule right with `workbench rules add`, or delete the journal's line."
+        )
+        yield DoctorFinding("rules", State.NOTE, f"a recorded rule is left out: {reason}", step)
+    if len(ledger.skipped) > _SHOWN:
+        yield DoctorFinding(
+            "rules", State.NOTE, f"and {len(ledger.skipped) - _SHOWN:,} more", "See the first ones."
+        )
+    for cycle in replacement_cycles(ledger.versions.values())[:_SHOWN]:
+        text = f"rules replace each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
+        step = f"`workbench rules history {cycle[0][:13]}` shows how; add the rule again if it is missing."
+        yield DoctorFinding("rules", State.NOTE, text, step)
+
+
+def _secrets(ledger: RuleLedger) -> Iterator[DoctorFinding]:
+    """Yield the rules that hold secrets. The files are the user's own: they are reported, never rewritten."""
+    from workbench.text.redact import redact
+
+    held = [(key, redact(rule.rule).counts) for key, rule in sorted(ledger.live.items())]
+    leaking = [(key, counts) for key, counts in held if counts]
+    for key, counts in leaking[:_SHOWN]:
+        text = f"rule {key[:13]} holds what looks like a secret: {', '.join(counts)}"
+        yield DoctorFinding(
+            "rules", State.NOTE, text, "Take it out of the rule and its file, and renew the secret."
+        )
+    if len(leaking) > _SHOWN:
+        yield DoctorFinding(
+            "rules", State.NOTE, f"{len(leaking) - _SHOWN:,} more hold secrets", "See the first ones."
+        )
+
+
+def _files(outcome: SyncOutcome) -> Iterator[DoctorFinding]:
+    for drift in outcome.drift:
+        if drift.pending:
+            text = f"{drift.file} does not have what changed here: {len(drift.pending):,} of its rules"
+            step = "`workbench rules drift` shows what is to be written, `--merge` writes it."
+            yield DoctorFinding("rules", State.NOTE, text, step)
+        if drift.conflicts:
+            text = f"{drift.file} and the store changed rules differently: {len(drift.conflicts):,}"
+            step = "`workbench rules drift` shows both sides, `--resolve ID --take ours` settles one."
+            yield DoctorFinding("rules", State.NOTE, text, step)
+    for warning in outcome.warnings[:_SHOWN]:
+        yield DoctorFinding("rules", State.NOTE, warning, "Mend the file; the rest of it was read.")
+
+
+def project_questions(project: Project) -> list[tuple[str, Callable[[], Iterator[DoctorFinding]]]]:
+    """Return the questions about a project by name, in the order in which they are asked."""
+    return [(name, partial(question, project)) for name, question in _QUESTIONS.items()]
+
+
+_QUESTIONS: Mapping[str, Callable[[Project], Iterator[DoctorFinding]]] = {
+    "project": _project,
+    "disk": _disk,
+    "journals": _journals,
+    "memory": _memory,
+    "indexes": _indexes,
+    "sessions": _sessions,
+    "rules": rule_findings,
+    "tables": _tables,
+    "locks": _locks,
+}
