@@ -30,7 +30,7 @@ import numpy as np
 from bench.rules_day import SHELL, Event, made_up_day, recorded_day
 from store.cache import ProcessCache
 from store.clock import SystemClock
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from workbench.config import CacheConfig, Config
 from workbench.entry.project import open_workspace
 from workbench.entry.services.rules import rule_fetcher

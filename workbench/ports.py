@@ -1,4 +1,4 @@
-"""The protocols `store/` implements. Each has at least two adapters: the real one and `store.memory`."""
+"""The protocols `store/` implements; tests have adapters of their own that keep everything in memory."""
 
 from __future__ import annotations
 

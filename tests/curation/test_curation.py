@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from tests.curation.test_toy_record import Toy, toy_service
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.ledger import Ledger, read_ledger

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import RecordType, Settling

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from store.journal import FileJournal
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 from workbench.config import Config
 from workbench.entry.project import open_project, open_workspace, project_id, project_root
 from workbench.errors import ProjectError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import Iteration, call, rule_store
 from tests.memory.learnings.conftest import iteration as iteration  # a fixture
 from workbench.errors import UsageError

@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import ScriptedModel
+from tests.adapters import ScriptedModel
 from workbench.errors import ModelError
 from workbench.models.language import Cost, ask, quote
 from workbench.text.sanitize import is_safe, visible

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from store import files, generations
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import RuleStore
 from workbench.rules.reading.discovery import RuleSource

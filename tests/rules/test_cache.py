@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from store.cache import ProcessCache, RedisCache
-from store.memory import ManualClock, MemoryCache, MemoryJournal
+from tests.adapters import ManualClock, MemoryCache, MemoryJournal
 from tests.redis_server import RedisServer
 from tests.rules.strategies import IDS, queries
 from tests.rules.strategies import rules as rules_with

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.records import new_marks
 from workbench.curation.store import record

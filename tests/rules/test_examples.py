@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import ScriptedModel
 from store.ollama import Ollama
+from tests.adapters import ScriptedModel
 from workbench.errors import ModelError, UsageError
 from workbench.records.rules import Rule
 from workbench.rules.matching.examples import (

@@ -106,7 +106,7 @@ def test_a_fresh_clone_knows_copies_as_copies(filled: RuleStore, tmp_path: Path)
         publish(filled, names(filled), target)
     from dataclasses import replace
 
-    from store.memory import MemoryJournal
+    from tests.adapters import MemoryJournal
 
     clone = replace(
         filled, journal=MemoryJournal(), latest=lambda kind: None, publish=lambda kind, write: tmp_path

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import ScriptedModel
 from store.ollama import Ollama
+from tests.adapters import ScriptedModel
 from tests.processes import LONG
 from workbench.errors import ModelError
 from workbench.records.rules import Authority, Rule

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.journal import FileJournal
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 from tests.rules.strategies import books
 from workbench.errors import StoreError
 from workbench.records.rules import Rule

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from store.files import replace_file
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from workbench.curation.conflicts import ConflictDecision
 from workbench.curation.steps import BuiltUpon
 from workbench.curation.store import record

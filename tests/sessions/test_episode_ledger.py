@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import MemoryJournal
+from tests.adapters import MemoryJournal
 from workbench.ports import Entry
 from workbench.sessions.episode_ledger import (
     EpisodeLedger,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from workbench.errors import UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import MemoryJournal
+from tests.adapters import MemoryJournal
 from workbench.ports import Entry
 from workbench.records.episodes import Completeness, Outcome
 from workbench.sessions.episode_ledger import EpisodeLedger, fold, pack_ledger, recall, task_of, unpack_ledger

@@ -13,7 +13,7 @@ import pytest
 
 import store
 from store.journal import FileJournal
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 from tests.processes import end
 
 Process = subprocess.Popen[str]

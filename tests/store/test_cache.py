@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.cache import ProcessCache
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 
 
 def cache(clock: ManualClock, most: int = 10, seconds: float = 300) -> ProcessCache[str]:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from store.duck import migrate
 from store.journal import FileJournal
-from store.memory import ManualClock
 from store.projector import project
 from store.table_queries import (
     SELECT_COMPLETENESS,
@@ -25,6 +24,7 @@ from store.table_queries import (
     touching,
 )
 from store.tables import Tables
+from tests.adapters import ManualClock
 from workbench.records.episodes import Completeness
 from workbench.sessions.episode_ledger import EpisodeLedger, fold
 from workbench.sessions.episodes_fold import follow_all

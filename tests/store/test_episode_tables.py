@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from store.journal import FileJournal
-from store.memory import ManualClock
 from store.tables import Tables
+from tests.adapters import ManualClock
 
 HALF = 180 * 86_400
 

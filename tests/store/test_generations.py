@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from store.generations import DamagedGeneration, Generation, check, latest, publish
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 from workbench.errors import StoreError
 
 Start = Callable[..., subprocess.Popen[str]]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.journal import MAX_LINE, FileJournal, Quarantined, Rotation, segments, stream_path, verify
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 from workbench.errors import JournalError
 from workbench.ports import Entry
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import store.journal_search
 from store.journal import FileJournal, stream_path
 from store.journal_search import mentioning
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 
 
 @given(

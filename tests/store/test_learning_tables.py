@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.journal import FileJournal
-from store.memory import ManualClock
 from store.tables import Tables
+from tests.adapters import ManualClock
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningstore import LearningStore
 from workbench.memory.learnings.service import LearningService

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from store.journal import FileJournal, Rotation, segments
-from store.memory import ManualClock
 from store.metrics import measurements, operation_stats, record_call
 from store.tables import Tables
+from tests.adapters import ManualClock
 
 
 def test_figures_of_an_operation(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:

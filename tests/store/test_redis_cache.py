@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from store.cache import WAIT, RedisCache
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 from tests.redis_server import RedisServer
 from workbench.errors import ConfigError
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from store.duck import migrate
 from store.journal import FileJournal
-from store.memory import ManualClock
 from store.projector import project
 from store.tables import Tables, digests
+from tests.adapters import ManualClock
 from workbench.curation.conflicts import ConflictDecision
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import store.tables
 from store.duck import KeptConnection, migrate
 from store.journal import FileJournal, stream_path
-from store.memory import ManualClock
 from store.projections.artifacts import Artifacts
 from store.projector import project
 from store.tables import Tables, digests
+from tests.adapters import ManualClock
 from workbench.errors import StoreError
 
 Start = Callable[..., subprocess.Popen[str]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from store.memory import ScriptedModel
+from tests.adapters import ScriptedModel
 from workbench.config import Config, ModelsConfig, RulesConfig
 from workbench.entry.project import language_model, open_project
 from workbench.errors import ModelError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from store import files, generations
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.records.iterations import (
     ErrorEntry,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from store import generations
-from store.memory import ManualClock
+from tests.adapters import ManualClock
 from workbench.comparison import candidates
 from workbench.comparison.candidates import find_duplicates
 from workbench.memory.learnings import pairs

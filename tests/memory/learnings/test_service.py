@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import ManualClock, MemoryJournal
+from tests.adapters import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
 from workbench.curation.ledger import read_ledger

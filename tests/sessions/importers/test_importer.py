@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.memory import MemoryJournal
+from tests.adapters import MemoryJournal
 from tests.sessions.importers.made import (
     NOON,
     ROOT,

@@ -36,7 +36,7 @@ COMMANDS = lazy_commands(
             "Show what changed since a revision: uncommitted work first, then files by their last commit.",
         ),
         "rules": (
-            "rules.group",
+            "rules",
             "Find, edit and settle rules, and keep CLAUDE.md, AGENTS.md and their like up to date.",
         ),
         "index": ("project.index", "Index the project: its files, its history and its rules."),
@@ -61,7 +61,7 @@ COMMANDS = lazy_commands(
             "sessions.episodes",
             "Set the outcome of a session, recorded or imported, whenever it is known.",
         ),
-        "memory": ("memory.group", "Record what iterations of an agent did, and what was learned from them."),
+        "memory": ("memory", "Record what iterations of an agent did, and what was learned from them."),
         "scan": (
             "project.scan",
             "Find what a text should not contain: instructions to an assistant, secrets.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from store.memory import ManualClock, MemoryCache, MemoryJournal
+from tests.adapters import ManualClock, MemoryCache, MemoryJournal
 
 
 def test_the_memory_journal_keeps_the_ports_promises() -> None:

@@ -1,4 +1,4 @@
-"""In-memory adapters of the ports, for tests and for engines that must not touch the disk."""
+"""Adapters of the ports that keep everything in memory, for tests and benchmarks."""
 
 from __future__ import annotations
 
