@@ -102,9 +102,10 @@ format: $(VENV)/.dev ## format the code
 bench: $(VENV)/.dev ## measure ranking, packing and speed
 	@$(PYTHON_) -m bench
 
-docs: $(VENV)/.dev ## write the generated pages in docs/
+docs: $(VENV)/.dev ## write the generated pages and schemas in docs/
 	@$(PYTHON_) -m workbench.entry.cli.reference docs/commands.md
 	@$(PYTHON_) -m screens.reference docs/keys.md
+	@$(PYTHON_) -m workbench.entry.schemas docs/schema
 
 pictures: $(VENV)/.dev ## draw the pictures of the README and the tour
 	@$(PYTHON_) -m bench.pictures docs/pictures

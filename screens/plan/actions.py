@@ -237,7 +237,7 @@ class PlanActions(SectionScreen):
 
         if self.plan is not None:
             response = self.plan.response
-            reasons = why_text(response, dropped=len(response["dropped_candidates"]))
+            reasons = why_text(response, dropped=len(response.dropped_candidates))
             self.app.push_screen(Details("Why this pack", reasons))
 
     # What leaves the screen.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
@@ -20,9 +20,11 @@ from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
 from workbench.lists.filters import Field, FieldKind
 from workbench.plan.response import missing_here
+from workbench.records.project import CacheStatus
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
+    from workbench.records.answers.plan import PlanResponse
     from workbench.records.plan import RankedFile
     from workbench.records.rules import Rule
     from workbench.rules.matching.match import RuleMatch
@@ -88,7 +90,7 @@ class ShownPlan:
     """
 
     task: str
-    response: Mapping[str, Any]
+    response: PlanResponse
     candidates: tuple[PackCandidate, ...]
     text: str
     style: str
@@ -178,7 +180,11 @@ def name(one: PackCandidate) -> Content:
     return Content.assemble(title, "  ", shown(one.place, "$text-muted", limit=_MOST_TITLE))
 
 
-_CACHE: Final = {"hit": "index up to date", "partial": "brought up to date", "miss": "indexed again"}
+_CACHE: Final = {
+    CacheStatus.HIT: "index up to date",
+    CacheStatus.PARTIAL: "brought up to date",
+    CacheStatus.MISS: "indexed again",
+}
 _MOST_NAMES: Final = 3
 
 
@@ -196,14 +202,14 @@ def plan_status(plan: ShownPlan) -> str:
     return " · ".join(parts)
 
 
-def state_of(response: Mapping[str, Any]) -> list[str]:
+def state_of(response: PlanResponse) -> list[str]:
     """Return freshness and cache in words."""
-    return [str(response["freshness"]), _CACHE.get(response["cache_status"], str(response["cache_status"]))]
+    return [response.freshness, _CACHE[response.cache_status]]
 
 
-def milliseconds(response: Mapping[str, Any]) -> float:
+def milliseconds(response: PlanResponse) -> float:
     """Return how long a plan took."""
-    return float(response["timing"].get("total", 0.0))
+    return response.timing.get("total", 0.0)
 
 
 def query_line(asked: PlanQuery, plan: ShownPlan | None, *, strict: bool) -> Content:
@@ -224,9 +230,9 @@ def _kind_of_task(asked: PlanQuery, plan: ShownPlan | None) -> Content:
         return _pair("kind", asked.query_type, True)
     if plan is None:
         return _pair("kind", "by its words", False)
-    intent = plan.response["intent"]
-    sure = f" {intent['confidence']:.0%}" if intent["confidence"] else ""
-    return _pair("kind", f"{intent['predicted']}{sure}", False)
+    intent = plan.response.intent
+    sure = f" {intent.confidence:.0%}" if intent.confidence else ""
+    return _pair("kind", f"{intent.predicted}{sure}", False)
 
 
 def _pair(label: str, value: str, chosen: bool) -> Content:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
 
 from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, PackCandidate, ShownPlan
 from screens.widgets.budget import Portion
@@ -110,32 +110,31 @@ def _dropped(
     plan: Plan, ranked: Mapping[str, RankedFile], rules: Mapping[str, Rule], learned: Mapping[str, str]
 ) -> Iterator[PackCandidate]:
     """Yield what is out, each once. What packing dropped comes first and has ids, the rest has names."""
-    response: Any = plan.response
     ids = [one.id for one in plan.pack.dropped]
     seen: set[str] = set()
-    for place, one in enumerate(response["dropped_candidates"]):
-        name = ids[place] if place < len(ids) else one["file"]
+    for place, one in enumerate(plan.response.dropped_candidates):
+        name = ids[place] if place < len(ids) else one.file
         if name in seen:
             continue
         seen.add(name)
         rule, found = rules.get(name), ranked.get(name)
-        common = {
-            "name": name,
-            "state": OUT,
-            "why": one["reason"],
-            "pinned": name in plan.overrides.pinned,
-            "excluded": one["reason"] == EXCLUDED,
-        }
+        out = PackCandidate(
+            FILES,
+            name,
+            name,
+            state=OUT,
+            why=one.reason,
+            pinned=name in plan.overrides.pinned,
+            excluded=one.reason == EXCLUDED,
+        )
         if rule is not None:
             where = f"{rule.provenance.file}:{rule.provenance.line}" if rule.provenance else rule.source
-            yield PackCandidate(RULES, title=rule.rule, place=where, text=rule.rule, **common)
+            yield replace(out, kind=RULES, title=rule.rule, place=where, text=rule.rule)
         elif name in learned:
-            yield PackCandidate(LEARNINGS, title=learned[name], text=learned[name], **common)
+            yield replace(out, kind=LEARNINGS, title=learned[name], text=learned[name])
         else:
             folder, _, base = name.rpartition("/")
-            yield PackCandidate(
-                FILES, title=base, place=folder, score=found.score if found else None, **common
-            )
+            yield replace(out, title=base, place=folder, score=found.score if found else None)
 
 
 def _portions(plan: Plan, counter: TokenCounter, style: str) -> tuple[Portion, ...]:

@@ -240,7 +240,7 @@ class PlanScreen(PlanActions):
         self._list()
         self.refresh_bindings()
         if log:
-            used = plan.response["budget_report"]["estimated_used"]
+            used = plan.response.budget_report.estimated_used
             outcome = f"{used:,} of {plan.limit:,} tokens, {plan.selected} in"
             self.bench.log_action(self.asked.arguments(), outcome)
 
@@ -317,7 +317,7 @@ class PlanScreen(PlanActions):
         else:
             self.query_one(WhyPanel).show(one, plan)
         if self.has_class("-whole"):
-            used = plan.response["budget_report"]["estimated_used"]
+            used = plan.response.budget_report.estimated_used
             preview.show_title(f"The whole pack · {used:,} tokens · {plan.style}")
             preview.code.show(plan.text, path=_FILE_NAMES.get(plan.style, ""))
         elif one is None:
@@ -391,5 +391,5 @@ class PlanScreen(PlanActions):
 
 def _no_candidates(plan: ShownPlan) -> str:
     """Say why there are no candidates at all."""
-    notes = "\n".join(plan.response["decision_trace"])
+    notes = "\n".join(plan.response.decision_trace)
     return f"Nothing here is relevant to this task.\n{notes}".strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from workbench.config import load
 from workbench.entry.project import Project, open_project
@@ -14,6 +15,7 @@ from workbench.memory.learnings.echoes import FRAME, is_echo, read_injections
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.service import LearningService
 from workbench.plan.pipeline import Plan
+from workbench.records.answers.plan import DroppedCandidate
 from workbench.records.learnings import LearningSource
 from workbench.records.plan import PlanRequest
 
@@ -55,8 +57,8 @@ def test_a_learning_about_the_task_is_in_the_pack_under_its_own_heading(
     assert f"## Learnings\n{FRAME}\n\n- (reviewed; auth #7, " in made.pack.text
     assert REFRESH in made.pack.text
     assert CACHE not in made.pack.text
-    dropped: Any = made.response["dropped_candidates"]
-    assert {"file": other.id, "reason": "it is not about this task"} in dropped
+    dropped = made.response.dropped_candidates
+    assert DroppedCandidate(other.id, "it is not about this task") in dropped
 
 
 @pytest.mark.parametrize("style", ["text", "markdown", "xml"])
@@ -83,7 +85,7 @@ def test_without_learnings_plans_and_state_are_as_they_were(opened: Project, sto
     desk.retire([learning.id])
     after = planned(opened)
     assert before.pack.text == after.pack.text
-    assert {**before.response, "timing": 0} == {**after.response, "timing": 0}
+    assert structs.replace(before.response, timing={}) == structs.replace(after.response, timing={})
     assert "injected" not in store.journal.streams()
 
 
@@ -128,10 +130,8 @@ def test_learnings_are_pinned_and_excluded_by_id(opened: Project, store: Learnin
     made = planned(opened, pinned=(other.id,), excluded=(about.id[:12],))
     assert CACHE in made.pack.text
     assert REFRESH not in made.pack.text
-    dropped: Any = made.response["dropped_candidates"]
-    assert [one for one in dropped if one["file"] == about.id] == [
-        {"file": about.id, "reason": "excluded by you"}
-    ]
+    dropped = made.response.dropped_candidates
+    assert [one for one in dropped if one.file == about.id] == [DroppedCandidate(about.id, "excluded by you")]
     assert any("pinned by you" in passage.why for passage in made.pack.passages if passage.id == other.id)
 
 

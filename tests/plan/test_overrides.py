@@ -10,6 +10,7 @@ import pytest
 from tests.plan.test_pipeline import TASK, opened, planned, project, settled, shown
 from workbench.errors import UsageError
 from workbench.plan.overrides import Overrides, resolve_overrides, unknown_names
+from workbench.records.answers.plan import DroppedCandidate
 
 __all__ = ["project"]
 PATHS = {"src/auth.py", "src/http/client.py", "README.md"}
@@ -68,7 +69,7 @@ def test_a_pinned_file_is_packed_and_says_so(project: Any) -> None:
     result = planned(place, token_budget=400, pinned=("notes/holidays.txt",))
     assert "closed in August" in shown(result)
     assert result.pack.report.estimated_used <= 400
-    trace: Any = result.response["decision_trace"]
+    trace = result.response.decision_trace
     assert any(line.startswith("notes/holidays.txt: full, pinned by you") for line in trace)
     kept = planned(place, token_budget=400, pinned=("notes/holidays.txt",))
     assert settled(kept.response) == settled(result.response)
@@ -84,9 +85,9 @@ def test_an_excluded_file_is_dropped_and_says_so(project: Any, baseline: bool) -
     request = PlanRequest(str(project.root), TASK, token_budget=1500, excluded=("pkg/module_1.py",))
     result = plan(place.workspace, place.planner, request, baseline=baseline)
     assert "pkg/module_1.py" not in shown(result)
-    dropped: Any = result.response["dropped_candidates"]
-    assert dropped.count({"file": "pkg/module_1.py", "reason": "excluded by you"}) == 1
-    assert [one["file"] for one in dropped].count("pkg/module_1.py") == 1
+    dropped = result.response.dropped_candidates
+    assert dropped.count(DroppedCandidate("pkg/module_1.py", "excluded by you")) == 1
+    assert [one.file for one in dropped].count("pkg/module_1.py") == 1
 
 
 def test_rules_are_pinned_and_excluded_by_id(project: Any) -> None:
@@ -96,8 +97,8 @@ def test_rules_are_pinned_and_excluded_by_id(project: Any) -> None:
     binding = found["Never log tokens."]
     without = planned(place, excluded=(binding,))
     assert binding not in rules_of(without).values()
-    dropped: Any = without.response["dropped_candidates"]
-    assert {"file": binding, "reason": "excluded by you"} in dropped
+    dropped = without.response.dropped_candidates
+    assert DroppedCandidate(binding, "excluded by you") in dropped
     small = next(r.id for r in place.workspace.rulebook.rules if "small functions" in r.rule)
     pinned = planned(place, pinned=(small,))
     assert pinned.pack.passages[0].id == small
@@ -109,7 +110,7 @@ def test_a_pin_that_does_not_fit_says_so_in_the_trace(project: Any) -> None:
     place = opened(project.root)
     result = planned(place, token_budget=3, pinned=("pkg/module_1.py",))
     assert result.pack.report.estimated_used <= 3
-    trace: Any = result.response["decision_trace"]
+    trace = result.response.decision_trace
     assert any(line.startswith("pkg/module_1.py: pinned by you, but its smallest form") for line in trace)
 
 
@@ -123,7 +124,7 @@ def test_a_pinned_file_that_cannot_be_read_says_so(project: Any, tmp_path: Path)
         with pytest.raises(UsageError, match="no file, rule or learning"):
             planned(place, pinned=("logo.dat",))
     else:
-        trace: Any = planned(place, pinned=("logo.dat",)).response["decision_trace"]
+        trace = planned(place, pinned=("logo.dat",)).response.decision_trace
         assert any(line.startswith("logo.dat:") for line in trace)
 
 

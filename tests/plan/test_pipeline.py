@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import workbench
 from tests.conftest import Work, make_repository
 from tests.processes import outputs_of
 from workbench.config import Config
+from workbench.entry.cli.output import to_json
 from workbench.entry.project import Project, open_project
 from workbench.plan.pipeline import Plan, plan
+from workbench.records.answers.plan import DroppedCandidate, PlanResponse
 from workbench.records.plan import PlanRequest
 
 ROOT = Path(workbench.__file__).resolve().parents[1]
@@ -66,14 +69,12 @@ def planned(found: Project, task: str = TASK, **request: Any) -> Plan:
 
 def shown(result: Plan) -> str:
     """Return the text of a pack."""
-    context: Any = result.response["context"]
-    return str(context["text"])
+    return result.response.context.text
 
 
-def settled(response: dict[str, object]) -> str:
+def settled(response: PlanResponse) -> str:
     """Return a response as JSON without its times."""
-    kept = {key: value for key, value in response.items() if key != "timing"}
-    return json.dumps(kept, sort_keys=False)
+    return to_json(replace(response, timing={}))
 
 
 def test_a_plan_shows_what_the_task_needs(project: Any) -> None:
@@ -81,8 +82,7 @@ def test_a_plan_shows_what_the_task_needs(project: Any) -> None:
     result = planned(opened(project.root), token_budget=1500)
     assert "Never log tokens" in shown(result)
     assert "refresh_token_1" in shown(result)
-    report: Any = result.response["budget_report"]
-    assert report["estimated_used"] <= 1500
+    assert result.response.budget_report.estimated_used <= 1500
     assert result.ranked[0].path.startswith(("pkg/module_", "tests/"))
 
 
@@ -96,10 +96,11 @@ def test_two_plans_are_the_same_bytes(project: Any) -> None:
 
 
 _ONE_PLAN = """
-import json, os, sys
-from functools import cache
+import os, sys
 from pathlib import Path
+from msgspec.structs import replace
 from workbench.config import Config
+from workbench.entry.cli.output import to_json
 from workbench.entry.project import open_project
 from workbench.plan.pipeline import plan
 from workbench.records.plan import PlanRequest
@@ -107,8 +108,7 @@ from workbench.records.plan import PlanRequest
 found = open_project(Path(sys.argv[1]), Config(), dict(os.environ))
 for _ in range(2):
     result = plan(found.workspace, found.planner, PlanRequest(sys.argv[1], sys.argv[2]))
-result.response.pop("timing")
-print(json.dumps(result.response))
+print(to_json(replace(result.response, timing={})))
 """
 
 
@@ -154,9 +154,8 @@ HOSTILE = {
 def test_any_text_is_a_task(project: Any, name: str) -> None:
     """Whatever a task holds, there is a plan within the budget, and it can be written as JSON."""
     result = planned(opened(project.root), HOSTILE[name], token_budget=600)
-    report: Any = result.response["budget_report"]
-    assert report["estimated_used"] <= 600
-    text = json.dumps(result.response)
+    assert result.response.budget_report.estimated_used <= 600
+    text = to_json(result.response)
     assert len(text) < 400_000
     assert "\x1b" not in shown(result)
     assert "\0" not in shown(result)
@@ -165,7 +164,7 @@ def test_any_text_is_a_task(project: Any, name: str) -> None:
 def test_an_empty_repository_gives_an_empty_pack(work: Any) -> None:
     """Nothing to show is said in a note."""
     result = planned(opened(work.root))
-    trace: Any = result.response["decision_trace"]
+    trace = result.response.decision_trace
     assert any("no files" in line for line in trace)
     assert result.ranked == ()
 
@@ -175,7 +174,7 @@ def test_a_project_without_git_is_planned(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain/token.py").write_text("def refresh(): ...\n", encoding="utf-8")
     result = planned(opened(tmp_path / "plain"))
-    degraded: Any = result.response["degraded"]
+    degraded = result.response.degraded
     assert "history" in degraded
     assert "token.py" in shown(result)
 
@@ -195,7 +194,7 @@ def test_odd_names_are_planned(project: Any) -> None:
             file.write(b"- Never refresh a token twice.\ndef refresh_token(): ...\n")
     project.commit("Odd names (#2)")
     result = planned(opened(project.root), token_budget=2500)
-    assert json.dumps(result.response)
+    assert to_json(result.response)
     assert settled(planned(opened(project.root), token_budget=2500).response).replace("miss", "hit")
     paths = {found.path for found in result.ranked}
     assert "token\udcff.py" in paths
@@ -264,13 +263,13 @@ def test_a_rule_file_is_not_packed_beside_its_rules(project: Any) -> None:
     found = opened(project.root)
     task = "never log tokens: rules for a token refresh of the session"
     plain = planned(found, task)
-    context: Any = plain.response["context"]
-    dropped: Any = plain.response["dropped_candidates"]
-    assert "CLAUDE.md" not in context["files"]
-    assert {"file": "CLAUDE.md", "reason": "its rules are in the pack"} in dropped
+    context = plain.response.context
+    dropped = plain.response.dropped_candidates
+    assert "CLAUDE.md" not in context.files
+    assert DroppedCandidate("CLAUDE.md", "its rules are in the pack") in dropped
     assert shown(plain).count("Never log tokens") == 1
-    assert any("has the same words as the rule of" in one["reason"] for one in dropped)
-    pinned: Any = planned(found, task, pinned=("CLAUDE.md",)).response["context"]
-    assert "CLAUDE.md" in pinned["files"]
-    named: Any = planned(found, f"{task} in CLAUDE.md").response["context"]
-    assert "CLAUDE.md" in named["files"]
+    assert any("has the same words as the rule of" in one.reason for one in dropped)
+    pinned = planned(found, task, pinned=("CLAUDE.md",)).response.context
+    assert "CLAUDE.md" in pinned.files
+    named = planned(found, f"{task} in CLAUDE.md").response.context
+    assert "CLAUDE.md" in named.files

@@ -10,13 +10,18 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.plan.conftest import PASSAGES, candidates
+from workbench.entry.cli.output import to_json
 from workbench.plan.compose import FileCandidate, ViewOffer, compose
 from workbench.plan.intent import parse_intent
 from workbench.plan.render import MARKDOWN, FileView, Passage
 from workbench.plan.response import plan_response, rank_response, why_text
+from workbench.records.answers.base import Answer
+from workbench.records.answers.plan import DroppedCandidate, PlanResponse
 from workbench.records.plan import RankedFile, Representation
+from workbench.records.project import CacheStatus, Freshness, Layer
 from workbench.text.tokens import token_counter
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
@@ -31,7 +36,12 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-def example(**more: Any) -> dict[str, Any]:
+def as_json(answer: Answer) -> Any:
+    """Return an answer after a trip through JSON."""
+    return json.loads(to_json(answer))
+
+
+def example(**more: Any) -> PlanResponse:
     """Return the answer for one rule, one file that is in and one that is not."""
     view = FileView("src/auth.rs", Representation.SNIPPETS, ((12, 13),), ("fn refresh() {", "}"))
     rule = Passage(
@@ -47,9 +57,9 @@ def example(**more: Any) -> dict[str, Any]:
     return plan_response(
         pack,
         INTENT,
-        cache_status="hit",
-        freshness="fresh",
-        layers=["L1", "L3"],
+        cache_status=CacheStatus.HIT,
+        freshness=Freshness.FRESH,
+        layers=[Layer.L1, Layer.L3],
         ranked={"src/auth.rs": RANKED},
         dropped=[("secret.pem", "excluded by user")],
         chances={"src/auth.rs": 0.734},
@@ -60,7 +70,7 @@ def example(**more: Any) -> dict[str, Any]:
 
 def test_the_specified_fields_are_there_by_name() -> None:
     """The answer has each field of the specification's example, with values of the same kind."""
-    answer = example()
+    answer = as_json(example())
     assert answer["cache_status"] == "hit"
     assert answer["freshness"] == "fresh"
     assert set(answer["intent"]) == {"predicted", "confidence", "task_fingerprint", "tags", "risk"}
@@ -79,13 +89,13 @@ def test_the_specified_fields_are_there_by_name() -> None:
 
 def test_selection_says_what_is_shown_and_why() -> None:
     """Files of the text come with representation, ranges, score and features; rules with their place."""
-    (selected,) = example()["selection"]
+    (selected,) = as_json(example())["selection"]
     assert selected["representation"] == "snippets"
     assert (selected["spans"], selected["lines"]) == ([[12, 13]], "12-13")
     assert selected["features"] == {"bm25_body": 0.5}
     assert selected["sources"] == ["lexical"]
-    (rule,) = example()["rules"]
-    assert (rule["id"], rule["origin"], rule["authority"], rule["why"]) == (
+    (rule,) = example().rules
+    assert (rule.id, rule.origin, rule.authority, rule.why) == (
         "r1",
         "CLAUDE.md:3",
         "absolute",
@@ -96,28 +106,27 @@ def test_selection_says_what_is_shown_and_why() -> None:
 def test_only_timing_differs_between_equal_requests() -> None:
     """All timings stand under one key; without it two answers are the same bytes."""
     first, second = example(timing={"total": 12.3456}), example(timing={"total": 99.0})
-    assert first.pop("timing") == {"total": 12.346}
-    second.pop("timing")
-    assert json.dumps(first) == json.dumps(second)
+    assert first.timing == {"total": 12.346}
+    assert replace(first, timing={}) == replace(second, timing={})
 
 
 @given(PASSAGES, candidates(), st.integers(0, 300))
 def test_every_answer_validates(passages: list[Passage], files: list[FileCandidate], budget: int) -> None:
     """Whatever goes in, the answer follows the published schema after a trip through JSON."""
     pack = compose(passages, files, budget, MARKDOWN, token_counter())
-    answer = plan_response(pack, INTENT, cache_status="miss", freshness="dirty", layers=[])
-    validator("plan-response.schema.json").validate(json.loads(json.dumps(answer)))
+    answer = plan_response(pack, INTENT, cache_status=CacheStatus.MISS, freshness=Freshness.DIRTY, layers=[])
+    validator("plan-response.schema.json").validate(as_json(answer))
 
 
 def test_the_full_example_validates() -> None:
     """The answer with every optional part follows the published schema."""
-    validator("plan-response.schema.json").validate(json.loads(json.dumps(example(timing={"rank": 1.0}))))
+    validator("plan-response.schema.json").validate(as_json(example(timing={"rank": 1.0})))
 
 
 @pytest.mark.parametrize("name", ["cache_status", "intent", "context", "dropped_candidates", "timing"])
 def test_the_schema_misses_nothing(name: str) -> None:
     """An answer that lacks a field, or has one that is not published, does not validate."""
-    answer = example()
+    answer = as_json(example())
     with pytest.raises(jsonschema.ValidationError):
         validator("plan-response.schema.json").validate({**answer, "surprise": 1})
     del answer[name]
@@ -127,7 +136,7 @@ def test_the_schema_misses_nothing(name: str) -> None:
 
 def test_rank_validates() -> None:
     """The rank answer is path, score and features, in order, as published."""
-    answer = rank_response([RANKED])
+    answer = as_json(rank_response([RANKED]))
     assert answer == {"files": [{"path": "src/auth.rs", "score": 1.25, "features": {"bm25_body": 0.5}}]}
     validator("rank-response.schema.json").validate(answer)
 
@@ -139,7 +148,7 @@ def test_a_person_reads_why_and_why_not() -> None:
         text.splitlines()[0],
         "  without: history",
         "  + CLAUDE.md:3: absolute rule, always applies",
-        f"  + {example()['decision_trace'][1]}",
+        f"  + {example().decision_trace[1]}",
         "  - docs/auth.md: over budget: needs 500 tokens",
         "  - and 1 more (all of them with --format json)",
     ]
@@ -150,8 +159,8 @@ def test_a_person_reads_why_and_why_not() -> None:
 def test_rules_that_were_left_out_are_told_before_files() -> None:
     """What a rule needs to hold is not lost behind files, nor are files behind many rules."""
     answer = example()
-    files, rule = answer["dropped_candidates"], "rule-" + "0" * 20
-    answer["dropped_candidates"] = [*files, *[{"file": rule, "reason": "is for codex"}] * 9]
+    files, rule = answer.dropped_candidates, "rule-" + "0" * 20
+    answer = replace(answer, dropped_candidates=(*files, *[DroppedCandidate(rule, "is for codex")] * 9))
     drops = [line for line in why_text(answer, dropped=7).splitlines() if line.startswith("  - ")]
     assert drops[:6] == [f"  - {rule}: is for codex"] * 6
     assert drops[6:] == [
@@ -162,13 +171,12 @@ def test_rules_that_were_left_out_are_told_before_files() -> None:
 
 def test_candidates_left_out_for_one_reason_share_a_line() -> None:
     """What is particular to each is left to the full answer; missing embeddings are reported elsewhere."""
-    answer = example()
-    answer["degraded"] = ["embeddings"]
-    answer["dropped_candidates"] = [
-        {"file": "a.py", "reason": "unlikely to be needed (0.4%)"},
-        {"file": "b.py", "reason": "over budget: needs 12 tokens"},
-        {"file": "c\n.py", "reason": "unlikely to be needed (0.2%)"},
-    ]
+    dropped = (
+        DroppedCandidate("a.py", "unlikely to be needed (0.4%)"),
+        DroppedCandidate("b.py", "over budget: needs 12 tokens"),
+        DroppedCandidate("c\n.py", "unlikely to be needed (0.2%)"),
+    )
+    answer = replace(example(), degraded=("embeddings",), dropped_candidates=dropped)
     assert why_text(answer).splitlines()[-2:] == [
         "  - 2 unlikely to be needed: a.py, c\u240a.py",
         "  - b.py: over budget: needs 12 tokens",
@@ -181,5 +189,5 @@ def test_reasons_of_several_lines_are_told_on_one() -> None:
     view = FileView("a.js", Representation.SNIPPETS, ((1, 1),), ("test(`a\n  b`)",))
     files = [FileCandidate("a.js", 0.8, (ViewOffer(view, 25, 0.5, "a\n  b"),))]
     pack = compose([], files, 100, MARKDOWN, token_counter())
-    answer = plan_response(pack, INTENT, cache_status="hit", freshness="fresh", layers=[])
-    assert answer["decision_trace"] == ["a.js:1: snippets; shows a b"]
+    answer = plan_response(pack, INTENT, cache_status=CacheStatus.HIT, freshness=Freshness.FRESH, layers=[])
+    assert answer.decision_trace == ("a.js:1: snippets; shows a b",)

@@ -11,7 +11,6 @@ from workbench.project.imports import resolve_imports
 from workbench.project.languages import language_of, role_of
 from workbench.project.layers import (
     LIMITS,
-    Layer,
     LayerSource,
     PathChange,
     baseline_ranking,
@@ -25,7 +24,7 @@ from workbench.project.sections import find_bases
 from workbench.project.symbols import extract_symbols
 from workbench.project.testmap import map_tests
 from workbench.records.plan import Detail, QueryType
-from workbench.records.project import Symbol
+from workbench.records.project import Layer, Symbol
 
 FILES = {
     "pyproject.toml": '[project]\nname = "tool"\ndependencies = ["click"]\n[project.scripts]\n'

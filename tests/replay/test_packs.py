@@ -6,7 +6,8 @@ import pytest
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import FileView
-from workbench.records.plan import BudgetReport, Representation
+from workbench.records.answers.plan import BudgetReport
+from workbench.records.plan import Representation
 from workbench.records.worktree import Hunk
 from workbench.replay.packs import Truth, changed_lines, pack_measures, packed_files
 

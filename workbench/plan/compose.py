@@ -14,7 +14,8 @@ from itertools import count
 
 from workbench.plan.packing import MANDATORY_SHARE, Item, Offer, PackedOffer, Packing, item_order, pack
 from workbench.plan.render import FileView, Passage, Style, render_pack
-from workbench.records.plan import BudgetReport, Dropped, Representation
+from workbench.records.answers.plan import BudgetReport
+from workbench.records.plan import Dropped, Representation
 from workbench.text.tokens import TokenCounter
 
 _ROUNDS = 6

@@ -19,8 +19,9 @@ from workbench.plan.rule_passages import choose_rules, rule_passages, without_ru
 from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route
+from workbench.records.answers.plan import PlanResponse
 from workbench.records.plan import Intent, PlanRequest, RankedFile
-from workbench.records.project import Skipped
+from workbench.records.project import CacheStatus, Layer, Skipped
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
 from workbench.text.sanitize import visible_line
@@ -38,7 +39,7 @@ class Plan:
     `learnings` {id: text} of those in the pack, and `rules` those in it.
     """
 
-    response: dict[str, object]
+    response: PlanResponse
     ranking: Ranking
     pack: Pack
     intent: Intent
@@ -118,7 +119,7 @@ def plan(
         pack,
         intent,
         cache_status=synced.cache_status,
-        freshness=str(synced.freshness),
+        freshness=synced.freshness,
         layers=_layers(workspace, intent, [candidate.path for candidate, _ in pack.files]),
         ranked={found.path: found for found in ranked},
         chances={} if baseline else chances,
@@ -206,7 +207,7 @@ def file_candidates(
     return candidates, unread
 
 
-def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[str]:
+def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[Layer]:
     view = workspace.view
     positions = [view.index.positions[path] for path in paths if path in view.index.positions]
     return [layer for layer in route(intent.predicted) if positions and view.layers[layer][positions].any()]
@@ -214,7 +215,7 @@ def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[
 
 def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str]:
     notes = [*workspace.adapters.notes, *ranking.synced.notes]
-    if ranking.synced.cache == "partial":
+    if ranking.synced.cache is CacheStatus.PARTIAL:
         notes.append(f"re-indexed before planning: {ranking.synced.reason}")
     if ranking.vector.failure:
         notes.append(f"the task was not compared by meaning: {ranking.vector.failure}")

@@ -1,8 +1,7 @@
 """The plan's answer as data [img 8.1], and the reasons under a pack as a person reads them.
 
-`plan_response` has every field of the specification under its own name, and further keys beside them. Two
-equal plans give equal answers except under the one key `timing`. The published form is
-`docs/schema/plan-response.schema.json`.
+Two equal plans give equal answers except under `timing`. The fields are described in
+`workbench/records/answers/plan.py`.
 """
 
 from __future__ import annotations
@@ -12,11 +11,22 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
 
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer
 from workbench.plan.render import Passage, heading, span_text
+from workbench.records.answers.plan import (
+    DroppedCandidate,
+    PackedPassage,
+    PlanContext,
+    PlanIntent,
+    PlanResponse,
+    RankedPath,
+    RankResponse,
+    SelectedFile,
+)
 from workbench.records.plan import Intent, RankedFile, Representation
+from workbench.records.project import CacheStatus, Freshness, Layer
+from workbench.records.rules import Authority
 from workbench.text.sanitize import one_line, visible_line
 
 SHOWN_DROPS = 12
@@ -33,128 +43,119 @@ def plan_response(  # noqa: PLR0913 - the parts of an answer
     pack: Pack,
     intent: Intent,
     *,
-    cache_status: str,
-    freshness: str,
-    layers: Sequence[str],
+    cache_status: CacheStatus,
+    freshness: Freshness,
+    layers: Sequence[Layer],
     ranked: Mapping[str, RankedFile] | None = None,
     chances: Mapping[str, float] | None = None,
     dropped: Sequence[tuple[str, str]] = (),
     degraded: Sequence[str] = (),
     notes: Sequence[str] = (),
     timing: Mapping[str, float] | None = None,
-) -> dict[str, Any]:
-    """Return the answer to a plan request, ready for JSON.
+) -> PlanResponse:
+    """Return the answer to a plan request.
 
-    cache_status: hit | partial | miss, of index, past tasks and rules together; freshness: fresh | stale |
-    dirty; layers: L0 … L6 the candidates came from; ranked: features by path; chances: how likely a file is
-    needed, by path, where known; dropped: (file, reason) of candidates that never reached the packing;
-    notes: further lines of the decision trace; timing: milliseconds by stage.
+    cache_status: of index, past tasks and rules together; layers: those the files came from; ranked:
+    features by path; chances: how likely a file is needed, by path, where known; dropped: (file, reason) of
+    candidates that never reached the packing; notes: further lines of the decision trace; timing:
+    milliseconds by stage.
     """
     features = ranked or {}
-    report = pack.report
-    return {
-        "cache_status": cache_status,
-        "freshness": freshness,
-        "intent": {
-            "predicted": str(intent.predicted),
-            "confidence": round(intent.confidence, 4),
-            "task_fingerprint": intent.task_fingerprint,
-            "tags": list(intent.tags),
-            "risk": str(intent.risk),
-        },
-        "budget_report": {
-            "token_budget": report.token_budget,
-            "estimated_used": report.estimated_used,
-            "efficiency_score": report.efficiency_score,
-            "tokenizer": report.tokenizer,
-            "upper_bound": report.upper_bound,
-        },
-        "context": {
-            "layers": list(layers),
-            "files": [candidate.path for candidate, _offer in pack.files],
-            "text": pack.text,
-        },
-        "decision_trace": [*_trace(pack, features, chances or {}), *map(visible_line, notes)],
-        "dropped_candidates": [
-            *({"file": one.file, "reason": one.reason} for one in pack.dropped),
-            *({"file": file, "reason": reason} for file, reason in dropped),
-        ],
-        "selection": [_selection(candidate, offer, features) for candidate, offer in pack.files],
-        "rules": [_passage(passage) for passage in pack.passages],
-        "degraded": list(degraded),
-        "timing": {stage: round(value, 3) for stage, value in (timing or {}).items()},
-    }
+    return PlanResponse(
+        cache_status=cache_status,
+        freshness=freshness,
+        intent=PlanIntent(
+            predicted=intent.predicted,
+            confidence=round(intent.confidence, 4),
+            task_fingerprint=intent.task_fingerprint,
+            tags=intent.tags,
+            risk=intent.risk,
+        ),
+        budget_report=pack.report,
+        context=PlanContext(
+            layers=tuple(layers),
+            files=tuple(candidate.path for candidate, _offer in pack.files),
+            text=pack.text,
+        ),
+        decision_trace=(*_trace(pack, features, chances or {}), *map(visible_line, notes)),
+        dropped_candidates=(
+            *(DroppedCandidate(one.file, one.reason) for one in pack.dropped),
+            *(DroppedCandidate(file, reason) for file, reason in dropped),
+        ),
+        selection=tuple(_selection(candidate, offer, features) for candidate, offer in pack.files),
+        rules=tuple(map(_passage, pack.passages)),
+        degraded=tuple(degraded),
+        timing={stage: round(value, 3) for stage, value in (timing or {}).items()},
+    )
 
 
-def rank_response(ranked: Sequence[RankedFile]) -> dict[str, Any]:
-    """Return the files in order with their features, as `rank --json` prints them."""
-    return {
-        "files": [{"path": one.path, "score": one.score, "features": dict(one.features)} for one in ranked]
-    }
+def rank_response(ranked: Sequence[RankedFile]) -> RankResponse:
+    """Return the files in order with their features."""
+    return RankResponse(tuple(RankedPath(one.path, one.score, one.features) for one in ranked))
 
 
-def why_text(response: Mapping[str, Any], *, dropped: int = SHOWN_DROPS) -> str:
+def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
     """Return the reasons for a person, to be printed under the pack and outside its budget."""
-    report = response["budget_report"]
-    used, budget = report["estimated_used"], report["token_budget"]
+    report = response.budget_report
+    used, budget = report.estimated_used, report.token_budget
     lines = [
-        f"Why: {used:,} of {budget:,} tokens ({report['tokenizer']}), "
-        f"{report['efficiency_score']:.0%} of the best possible value; "
-        f"{_intent_text(response['intent'])}; index {response['freshness']}",
+        f"Why: {used:,} of {budget:,} tokens ({report.tokenizer}), "
+        f"{report.efficiency_score:.0%} of the best possible value; "
+        f"{_intent_text(response.intent)}; index {response.freshness}",
     ]
     if missing := missing_here(response):
         lines.append(f"  without: {', '.join(missing)}")
     lines.extend(f"  + {line}" for line in _inside(response))
-    outside, rest = _outside(response["dropped_candidates"], dropped)
+    outside, rest = _outside(response.dropped_candidates, dropped)
     lines.extend(f"  - {line}" for line in outside)
     if rest:
         lines.append(f"  - and {rest:,} more (all of them with --format json)")
     return "\n".join(lines) + "\n"
 
 
-def missing_here(response: Mapping[str, Any]) -> list[str]:
+def missing_here(response: PlanResponse) -> list[str]:
     """Return what a plan had to do without, besides what `status` reports."""
-    return [part for part in response["degraded"] if part != EMBEDDINGS]
+    return [part for part in response.degraded if part != EMBEDDINGS]
 
 
-def _intent_text(intent: Mapping[str, Any]) -> str:
+def _intent_text(intent: PlanIntent) -> str:
     """Return a task's kind and how sure it is, its tags and risk: `bugfix (74% sure), network, low risk`."""
-    kind, confidence = intent["predicted"], intent["confidence"]
+    kind, confidence = intent.predicted, intent.confidence
     sure = "" if confidence == 1 else f" ({confidence:.0%} sure)"
     named = f"{kind}{sure}" if confidence else "kind of task unknown"
-    return ", ".join((named, *intent["tags"], f"{intent['risk']} risk"))
+    return ", ".join((named, *intent.tags, f"{intent.risk} risk"))
 
 
-def _inside(response: Mapping[str, Any]) -> list[str]:
+def _inside(response: PlanResponse) -> list[str]:
     """Return the trace with all files that are named and not shown on one line."""
-    trace = list(response["decision_trace"])
-    files = range(len(response["rules"]), len(response["rules"]) + len(response["selection"]))
-    by_line = dict(zip(files, response["selection"], strict=True))
-    named = {line for line, one in by_line.items() if one["representation"] == Representation.PATH}
+    trace = response.decision_trace
+    files = range(len(response.rules), len(response.rules) + len(response.selection))
+    by_line = dict(zip(files, response.selection, strict=True))
+    named = {line for line, one in by_line.items() if one.representation is Representation.PATH}
     lines = [text for line, text in enumerate(trace) if line not in named]
     if named:
-        names = [by_line[line]["path"] for line in sorted(named)]
+        names = [by_line[line].path for line in sorted(named)]
         lines.insert(files.stop - len(named), f"{len(names):,} named only: {_some(names)}")
     return lines
 
 
-def _outside(dropped: Sequence[Mapping[str, str]], most: int) -> tuple[list[str], int]:
+def _outside(dropped: Sequence[DroppedCandidate], most: int) -> tuple[list[str], int]:
     """Return why candidates are out, in `most` lines, and how many candidates they leave out.
 
     Some rules come first, each with what it needs to hold; others of one reason share a line.
     """
-    rules = [one for one in dropped if _RULE.fullmatch(one["file"])]
-    groups: list[list[Mapping[str, str]]] = [[one] for one in rules[: min(SHOWN_RULES, most)]]
-    by_reason: dict[str, list[Mapping[str, str]]] = {}
+    rules = [one for one in dropped if _RULE.fullmatch(one.file)]
+    groups: list[list[DroppedCandidate]] = [[one] for one in rules[: min(SHOWN_RULES, most)]]
+    by_reason: dict[str, list[DroppedCandidate]] = {}
     for one in dropped:
-        if not _RULE.fullmatch(one["file"]):
-            by_reason.setdefault(_PARTICULAR.split(one["reason"], maxsplit=1)[0], []).append(one)
+        if not _RULE.fullmatch(one.file):
+            by_reason.setdefault(_PARTICULAR.split(one.reason, maxsplit=1)[0], []).append(one)
     shown = [*groups, *by_reason.values()][:most]
     lines = [
-        f"{visible_line(found[0]['file'])}: {found[0]['reason']}"
+        f"{visible_line(found[0].file)}: {found[0].reason}"
         if len(found) == 1
-        else f"{len(found):,} {_PARTICULAR.split(found[0]['reason'], maxsplit=1)[0]}: "
-        + _some([one["file"] for one in found])
+        else f"{len(found):,} {_PARTICULAR.split(found[0].reason, maxsplit=1)[0]}: "
+        + _some([one.file for one in found])
         for found in shown
     ]
     return lines, len(dropped) - sum(map(len, shown))
@@ -190,32 +191,32 @@ def _trace(pack: Pack, features: Mapping[str, RankedFile], chances: Mapping[str,
 
 def _selection(
     candidate: FileCandidate, offer: ViewOffer, features: Mapping[str, RankedFile]
-) -> dict[str, Any]:
+) -> SelectedFile:
     ranked = features.get(candidate.path)
-    return {
-        "path": candidate.path,
-        "representation": str(offer.view.representation),
-        "tokens": offer.tokens,
-        "spans": [[start, end] for start, end in offer.view.spans],
-        "lines": span_text(offer.view.spans),
-        "score": round(candidate.score, 6),
-        "utility": round(offer.utility, 6),
-        "why": offer.why,
-        "sources": list(ranked.sources) if ranked else [],
-        "features": dict(ranked.features) if ranked else {},
-        "contributions": dict(ranked.contributions) if ranked else {},
-    }
+    return SelectedFile(
+        path=candidate.path,
+        representation=offer.view.representation,
+        tokens=offer.tokens,
+        spans=offer.view.spans,
+        lines=span_text(offer.view.spans),
+        score=round(candidate.score, 6),
+        utility=round(offer.utility, 6),
+        why=offer.why,
+        sources=ranked.sources if ranked else (),
+        features=ranked.features if ranked else {},
+        contributions=ranked.contributions if ranked else {},
+    )
 
 
-def _passage(passage: Passage) -> dict[str, Any]:
-    return {
-        "id": passage.id,
-        "section": passage.section,
-        "origin": passage.origin,
-        "authority": passage.authority,
-        "score": round(passage.score, 6),
-        "why": passage.why,
-    }
+def _passage(passage: Passage) -> PackedPassage:
+    return PackedPassage(
+        id=passage.id,
+        section=passage.section,
+        origin=passage.origin,
+        authority=Authority(passage.authority),
+        score=round(passage.score, 6),
+        why=passage.why,
+    )
 
 
 @lru_cache(maxsize=1)

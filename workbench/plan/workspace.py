@@ -22,7 +22,7 @@ from workbench.project.scan import Lister, ScanLimits, scan
 from workbench.project.snapshot import Snapshot
 from workbench.project.upkeep import PROJECT, HeldIndex, IndexKeeper, IndexLimits
 from workbench.records.episodes import Completeness
-from workbench.records.project import Freshness
+from workbench.records.project import CacheStatus, Freshness
 from workbench.records.worktree import Listing
 from workbench.rules.curation.rulestore import CONFLICTS, RuleStore
 from workbench.rules.reading.discovery import MAX_FILES
@@ -48,7 +48,7 @@ class Synced:
     """
 
     freshness: Freshness
-    cache: str
+    cache: CacheStatus
     changed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -60,9 +60,9 @@ class Synced:
     renewed: bool = False
 
     @property
-    def cache_status(self) -> str:
+    def cache_status(self) -> CacheStatus:
         """How much of what an answer rests on was at hand: hit (all), partial, or miss (no index)."""
-        return "partial" if self.renewed and self.cache == "hit" else self.cache
+        return CacheStatus.PARTIAL if self.renewed and self.cache is CacheStatus.HIT else self.cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,8 @@ class Workspace:
         stages["rules"] = _since(started)
         if not self.index.positions:
             notes.append("the project has no files to plan from")
-        same = index_before is not None and index_before.index is self.index and found.cache == "hit"
+        hit = found.cache is CacheStatus.HIT
+        same = hit and index_before is not None and index_before.index is self.index
         if not same or before is None or before.history is not past.past.history:
             self._touched = self._find_uncommitted(head, notes)
             self._view = None

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records.plan import Detail, QueryType
-from workbench.records.project import Role, Symbol
+from workbench.records.project import Layer, Role, Symbol
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
     from workbench.project.declared import Manifest
 
 Int32 = NDArray[np.int32]
-
-
-class Layer(StrEnum):
-    """What a layer shows."""
-
-    L0 = "L0"
-    L1 = "L1"
-    L2 = "L2"
-    L3 = "L3"
-    L4 = "L4"
-    L5 = "L5"
-    L6 = "L6"
 
 
 TITLES = {

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 
 from workbench.project.layers import (
     Int32,
-    Layer,
     LayerEntry,
     LayerLimits,
     LayerSection,
     LayerSource,
     PathChange,
 )
-from workbench.records.project import Role, Symbol
+from workbench.records.project import Layer, Role, Symbol
 from workbench.text.counts import counted
 
 

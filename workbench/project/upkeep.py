@@ -25,7 +25,7 @@ from workbench.project.index import ProjectIndex, load_index, save_index
 from workbench.project.overlay import Overlay, apply_overlay, extend_overlay, pack_overlay, unpack_overlay
 from workbench.project.scan import Lister, Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
-from workbench.records.project import Freshness, Skipped
+from workbench.records.project import CacheStatus, Freshness, Skipped
 
 if TYPE_CHECKING:
     from workbench.project.extraction import Extraction
@@ -75,7 +75,7 @@ class IndexSync:
     """What a sync found and did. `cache` is hit (nothing to do), partial (mended) or miss (built)."""
 
     freshness: Freshness
-    cache: str
+    cache: CacheStatus
     changed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -133,13 +133,13 @@ class IndexKeeper:
                 held = None if rebuild else self._open(limits)
                 if held is None:
                     self.held = self._build(head, limits, progress)
-                    return IndexSync(Freshness.FRESH, "miss", reason="built")
+                    return IndexSync(Freshness.FRESH, CacheStatus.MISS, reason="built")
         report = self._check(held, head, limits)
         held = self.held = self._note_verified(held, report)
         if report.state is Freshness.FRESH:
             if settle and (held.base is None or held.overlay):
                 self.held = self._publish(held)
-            return IndexSync(Freshness.FRESH, "hit")
+            return IndexSync(Freshness.FRESH, CacheStatus.HIT)
         if strict:
             raise StaleProject(
                 f"the index is {report.state}: {report.reason}",
@@ -150,7 +150,7 @@ class IndexKeeper:
         if outdated or differing > limits.max_mended:
             with self.store.lock():
                 self.held = self._build(head, limits, progress)
-            return IndexSync(report.state, "miss", reason=report.reason)
+            return IndexSync(report.state, CacheStatus.MISS, reason=report.reason)
         held = self.held = self._mend(held, report, head, limits, progress)
         if settle or len(held.overlay) >= _PUBLISH_FROM:
             with self.store.lock():
@@ -158,7 +158,7 @@ class IndexKeeper:
         else:
             self._keep_seen(held)
         paths = (report.changed, report.added, report.removed)
-        return IndexSync(report.state, "partial", *paths, report.reason)
+        return IndexSync(report.state, CacheStatus.PARTIAL, *paths, report.reason)
 
     def stored(self, limits: IndexLimits) -> HeldIndex | None:
         """Return the index on disk, which the last sync of any process left; None without one."""

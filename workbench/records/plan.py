@@ -1,4 +1,4 @@
-"""The plan's request and response [img 8.1], field for field, and what the stages hand on."""
+"""The plan's request [img 8.1], field for field, and what the stages hand on; the response is an answer."""
 
 from __future__ import annotations
 
@@ -128,17 +128,3 @@ class Dropped:
     reason: str
     id: str = ""
     pinned: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetReport:
-    """Tokens by the named tokenizer; `efficiency_score` = achieved utility / upper bound, in [0, 1].
-
-    An empty pack of something scores 0, one of nothing 1.
-    """
-
-    token_budget: int
-    estimated_used: int
-    efficiency_score: float
-    tokenizer: str
-    upper_bound: float

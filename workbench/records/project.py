@@ -27,6 +27,26 @@ class Freshness(StrEnum):
     DIRTY = "dirty"
 
 
+class CacheStatus(StrEnum):
+    """How much of what is needed was at hand: all, what changed was read first, nothing."""
+
+    HIT = "hit"
+    PARTIAL = "partial"
+    MISS = "miss"
+
+
+class Layer(StrEnum):
+    """What a layer shows."""
+
+    L0 = "L0"
+    L1 = "L1"
+    L2 = "L2"
+    L3 = "L3"
+    L4 = "L4"
+    L5 = "L5"
+    L6 = "L6"
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A definition. `line` and `end_line` are 1-based and inclusive; `signature` is one line of text."""

@@ -90,7 +90,7 @@ async def test_the_pack_follows_what_is_typed(app: WorkbenchApp) -> None:
         assert here.plan is not None
         assert here.asked.task == "coupon"
         assert len(here.table.rows) == len(here.plan.candidates)
-        assert here.query_one(BudgetBar).used == here.plan.response["budget_report"]["estimated_used"]
+        assert here.query_one(BudgetBar).used == here.plan.response.budget_report.estimated_used
         assert focus_of(here) is here.editor
         assert lines(app) == []
         await press(pilot, "enter")
@@ -196,7 +196,7 @@ async def test_pins_and_exclusions_change_the_pack_at_once(app: WorkbenchApp) ->
         assert (here.asked.pinned, here.candidate and here.candidate.name) == ((left,), left)
         assert here.candidate is not None
         assert here.candidate.state == IN
-        assert left in here.plan.response["context"]["files"]
+        assert left in here.plan.response.context.files
         assert lines(app)[-1] == f"workbench plan --pin {left} '{TASK}'"
         await press(pilot, "x")
         assert (here.asked.pinned, here.asked.excluded) == ((), (left,))
@@ -207,9 +207,9 @@ async def test_pins_and_exclusions_change_the_pack_at_once(app: WorkbenchApp) ->
         rule = next(one.name for one in here.plan.candidates if one.kind == "rules")
         on(here, rule)
         await press(pilot, "x")
-        assert rule not in [one["id"] for one in here.plan.response["rules"]]
+        assert rule not in [one.id for one in here.plan.response.rules]
         await press(pilot, "c")
-        assert rule in [one["id"] for one in here.plan.response["rules"]]
+        assert rule in [one.id for one in here.plan.response.rules]
 
 
 async def test_marked_candidates_are_pinned_together(app: WorkbenchApp) -> None:
@@ -239,7 +239,7 @@ async def test_the_budget_moves_by_steps_and_by_number(app: WorkbenchApp) -> Non
         await pilot.resize_terminal(120, 40)
         await press(pilot, "enter")
         assert here.plan.limit == 700
-        assert here.plan.response["budget_report"]["estimated_used"] <= 700
+        assert here.plan.response.budget_report.estimated_used <= 700
         assert lines(app)[-1] == f"workbench plan --budget 700 '{TASK}'"
 
 
@@ -253,7 +253,7 @@ async def test_baseline_kind_and_strict_are_switched(app: WorkbenchApp) -> None:
         await press(pilot, "K")
         assert isinstance(app.screen, Choose)
         await press(pilot, *"bugf", "enter")
-        assert here.plan.response["intent"]["predicted"] == "bugfix"
+        assert here.plan.response.intent.predicted == "bugfix"
         await press(pilot, "S")
         text = screen_text(app)
         assert "kind bugfix  ranking baseline  strict" in text
@@ -316,7 +316,7 @@ async def test_a_filter_narrows_the_list(app: WorkbenchApp) -> None:
         await press(pilot, "slash")
         here.filter.field.value = "kind:rules state:in"
         await press(pilot, "enter")
-        assert len(here.table.rows) == len(here.plan.response["rules"])
+        assert len(here.table.rows) == len(here.plan.response.rules)
         assert here.candidate is not None
         assert here.candidate.kind == "rules"
         await press(pilot, "slash")
@@ -407,7 +407,7 @@ async def test_the_place_comes_back(shop: Path, tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         here = await write(pilot)
         assert here.plan is not None
-        on(here, here.plan.response["context"]["files"][1])
+        on(here, here.plan.response.context.files[1])
         await press(pilot, "i", "plus", "w", "slash")
         here.filter.field.value = "kind:files"
         await press(pilot, "enter")
@@ -441,7 +441,7 @@ async def test_a_first_run_says_what_it_reads_and_begins_with_one_key(roastery: 
         assert lines(app) == ["workbench index"]
         await press(pilot, *"coupon", "enter")
         assert here.plan is not None
-        assert here.plan.response["cache_status"] == "hit"
+        assert here.plan.response.cache_status == "hit"
 
 
 async def test_what_is_typed_before_a_first_run_is_known_waits_for_the_index(roastery: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from textual.app import App
 from textual.widget import Widget
 
@@ -48,17 +49,15 @@ def test_everything_of_the_answer_is_a_row_once(plan: ShownPlan) -> None:
     assert len(set(keys)) == len(keys)
     inside = [one for one in plan.candidates if one.state == IN]
     assert [*inside, *(one for one in plan.candidates if one.state == OUT)] == list(plan.candidates)
-    assert [one.name for one in inside if one.kind == FILES] == plan.response["context"]["files"]
-    dropped = {one["file"] for one in plan.response["dropped_candidates"]}
+    assert [one.name for one in inside if one.kind == FILES] == list(plan.response.context.files)
+    dropped = {one.file for one in plan.response.dropped_candidates}
     assert len(plan.candidates) - len(inside) == len(dropped)
     assert all(one.why for one in plan.candidates if one.state == OUT)
 
 
 def test_the_portions_are_what_is_used(plan: ShownPlan) -> None:
     """The budget's bar shows the tokens of the text as a whole."""
-    assert (
-        sum(portion.tokens for portion in plan.portions) == (plan.response["budget_report"]["estimated_used"])
-    )
+    assert sum(portion.tokens for portion in plan.portions) == (plan.response.budget_report.estimated_used)
     assert {portion.kind for portion in plan.portions} == {"rules", "files"}
 
 
@@ -68,7 +67,7 @@ def test_the_row_of_a_file_has_the_tokens_it_has_in_the_text(tmp_path: Path) -> 
     plan = made(tmp_path, task="cart total is wrong")
     (one,) = [one for one in plan.candidates if one.state == IN]
     assert one.form == "full"
-    assert one.tokens == plan.response["budget_report"]["estimated_used"]
+    assert one.tokens == plan.response.budget_report.estimated_used
     assert [portion.tokens for portion in plan.portions] == [one.tokens]
 
 
@@ -137,7 +136,7 @@ def test_the_baseline_has_places_and_no_chances(shop: Path) -> None:
 def test_a_filter_keeps_the_order_of_the_plan(plan: ShownPlan) -> None:
     """Fields and words let candidates through; what is in stays before what is out."""
     found = work.filter_candidates(plan.candidates, parse("kind:files state:in", FIELDS), job())
-    assert [plan.candidates[place].name for place in found] == plan.response["context"]["files"]
+    assert [plan.candidates[place].name for place in found] == list(plan.response.context.files)
     words = work.filter_candidates(plan.candidates, parse("checkout", FIELDS), job())
     assert words == sorted(words)
     assert words
@@ -155,7 +154,7 @@ def test_the_status_is_honest(plan: ShownPlan) -> None:
     assert f"{candidates.milliseconds(plan.response):,.0f} ms" in told
     assert "embeddings" not in told
     assert "! without history" in candidates.plan_status(
-        replace(plan, response={**plan.response, "degraded": ["embeddings", "history"]})
+        replace(plan, response=structs.replace(plan.response, degraded=("embeddings", "history")))
     )
 
 

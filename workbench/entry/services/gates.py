@@ -128,8 +128,7 @@ def without_models(
     for number, task in enumerate(chosen):
         progress("planning without models", number, len(chosen))
         request = PlanRequest(str(project.root), task, token_budget=project.config.plan.budget)
-        context = plan(project.workspace, planner, request).response["context"]
-        answered += bool(isinstance(context, dict) and context["files"])
+        answered += bool(plan(project.workspace, planner, request).response.context.files)
     return answered, len(chosen)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.errors import StoreError
+from workbench.records.project import CacheStatus
 
 if TYPE_CHECKING:
     from workbench.entry.project import Measurements, OperationStats, Project
@@ -34,7 +35,7 @@ class Measured:
     def synced(self, found: Synced) -> None:
         """Add what a sync did; a generation that had to be updated or built counts as a miss."""
         self.stages.update(found.stages)
-        self.cache["index"] = (1, 0) if found.cache == "hit" else (0, 1)
+        self.cache["index"] = (1, 0) if found.cache is CacheStatus.HIT else (0, 1)
 
     def level(self, name: str, hits: int, misses: int) -> None:
         """Add a cache level that was asked at all."""

@@ -6,7 +6,7 @@ The command line and the screens call this, so that neither has a plan of its ow
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.entry.project import Project
 from workbench.entry.services.metrics import Measured
@@ -14,6 +14,7 @@ from workbench.errors import StoreError, UsageError
 from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.workspace import Progress, Workspace
+from workbench.records.answers.plan import PlanResponse
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import note_use
@@ -35,7 +36,6 @@ def preview_for(
     """Make a plan that nobody is handed yet, and measure it. Raises as `plan` does."""
     planner = project.planner
     made = make_plan(project.workspace, planner, request, style=style, baseline=baseline, progress=progress)
-    response: Any = made.response
     measurement.synced(made.synced)
     measurement.stages.update(made.stages)
     measurement.level("contents", planner.contents.hits, planner.contents.misses)
@@ -44,7 +44,7 @@ def preview_for(
         measurement.level("embeddings", hits, misses)
     measurement.tokens = made.pack.report.estimated_used
     measurement.candidates = len(made.ranked)
-    measurement.degraded = tuple(response["degraded"])
+    measurement.degraded = made.response.degraded
     return made
 
 
@@ -90,7 +90,7 @@ def record_given(
     return ""
 
 
-def record_pack(desk: EpisodeService, request: PlanRequest, response: Mapping[str, Any]) -> str:
+def record_pack(desk: EpisodeService, request: PlanRequest, response: PlanResponse) -> str:
     """Record in the request's session which pack it was given; return the session's id.
 
     A session that is new is started, with an id of its own if the request has none; one that has another task
@@ -111,9 +111,9 @@ def record_pack(desk: EpisodeService, request: PlanRequest, response: Mapping[st
     payload = {
         **({} if known in (None, request.task.strip()) else {"task": request.task}),
         "pack": {
-            "files": {one["path"]: one["representation"] for one in response["selection"]},
-            "passages": [one["id"] for one in response["rules"]],
-            "tokens": response["budget_report"]["estimated_used"],
+            "files": {one.path: one.representation for one in response.selection},
+            "passages": [one.id for one in response.rules],
+            "tokens": response.budget_report.estimated_used,
             "pinned": list(request.pinned),
             "excluded": list(request.excluded),
         },

@@ -147,14 +147,14 @@ def plan(
             progress=work.progress,
             by="cli",
         )
-        response: Any = made.response
+        response = made.response
         if session_id is not None:
             try:
                 record_pack(episode_service_of(here), request, response)
             except (UsageError, StoreError) as error:
                 here.out.warn(f"the pack is not recorded in session {session_id}: {error.message}")
     prepare_if(work, is_unprepared(work.opened.planner, made.ranking))
-    context = str(response["context"]["text"])
+    context = response.context.text
     if whole:
         here.out.json(response)
     else:

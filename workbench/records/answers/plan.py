@@ -1,0 +1,149 @@
+"""The answers to a task: the plan [img 8.1], field for field, and the ranking of files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from workbench.records.answers.base import Answer, Count, Different, Numbers, Share, Text, Texts
+from workbench.records.plan import QueryType, Representation, Risk
+from workbench.records.project import CacheStatus, Freshness, Layer
+from workbench.records.rules import Authority
+
+Line = Annotated[int, Meta(ge=1)]
+NotNegative = Annotated[float, Meta(ge=0)]
+
+
+class PlanIntent(Answer, frozen=True):
+    """What kind of task it is."""
+
+    predicted: QueryType
+    confidence: Annotated[
+        Share,
+        Meta(
+            description="The probability that predicted is right; 0 for unknown, 1 where the request gave it."
+        ),
+    ]
+    task_fingerprint: Text
+    tags: Annotated[
+        Different, Meta(description="Areas the task touches, such as authentication or database.")
+    ]
+    risk: Annotated[
+        Risk, Meta(description="What a mistake would cost: high for incidents, access, money and secrets.")
+    ]
+
+
+class BudgetReport(Answer, frozen=True):
+    """Tokens by the named tokenizer, and how good the packing is."""
+
+    token_budget: Count
+    estimated_used: Annotated[
+        Count,
+        Meta(
+            description="Tokens of context.text as a whole by the named tokenizer; never above token_budget."
+        ),
+    ]
+    efficiency_score: Annotated[
+        Share,
+        Meta(description="Achieved utility over upper_bound; 1 for nothing to pack, 0 where nothing fits."),
+    ]
+    tokenizer: Annotated[str, Meta(extra_json_schema={"enum": ["o200k_base", "cl100k_base", "utf8-bound"]})]
+    upper_bound: Annotated[
+        NotNegative, Meta(description="Utility of the linear relaxation of the packing problem.")
+    ]
+
+
+class PlanContext(Answer, frozen=True):
+    """What an agent is given."""
+
+    layers: Annotated[tuple[Layer, ...], Meta(extra_json_schema={"uniqueItems": True})]
+    files: Annotated[
+        Different, Meta(description="Paths in the order of the text, those that are only named last.")
+    ]
+    text: str
+
+
+class DroppedCandidate(Answer, frozen=True):
+    """What is not in the pack, and why."""
+
+    file: Text
+    reason: Text
+
+
+class SelectedFile(Answer, frozen=True):
+    """A file of the text: how it is shown there, and what ranked it."""
+
+    path: Text
+    representation: Representation
+    tokens: Count
+    spans: Annotated[
+        tuple[tuple[Line, Line], ...],
+        Meta(description="Line ranges shown, 1-based, both ends included."),
+    ]
+    lines: Annotated[str, Meta(description="The same ranges as text, 12-40,55.")]
+    score: float
+    utility: NotNegative
+    why: str
+    sources: tuple[str, ...]
+    features: Numbers
+    contributions: Numbers
+
+
+class PackedPassage(Answer, frozen=True):
+    """A rule or a learning of the text; `origin` is where it is from, such as file:line."""
+
+    id: Text
+    section: str
+    origin: str
+    authority: Authority
+    score: float
+    why: str
+
+
+class PlanResponse(Answer, frozen=True):
+    """What `workbench plan --format json` prints and POST /v1/plan-context answers."""
+
+    cache_status: Annotated[
+        CacheStatus,
+        Meta(
+            description="How much of what the answer rests on was at hand: hit, all of it; partial, files, "
+            "past tasks or rules changed and were read first; miss, the index was built."
+        ),
+    ]
+    freshness: Annotated[
+        Freshness,
+        Meta(description="Whether the index described the files on disk when the plan was made."),
+    ]
+    intent: PlanIntent
+    budget_report: BudgetReport
+    context: PlanContext
+    decision_trace: Annotated[
+        tuple[str, ...],
+        Meta(description="One line for each thing that is in: how it is in the text, and why."),
+    ]
+    dropped_candidates: tuple[DroppedCandidate, ...]
+    selection: Annotated[tuple[SelectedFile, ...], Meta(description="The files of the text, in its order.")]
+    rules: Annotated[
+        tuple[PackedPassage, ...],
+        Meta(description="Rules and other passages of the text, with where each one is (file:line)."),
+    ]
+    degraded: Annotated[Texts, Meta(description="Parts that were missing for this answer.")]
+    timing: Annotated[
+        Numbers,
+        Meta(description="Milliseconds by stage; all else is the same for equal requests of one state."),
+    ]
+
+
+class RankedPath(Answer, frozen=True):
+    """A file with what ranked it."""
+
+    path: Text
+    score: float
+    features: Numbers
+
+
+class RankResponse(Answer, frozen=True):
+    """What `workbench rank --json` prints: files for a task, the likeliest first."""
+
+    files: tuple[RankedPath, ...]
