@@ -24,7 +24,7 @@ from workbench.errors import WorkbenchError
 if TYPE_CHECKING:
     from textual.app import App
 
-    from workbench.entry.project import Project
+    from workbench.entry.project import OpenedProject
     from workbench.entry.services.metrics import Measured
     from workbench.memory.learnings.service import LearningService
     from workbench.plan.workspace import Progress
@@ -39,7 +39,7 @@ BY: Final = "tui"
 class Planning:
     """A project opened for planning, and the measurement of what is done with it."""
 
-    opened: Project
+    opened: OpenedProject
     measurement: Measured
 
 
@@ -47,7 +47,7 @@ class Planning:
 class Rules:
     """The rules in force, synced with their files, and the service that changes them."""
 
-    opened: Project
+    opened: OpenedProject
     store: RuleStore
     book: Rulebook
     notes: tuple[str, ...]
@@ -69,8 +69,8 @@ class AppEngine:
     flags: Mapping[str, object] = field(default_factory=dict)
     _plans: threading.Lock = field(default_factory=threading.Lock)
     _rules: threading.Lock = field(default_factory=threading.Lock)
-    _opened: Project | None = None
-    _workspace: Project | None = None
+    _opened: OpenedProject | None = None
+    _workspace: OpenedProject | None = None
 
     @cached_property
     def settings(self) -> Settings:
@@ -83,7 +83,7 @@ class AppEngine:
         return self.settings.config
 
     @contextmanager
-    def opened(self, progress: Progress | None = None) -> Iterator[Project]:
+    def opened(self, progress: Progress | None = None) -> Iterator[OpenedProject]:
         """Hold the project opened for planning, for questions that are no operation and not measured."""
         from workbench.entry.project import open_project
 
@@ -122,7 +122,7 @@ class AppEngine:
                 yield Rules(opened, opened.workspace.rule_store(), book, notes, measurement)
 
     @contextmanager
-    def workspace(self, progress: Progress | None = None) -> Iterator[Project]:
+    def workspace(self, progress: Progress | None = None) -> Iterator[OpenedProject]:
         """Hold the project without syncing it: for what journals and tables alone answer."""
         with _held(self._rules, progress), _uncollected():
             yield self._open_workspace()
@@ -150,7 +150,7 @@ class AppEngine:
         }
         return found
 
-    def _open_workspace(self) -> Project:
+    def _open_workspace(self) -> OpenedProject:
         from workbench.entry.project import open_workspace
 
         if self._workspace is None:

@@ -26,7 +26,7 @@ from workbench.rules.fields import new_rule
 if TYPE_CHECKING:
     from workbench.curation.ledger import LedgerReader
     from workbench.curation.records import RecordChange
-    from workbench.entry.project import Project
+    from workbench.entry.project import OpenedProject
     from workbench.memory.learnings.ledger import LearningLedger, Note
     from workbench.memory.learnings.promotion import Promotion
     from workbench.memory.learnings.prompt import MemoryPrompt
@@ -133,7 +133,7 @@ class LearningLibrary:
                 tuple(ledger.skipped),
             )
 
-    def _ledger(self, place: Project) -> LearningLedger:
+    def _ledger(self, place: OpenedProject) -> LearningLedger:
         """Return the fold; the caller holds the workspace, so that one thread reads at a time."""
         from workbench.curation.ledger import LedgerReader
         from workbench.memory.learnings.ledger import LearningLedger

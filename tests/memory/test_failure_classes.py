@@ -16,7 +16,7 @@ import pytest
 from store.embedding_cache import CachedEmbedder, EmbeddingCache
 from tests.memory.made import lines_of, run_of
 from workbench.config import Config
-from workbench.entry.project import Project, find_state
+from workbench.entry.project import OpenedProject, find_state
 from workbench.entry.services.memory import read_feature, read_stream, record
 from workbench.entry.services.memory_index import Embedding, drop_orphans, open_collection, search, status
 from workbench.errors import StoreBusy
@@ -77,7 +77,7 @@ class FakeEmbedder:
 
 
 @pytest.fixture
-def place(work: Any) -> Project:
+def place(work: Any) -> OpenedProject:
     """A project's memory."""
     work.write("a.txt")
     work.commit()
@@ -92,7 +92,7 @@ def raw_of(session: str = "s", message: str = "msg_1", text: str = "Done.") -> R
     return raw
 
 
-def remember(place: Project, feature: str, *texts: str) -> None:
+def remember(place: OpenedProject, feature: str, *texts: str) -> None:
     """Record iterations whose results say the texts."""
     found = [
         digest_output(raw_of(f"{feature}{text}", f"msg_{feature}_{text}", text), ["/srv/app"])
@@ -101,7 +101,7 @@ def remember(place: Project, feature: str, *texts: str) -> None:
     record(place, found, Task(feature), by="test")
 
 
-def embedding(place: Project, fake: FakeEmbedder) -> Embedding:
+def embedding(place: OpenedProject, fake: FakeEmbedder) -> Embedding:
     """Return the embedder behind the real cache of vectors."""
     cached = CachedEmbedder(fake, EmbeddingCache(place.home / "embeddings", fake.model, fake.dimensions))
     return Embedding(fake.model, cached.embed)
@@ -201,7 +201,7 @@ def journal_entry_of(record: IterationRecord) -> Any:
     return JournalEntry(VERSION, record, "key")
 
 
-def test_f16_re_embedding_unchanged_records(place: Project) -> None:
+def test_f16_re_embedding_unchanged_records(place: OpenedProject) -> None:
     """A text is embedded once for a model, also when the index is made again or another one is added."""
     fake = FakeEmbedder("one")
     remember(place, "auth", "first", "second")
@@ -231,7 +231,7 @@ def test_f18_multi_project_collection_collision(tmp_path: Path) -> None:
     assert point_id(record_of(), "/home/me/shop") == point_id(record_of(), "/home/me/shop")
 
 
-def test_f19_embedding_model_change(place: Project) -> None:
+def test_f19_embedding_model_change(place: OpenedProject) -> None:
     """Every point says which model made it; another model makes all of them again, from the journal."""
     remember(place, "auth", "first", "second")
     stream = feature_stream("auth")
@@ -246,7 +246,7 @@ def test_f19_embedding_model_change(place: Project) -> None:
     assert len(old.asked) == 2
 
 
-def test_f22_index_loss(place: Project) -> None:
+def test_f22_index_loss(place: OpenedProject) -> None:
     """The index deleted, or any of its files damaged, gives the same answers again."""
     remember(place, "auth", "tokens are refreshed", "uploads are retried")
     fake = embedding(place, FakeEmbedder("one"))
@@ -262,7 +262,7 @@ def test_f22_index_loss(place: Project) -> None:
     assert search(place, SETTINGS, "refresh the tokens", None)
 
 
-def test_f24_orphan_collections(place: Project) -> None:
+def test_f24_orphan_collections(place: OpenedProject) -> None:
     """Collections of features that are no more are named and can be removed; the others stay."""
     remember(place, "auth", "first")
     remember(place, "payments", "second")
@@ -301,7 +301,7 @@ def test_f28_extraction_corrupts_stagnation() -> None:
     assert not is_stagnant([before, "x", before])
 
 
-def test_f28_order_holds_where_iterations_are_recorded(place: Project) -> None:
+def test_f28_order_holds_where_iterations_are_recorded(place: OpenedProject) -> None:
     """The journal keeps the fingerprint of the raw output, and the third run alike is told."""
     found = [digest_output(raw_of(f"s{at}", f"msg_{at}"), ["/srv/app"]) for at in range(3)]
     kept = record(place, found, Task("auth"), by="test")
@@ -323,7 +323,9 @@ def test_f28_order_holds_where_iterations_are_recorded(place: Project) -> None:
         (("record",), []),
     ],
 )
-def test_f36_silent_deserialization_fallback(place: Project, where: tuple[str, ...], value: Any) -> None:
+def test_f36_silent_deserialization_fallback(
+    place: OpenedProject, where: tuple[str, ...], value: Any
+) -> None:
     """An unknown version, kind or value is refused, set aside and counted; the rest is read."""
     remember(place, "auth", "first", "second")
     stream = feature_stream("auth")
@@ -364,7 +366,7 @@ def test_the_table_names_tests_that_exist() -> None:
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
 
-def test_no_secret_is_stored(place: Project) -> None:
+def test_no_secret_is_stored(place: OpenedProject) -> None:
     """A token in words, errors, decisions, titles and paths, also across a bound, is nowhere in the state."""
     long = "x" * (MAX_SUMMARY - 10) + f" {SECRET}"
     calls = (
@@ -387,7 +389,7 @@ def test_no_secret_is_stored(place: Project) -> None:
     assert found.extraction.dropped == {"paths that hold a secret": 1}
 
 
-def test_learning_that_fails_leaves_the_iteration_recorded(place: Project) -> None:
+def test_learning_that_fails_leaves_the_iteration_recorded(place: OpenedProject) -> None:
     """Why nothing was learned is told; the record is in the journal."""
 
     def learn(record_: IterationRecord, found: Any) -> Accumulated:
@@ -398,7 +400,7 @@ def test_learning_that_fails_leaves_the_iteration_recorded(place: Project) -> No
     assert len(read_feature(place, "auth").entries) == 1
 
 
-def test_what_was_learned_is_found_with_its_feature(place: Project) -> None:
+def test_what_was_learned_is_found_with_its_feature(place: OpenedProject) -> None:
     """The live learnings of a feature are one point of its index."""
     from workbench.entry.services.memory import learning_store
     from workbench.memory.learnings.service import LearningService

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from workbench.config import load
-from workbench.entry.project import Project, open_project
+from workbench.entry.project import OpenedProject, open_project
 from workbench.entry.services.metrics import Measured
 from workbench.entry.services.plan import plan_for, preview_for
 from workbench.memory.learnings.echoes import FRAME, is_echo, read_injections
@@ -25,7 +25,7 @@ CACHE = "The image cache ignores `Vary` headers of the thumbnail server"
 
 
 @pytest.fixture
-def opened(work: Any) -> Project:
+def opened(work: Any) -> OpenedProject:
     """A small repository, opened for planning."""
     work.write("src/session.py", "def refresh(token):\n    return token\n")
     work.write("src/images.py", "def thumbnail(path):\n    return path\n")
@@ -35,19 +35,19 @@ def opened(work: Any) -> Project:
 
 
 @pytest.fixture
-def store(opened: Project) -> LearningStore:
+def store(opened: OpenedProject) -> LearningStore:
     """The learnings of that repository."""
     return store_of(opened.workspace.rule_store())
 
 
-def planned(opened: Project, style: str = "markdown", **fields: Any) -> Plan:
+def planned(opened: OpenedProject, style: str = "markdown", **fields: Any) -> Plan:
     """Plan the task."""
     request = PlanRequest(project_root=str(opened.root), task=TASK, **{"token_budget": 1500, **fields})
     return plan_for(opened, Measured(), request, style=style, by="test")
 
 
 def test_a_learning_about_the_task_is_in_the_pack_under_its_own_heading(
-    opened: Project, store: LearningStore
+    opened: OpenedProject, store: LearningStore
 ) -> None:
     """It says where it is from and that it is to be verified; what is about something else stays out."""
     desk = LearningService(store, "cli")
@@ -63,7 +63,7 @@ def test_a_learning_about_the_task_is_in_the_pack_under_its_own_heading(
 
 @pytest.mark.parametrize("style", ["text", "markdown", "xml"])
 def test_the_budget_is_hard_and_the_bytes_are_the_same(
-    opened: Project, store: LearningStore, style: str
+    opened: OpenedProject, store: LearningStore, style: str
 ) -> None:
     """The same state and request give the same text, within the budget, though the plan is remembered."""
     desk = LearningService(store, "cli")
@@ -75,7 +75,9 @@ def test_the_budget_is_hard_and_the_bytes_are_the_same(
     assert first.learnings
 
 
-def test_without_learnings_plans_and_state_are_as_they_were(opened: Project, store: LearningStore) -> None:
+def test_without_learnings_plans_and_state_are_as_they_were(
+    opened: OpenedProject, store: LearningStore
+) -> None:
     """A project that learned nothing has no trace of learnings, and one that retired all has none either."""
     planned(opened)  # which indexes the project
     before = planned(opened)
@@ -89,7 +91,7 @@ def test_without_learnings_plans_and_state_are_as_they_were(opened: Project, sto
     assert "injected" not in store.journal.streams()
 
 
-def test_what_nobody_reviewed_says_so_and_comes_after(opened: Project, store: LearningStore) -> None:
+def test_what_nobody_reviewed_says_so_and_comes_after(opened: OpenedProject, store: LearningStore) -> None:
     """Quarantine shows, and reviewed learnings have the first claim."""
     desk = LearningService(store, "cli")
     desk.add(
@@ -103,7 +105,9 @@ def test_what_nobody_reviewed_says_so_and_comes_after(opened: Project, store: Le
     assert text.index("(reviewed;") < text.index("(unreviewed;")
 
 
-def test_what_is_of_another_task_stays_out_until_it_is_named(opened: Project, store: LearningStore) -> None:
+def test_what_is_of_another_task_stays_out_until_it_is_named(
+    opened: OpenedProject, store: LearningStore
+) -> None:
     """A learning of a task is given to that task alone."""
     desk = LearningService(store, "cli")
     desk.add(REFRESH, feature="auth", reason="seen", task_id="42")
@@ -112,7 +116,7 @@ def test_what_is_of_another_task_stays_out_until_it_is_named(opened: Project, st
     assert not planned(opened, feature="payments", task_id="42").learnings
 
 
-def test_a_plan_is_remembered_as_told(opened: Project, store: LearningStore) -> None:
+def test_a_plan_is_remembered_as_told(opened: OpenedProject, store: LearningStore) -> None:
     """What a pack gave is an echo from then on; planning again adds no entry."""
     LearningService(store, "cli").add(REFRESH, feature="auth", reason="seen")
     planned(opened)
@@ -122,7 +126,7 @@ def test_a_plan_is_remembered_as_told(opened: Project, store: LearningStore) -> 
     assert size == store.journal.size("injected") > 0
 
 
-def test_learnings_are_pinned_and_excluded_by_id(opened: Project, store: LearningStore) -> None:
+def test_learnings_are_pinned_and_excluded_by_id(opened: OpenedProject, store: LearningStore) -> None:
     """A pinned learning is in though it is about something else, an excluded one is out; each says so."""
     desk = LearningService(store, "cli")
     about = desk.add(REFRESH, feature="auth", reason="seen")
@@ -135,7 +139,7 @@ def test_learnings_are_pinned_and_excluded_by_id(opened: Project, store: Learnin
     assert any("pinned by you" in passage.why for passage in made.pack.passages if passage.id == other.id)
 
 
-def test_a_preview_gives_nobody_anything(opened: Project, store: LearningStore) -> None:
+def test_a_preview_gives_nobody_anything(opened: OpenedProject, store: LearningStore) -> None:
     """What was only looked at is not noted as given."""
     LearningService(store, "cli").add(REFRESH, feature="auth", reason="seen", iteration=7)
     before = store.journal.revision("injected")

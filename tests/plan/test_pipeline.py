@@ -20,7 +20,7 @@ from tests.conftest import Work, make_repository
 from tests.processes import outputs_of
 from workbench.config import Config
 from workbench.entry.cli.output import to_json
-from workbench.entry.project import Project, open_project
+from workbench.entry.project import OpenedProject, open_project
 from workbench.plan.pipeline import Plan, plan
 from workbench.records.answers.plan import DroppedCandidate, PlanResponse
 from workbench.records.plan import PlanRequest
@@ -57,12 +57,12 @@ def source(number: int, turn: int) -> str:
     return "\n".join([*lines, f"    return session  # turn {turn}", ""])
 
 
-def opened(root: Path) -> Project:
+def opened(root: Path) -> OpenedProject:
     """Open a project as a new process does."""
     return open_project(root, Config(), dict(os.environ))
 
 
-def planned(found: Project, task: str = TASK, **request: Any) -> Plan:
+def planned(found: OpenedProject, task: str = TASK, **request: Any) -> Plan:
     """Plan a task."""
     return plan(found.workspace, found.planner, PlanRequest(str(found.root), task, **request))
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from workbench.config import Config
-from workbench.entry.project import Project, open_workspace
+from workbench.entry.project import OpenedProject, open_workspace
 from workbench.plan.workspace import indexed_rule_files, listed_rule_files
 from workbench.project.directories import walk_lister
 
 
 @pytest.fixture
-def opened(work: Any) -> Project:
+def opened(work: Any) -> OpenedProject:
     """A repository with rule files of every sort: nested, generated, huge, vendored, ignored, linked."""
     work.write(".gitignore", "ignored/\n")
     work.write("CLAUDE.md", "- Use tabs.\n")
@@ -30,7 +30,7 @@ def opened(work: Any) -> Project:
     return open_workspace(work.root, Config())
 
 
-def test_listing_and_indexing_find_the_same(opened: Project) -> None:
+def test_listing_and_indexing_find_the_same(opened: OpenedProject) -> None:
     """Generated files are rule files, too; huge, vendored, ignored and linked ones are left out by both."""
     workspace = opened.workspace
     workspace.sync()
@@ -40,7 +40,7 @@ def test_listing_and_indexing_find_the_same(opened: Project) -> None:
     assert notes == ()
 
 
-def test_rules_are_read_without_an_index(opened: Project, work: Any) -> None:
+def test_rules_are_read_without_an_index(opened: OpenedProject, work: Any) -> None:
     """No index is made; a sync afterwards finds nothing to change, and a new nested file is seen at once."""
     book, notes = opened.workspace.sync_rules()
     assert sorted(rule.rule for rule in book.rules) == ["Run the tests.", "Use spaces here.", "Use tabs."]

@@ -1,8 +1,8 @@
 """A project as work is done in it: the only module that knows both the engine and its adapters in `store`.
 
-A `Project` is found by looking at a few files. Its settings, journals, workspace, planner and tables are
-opened when they are first asked for, and what is heavy is imported then. What of `store` needs no wiring is
-handed on as it is, and imported when it is named.
+An `OpenedProject` is found by looking at a few files. Its settings, journals, workspace, planner and tables
+are opened when they are first asked for, and what is heavy is imported then. What of `store` needs no wiring
+is handed on as it is, and imported when it is named.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def __getattr__(name: str) -> object:
 
 
 @dataclass(frozen=True, eq=False)
-class Project(ProjectState):
+class OpenedProject(ProjectState):
     """A project: its root, its state, and what is opened of both when it is first asked for.
 
     `given` are settings that are loaded already; `environment` is where the user's home is looked up.
@@ -251,15 +251,15 @@ _followed: dict[Path, object] = {}
 
 def find_state(
     start: Path, config: Config | None = None, environment: Mapping[str, str] = os.environ
-) -> Project:
+) -> OpenedProject:
     """Return the project around a directory, a bare repository too, for its journals. Raises: StoreError."""
     repository, note = repository_at(start)
     root = start.absolute() if repository is None else repository.root
     location = locate(root, environment, distrust=foreign_state(repository))
-    return Project(root, repository, note, location, given=config, environment=environment)
+    return OpenedProject(root, repository, note, location, given=config, environment=environment)
 
 
-def open_workspace(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Project:
+def open_workspace(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> OpenedProject:
     """Open the index, history and rules of the project around `start`.
 
     Raises: ProjectError for a bare repository; Unasked; StoreError if no directory can hold its state.
@@ -271,7 +271,7 @@ def open_workspace(start: Path, config: Config, environment: Mapping[str, str] =
     return find_state(start, config, environment)
 
 
-def open_project(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Project:
+def open_project(start: Path, config: Config, environment: Mapping[str, str] = os.environ) -> OpenedProject:
     """Open the project around `start` for planning. Raises: as `open_workspace`; ModelError."""
     project = open_workspace(start, config, environment)
     _ = project.planner  # a model that cannot be loaded is reported before anything is measured

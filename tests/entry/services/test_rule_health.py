@@ -7,34 +7,34 @@ from typing import Any
 import pytest
 
 from workbench.config import Config
-from workbench.entry.project import Project, open_project
+from workbench.entry.project import OpenedProject, open_project
 from workbench.entry.services.project_health import State, rule_findings
 from workbench.rules.curation.curator import Curator
 
 
 @pytest.fixture
-def opened(work: Any) -> Project:
+def opened(work: Any) -> OpenedProject:
     """A repository with one rule in a file."""
     work.write("CLAUDE.md", "- Use tabs.\n")
     work.commit()
     return open_project(work.root, Config())
 
 
-def texts(opened: Project) -> list[str]:
+def texts(opened: OpenedProject) -> list[str]:
     """Return what was found, after checking that notes have a next step."""
     found = list(rule_findings(opened))
     assert all(one.step for one in found if one.state is not State.OK)
     return [one.text for one in found]
 
 
-def test_sound_rules_are_counted(opened: Project) -> None:
+def test_sound_rules_are_counted(opened: OpenedProject) -> None:
     """Before the first command and after it."""
     assert texts(opened) == ["none yet"]
     opened.workspace.sync_rules()
     assert texts(opened) == ["1 in force"]
 
 
-def test_what_is_odd_is_told(opened: Project) -> None:
+def test_what_is_odd_is_told(opened: OpenedProject) -> None:
     """Entries that are no rules, and rules that replace each other; looking records nothing."""
     good: dict[str, Any] = {"id": "a", "name": "a", "rule": "A.", "replaces": ["b"]}
     unsound = [{**good, "id": f"x{number}", "priority": 999} for number in range(7)]
@@ -47,7 +47,7 @@ def test_what_is_odd_is_told(opened: Project) -> None:
     assert opened.journal.size("rules") == size
 
 
-def test_files_that_lag_behind_are_told(opened: Project, work: Any) -> None:
+def test_files_that_lag_behind_are_told(opened: OpenedProject, work: Any) -> None:
     """A rule reworded here and not in its file, then in both places differently; nothing is recorded."""
     book, _ = opened.workspace.sync_rules()
     Curator(opened.workspace.rule_store(), "test").edit(book.rules[0].id, rule="Use spaces.")
@@ -60,7 +60,7 @@ def test_files_that_lag_behind_are_told(opened: Project, work: Any) -> None:
     assert texts(opened)[0].startswith("CLAUDE.md:0: ")
 
 
-def test_secrets_in_rules_are_told_of_and_left_alone(opened: Project, work: Any) -> None:
+def test_secrets_in_rules_are_told_of_and_left_alone(opened: OpenedProject, work: Any) -> None:
     """The kind is told, the secret is not, and the file stays as it is."""
     secret = "gh" + "p_" + "a1B2" * 9
     work.write("CLAUDE.md", f"- Push with {secret} as the token.\n")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.sessions.importers.made import edited, raw, user
 from workbench.config import Config
-from workbench.entry.project import Project, open_workspace
+from workbench.entry.project import OpenedProject, open_workspace
 from workbench.entry.services.episodes import episode_service
 from workbench.entry.services.sessions import discover_sessions, import_sessions, session_file
 from workbench.records.episodes import Episode
@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, home: Mapping[str, str]) -> Project:
+def opened(tmp_path: Path, home: Mapping[str, str]) -> OpenedProject:
     """Return an empty project."""
     (tmp_path / "shop").mkdir()
     return open_workspace(tmp_path / "shop", Config())
@@ -54,12 +54,12 @@ def claude(home: Mapping[str, str], root: Path, name: str) -> Path:
     return Path(home["HOME"]) / ".claude" / "projects" / slug / f"{name}.jsonl"
 
 
-def first(opened: Project, session: str = "claude_code:s1") -> Episode:
+def first(opened: OpenedProject, session: str = "claude_code:s1") -> Episode:
     """Return an episode that was imported."""
     return episode_service(opened.root, Config(), "tui").trace(session).episode
 
 
-def test_transcripts_are_counted_by_agent(opened: Project, home: Mapping[str, str]) -> None:
+def test_transcripts_are_counted_by_agent(opened: OpenedProject, home: Mapping[str, str]) -> None:
     """With their sizes and times, and how many an import read before; sub-agents' files do not count."""
     assert discover_sessions(opened, environment=home) == ()
     one = write(claude(home, opened.root, "s"), opened.root)
@@ -73,7 +73,7 @@ def test_transcripts_are_counted_by_agent(opened: Project, home: Mapping[str, st
     assert [found.known for found in discover_sessions(opened, environment=home)] == [1, 1]
 
 
-def test_a_transcript_is_the_original_or_its_copy(opened: Project, home: Mapping[str, str]) -> None:
+def test_a_transcript_is_the_original_or_its_copy(opened: OpenedProject, home: Mapping[str, str]) -> None:
     """The copy is used when the original is gone; when both are, the reason is told."""
     path = write(claude(home, opened.root, "s"), opened.root)
     import_sessions(opened, Config().sessions, (), ImportRequest(), environment=home)
@@ -94,7 +94,7 @@ def test_a_transcript_is_the_original_or_its_copy(opened: Project, home: Mapping
 
 
 def test_a_session_that_was_recorded_live_may_have_a_transcript(
-    opened: Project, home: Mapping[str, str]
+    opened: OpenedProject, home: Mapping[str, str]
 ) -> None:
     """It is found by the session's id among those of the project; a commit has none."""
     desk = episode_service(opened.root, Config(), "hook")

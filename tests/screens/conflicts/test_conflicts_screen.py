@@ -23,7 +23,7 @@ from screens.widgets.table import VirtualTable
 from tests.screens.conftest import press, settle
 from workbench.config import Config
 from workbench.curation.conflicts import ConflictDecision
-from workbench.entry.project import Project, open_workspace
+from workbench.entry.project import OpenedProject, open_workspace
 from workbench.memory.learnings.learningstore import store_of
 from workbench.memory.learnings.service import LearningService
 from workbench.records.conflicts import Action
@@ -49,7 +49,7 @@ async def desk_of(pilot: Pilot[int]) -> ConflictsScreen:
     return screen
 
 
-def elsewhere(root: Path) -> Project:
+def elsewhere(root: Path) -> OpenedProject:
     """Return the project as another process has it."""
     return open_workspace(root, Config())
 

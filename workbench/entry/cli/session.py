@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.entry.cli.frame import Invocation, current
-from workbench.entry.project import Project, open_project
+from workbench.entry.project import OpenedProject, open_project
 from workbench.entry.services.metrics import Measured, measure
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Session:
     """What a command works with. `progress` draws a line on stderr once the work takes a second."""
 
     here: Invocation
-    opened: Project
+    opened: OpenedProject
     measurement: Measured
     progress: Callable[[str, int, int], None]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from workbench.config import Config
-from workbench.entry.project import Project, embedding_options, git_version, language_state
+from workbench.entry.project import OpenedProject, embedding_options, git_version, language_state
 from workbench.entry.services.project_health import DoctorFinding, State, broken, ok, project_questions
 from workbench.errors import WorkbenchError
 from workbench.text.sanitize import visible_line
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import ModelState
 
 
-def examine(config: Config, opened: Project | WorkbenchError) -> Iterator[DoctorFinding]:
+def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[DoctorFinding]:
     """Yield the findings in the order of a start: program, git, models, then the project's state.
 
     `opened` is the project, or why it could not be opened. A question that fails is itself a finding.

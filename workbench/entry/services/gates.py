@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from workbench.config import Config
-from workbench.entry.project import Project, open_project, open_workspace
+from workbench.entry.project import OpenedProject, open_project, open_workspace
 from workbench.errors import WorkbenchError
 from workbench.plan.pipeline import plan
 from workbench.plan.workspace import Workspace
@@ -103,7 +103,7 @@ def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
     return found
 
 
-def state_damage(project: Project) -> tuple[list[str], str]:
+def state_damage(project: OpenedProject) -> tuple[list[str], str]:
     """Return what cannot be read of journals and indexes, and in words what was looked at."""
     faults = project.journal_faults()
     damage = [
@@ -119,7 +119,7 @@ def state_damage(project: Project) -> tuple[list[str], str]:
 
 
 def without_models(
-    project: Project, tasks: Sequence[str], progress: Progress = lambda stage, done, total: None
+    project: OpenedProject, tasks: Sequence[str], progress: Progress = lambda stage, done, total: None
 ) -> tuple[int, int]:
     """Return for how many of the first tasks a plan without embeddings and language models names files."""
     planner = replace(project.planner, embedder=None, embedder_note="", recheck=None)
@@ -176,7 +176,7 @@ def _killed(number: int) -> Agent:
     return Agent(number, 0, (), "its process ended")
 
 
-def _open(root: Path) -> Project:
+def _open(root: Path) -> OpenedProject:
     home = str(root.parent / "home")
     return open_workspace(root, Config(), {"WORKBENCH_HOME": home, "HOME": home})
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import Project
+from workbench.entry.project import OpenedProject
 from workbench.entry.services.sessions import project_places
 from workbench.errors import GitError
 from workbench.plan.workspace import Progress
@@ -45,7 +45,7 @@ class FirstLook:
 
 
 def first_look(
-    project: Project,
+    project: OpenedProject,
     *,
     environment: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
@@ -80,7 +80,7 @@ def first_look(
 
 
 def _transcripts(
-    project: Project, environment: Mapping[str, str], notes: list[str]
+    project: OpenedProject, environment: Mapping[str, str], notes: list[str]
 ) -> tuple[tuple[str, int, bool], ...]:
     """Return how many sessions' files each agent left, those of sub-agents not counted."""
     home = Path(environment.get("HOME") or Path.home())
@@ -99,7 +99,7 @@ def _transcripts(
     return tuple((agent, count, agent != "Codex") for agent, count in sorted(agents.items()))
 
 
-def rebuild_tables(project: Project) -> tuple[dict[str, str], dict[str, str], CatchUp]:
+def rebuild_tables(project: OpenedProject) -> tuple[dict[str, str], dict[str, str], CatchUp]:
     """Rebuild the tables from the journals; return their content hashes before and after.
 
     Raises: StoreError, StoreBusy.
@@ -113,7 +113,7 @@ def rebuild_tables(project: Project) -> tuple[dict[str, str], dict[str, str], Ca
         tables.close()
 
 
-def follow_index(project: Project) -> None:
+def follow_index(project: OpenedProject) -> None:
     """Bring the tables of the project index up to date with the index of the last plan. Raises: StoreError.
 
     Whatever reads tables does so; this is for those who read them with other programs.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.config import load
-from workbench.entry.project import Project
+from workbench.entry.project import OpenedProject
 from workbench.errors import WorkbenchError
 from workbench.memory.iterations import DigestedOutput, digest_output, is_stagnant, journal_entry
 from workbench.memory.journal import (
@@ -118,17 +118,17 @@ class Summary:
             self.unlearned[one.unlearned] += bool(one.unlearned)
 
 
-def feature_streams(project: Project) -> list[str]:
+def feature_streams(project: OpenedProject) -> list[str]:
     """Return the streams of a project's features, sorted."""
     return [name for name in project.journal.streams() if name.startswith(PREFIX)]
 
 
-def read_feature(project: Project, name: str) -> FeatureJournal:
+def read_feature(project: OpenedProject, name: str) -> FeatureJournal:
     """Return what is known of a feature, nothing for one that nobody worked on. Raises: JournalError."""
     return read_stream(project, feature_stream(name))
 
 
-def read_stream(project: Project, stream: str) -> FeatureJournal:
+def read_stream(project: OpenedProject, stream: str) -> FeatureJournal:
     """Return what a feature's stream holds. Raises: JournalError."""
     return read_journal(stream, (entry for _, entry in project.journal.read(stream)), LEARNING_KINDS)
 
@@ -141,7 +141,7 @@ def feature_of(given: str, *branches: str) -> str:
     return GENERAL
 
 
-def digest_of(project: Project, raw: RawIterationOutput) -> DigestedOutput:
+def digest_of(project: OpenedProject, raw: RawIterationOutput) -> DigestedOutput:
     """Take an iteration's fingerprint, then extract what it holds, with paths from the project's root.
 
     The directory that the run was in counts as the project, too, unless it is one that holds everything.
@@ -160,7 +160,7 @@ def _excluded(project: Path, roots: tuple[str, ...]) -> Excluded:
 
 
 def record(
-    project: Project,
+    project: OpenedProject,
     found: Sequence[DigestedOutput],
     task: Task,
     *,
@@ -242,7 +242,7 @@ def _further(entry: JournalEntry, before: JournalEntry) -> JournalEntry:
     )
 
 
-def learner(project: Project) -> Learn:
+def learner(project: OpenedProject) -> Learn:
     """Return what learns from an iteration of a project and reports what that did to the learnings.
 
     It is for one run: rules and a feature's earlier iterations are read once.
@@ -285,7 +285,7 @@ def learner(project: Project) -> Learn:
     return learn
 
 
-def learning_store(project: Project) -> LearningStore:
+def learning_store(project: OpenedProject) -> LearningStore:
     """Return where the learnings of a project are; a rule store is opened when it is asked for."""
     from workbench.memory.learnings.learningstore import LearningStore
 

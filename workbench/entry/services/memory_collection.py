@@ -20,7 +20,7 @@ from workbench.memory.transcripts import LineFeeder
 from workbench.records.iterations import RawIterationOutput, Task
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Project
+    from workbench.entry.project import OpenedProject
     from workbench.entry.services.memory import KeptIteration
 
 BY: Final = "collect"
@@ -107,7 +107,7 @@ class _Recorder:
     def __init__(self, start: Callable[[], Path], task: Task) -> None:
         self._start = start
         self._task = task
-        self._project: Project | None = None
+        self._project: OpenedProject | None = None
 
     def record(self, pending: list[RawIterationOutput], done: Collected) -> None:
         if not pending:

@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.config import MemoryConfig
 from workbench.curation.ledger import read_ledger
-from workbench.entry.project import Project, build_search_index, load_search_index
+from workbench.entry.project import OpenedProject, build_search_index, load_search_index
 from workbench.entry.services.memory import feature_streams, read_stream
 from workbench.errors import StoreError
 from workbench.memory.journal import feature_stream
@@ -84,7 +84,7 @@ class Hit:
 
 
 def search(
-    project: Project,
+    project: OpenedProject,
     settings: MemoryConfig,
     query: str,
     embedding: Embedding | None,
@@ -130,7 +130,7 @@ def _search(collection: Collection, query: str, asked: Float32 | None) -> list[H
     ]
 
 
-def open_collection(project: Project, stream: str, embedding: Embedding | None) -> Collection | None:
+def open_collection(project: OpenedProject, stream: str, embedding: Embedding | None) -> Collection | None:
     """Return a feature's index as its journal has it now, built again if need be; None without iterations."""
     revision = project.journal.revision(stream)
     journal = read_stream(project, stream)
@@ -174,7 +174,7 @@ def _load(path: Path, name: str, revision: str, model: str) -> Collection | None
     return Collection(name, tuple(stored.points), index)
 
 
-def status(project: Project, embedding_model: str, note: str = "") -> RagStatus:
+def status(project: OpenedProject, embedding_model: str, note: str = "") -> RagStatus:
     """Return what the index holds and what of it is behind; nothing is made. Raises: StoreError."""
     iterations = points = behind = count = 0
     faults: list[str] = []
@@ -208,13 +208,13 @@ def status(project: Project, embedding_model: str, note: str = "") -> RagStatus:
     )
 
 
-def orphans(project: Project, features: Iterable[str]) -> list[str]:
+def orphans(project: OpenedProject, features: Iterable[str]) -> list[str]:
     """Return the collections here that belong to no feature any more, sorted."""
     expected = expected_collections(str(project.root), features)
     return sorted(name for name in _present(project.state) if name not in expected)
 
 
-def drop_orphans(project: Project) -> list[str]:
+def drop_orphans(project: OpenedProject) -> list[str]:
     """Remove the collections that belong to no feature any more, and return their names."""
     features = [
         journal.feature

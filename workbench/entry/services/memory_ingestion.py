@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final
 
-from workbench.entry.project import Project
+from workbench.entry.project import OpenedProject
 from workbench.entry.services.memory import Learn, Novelty, Summary, digest_of, feature_of, learner, record
 from workbench.errors import UsageError
 from workbench.memory.iterations import DigestedOutput
@@ -39,7 +39,7 @@ class FileReport:
 
 
 def ingest(
-    project: Project,
+    project: OpenedProject,
     paths: Sequence[Path],
     task: Task,
     summary: Summary,
@@ -66,7 +66,7 @@ def ingest(
 
 
 def _each(
-    project: Project,
+    project: OpenedProject,
     paths: Sequence[Path],
     task: Task,
     summary: Summary,
@@ -96,7 +96,7 @@ def _each(
 
 
 def _digests(
-    project: Project,
+    project: OpenedProject,
     handle: IO[bytes],
     reading: TranscriptReading,
     progress: Progress | None,
@@ -125,7 +125,7 @@ def _groups(found: Iterator[DigestedOutput]) -> Iterator[list[DigestedOutput]]:
 
 
 def _record(
-    project: Project,
+    project: OpenedProject,
     group: Sequence[DigestedOutput],
     task: Task,
     summary: Summary,

@@ -12,7 +12,7 @@ from workbench.errors import StoreError
 from workbench.records.project import CacheStatus
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Measurements, OperationStats, Project
+    from workbench.entry.project import Measurements, OpenedProject, OperationStats
     from workbench.plan.workspace import Synced
 
 
@@ -44,7 +44,7 @@ class Measured:
 
 
 @contextmanager
-def measure(project: Project, operation: str, by: str = "cli") -> Iterator[Measured]:
+def measure(project: OpenedProject, operation: str, by: str = "cli") -> Iterator[Measured]:
     """Measure an operation and record it, a failed one too, unless the settings turn that off.
 
     A disk that is full or read-only never breaks the operation: the reason is left in `note`.
@@ -60,7 +60,7 @@ def measure(project: Project, operation: str, by: str = "cli") -> Iterator[Measu
 
 
 def _record(
-    project: Project, operation: str, by: str, started: float, measurement: Measured, *, ok: bool
+    project: OpenedProject, operation: str, by: str, started: float, measurement: Measured, *, ok: bool
 ) -> None:
     if not project.config.store.metrics:
         return
@@ -85,14 +85,14 @@ def _record(
         measurement.note = f"{measurement.note}; {unmeasured}" if measurement.note else unmeasured
 
 
-def statistics(project: Project, since: float) -> list[OperationStats]:
+def statistics(project: OpenedProject, since: float) -> list[OperationStats]:
     """Return the figures of each operation since a time in seconds. Raises: StoreError."""
     with project.tables() as tables:
         return tables.operation_stats(since)
 
 
 def measurements_between(
-    project: Project, *, since: float, until: float, step: float, operation: str = ""
+    project: OpenedProject, *, since: float, until: float, step: float, operation: str = ""
 ) -> Measurements:
     """Return what was measured between two times in seconds, see `store.metrics`. Raises: StoreError."""
     with project.tables() as tables:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import Project
+from workbench.entry.project import OpenedProject
 from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
 from workbench.plan.pipeline import Plan
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def preview_for(
-    project: Project,
+    project: OpenedProject,
     measurement: Measured,
     request: PlanRequest,
     *,
@@ -49,7 +49,7 @@ def preview_for(
 
 
 def plan_for(
-    project: Project,
+    project: OpenedProject,
     measurement: Measured,
     request: PlanRequest,
     *,

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from workbench.entry.project import Project
+from workbench.entry.project import OpenedProject
 from workbench.errors import WorkbenchError
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.versions import replacement_cycles
@@ -54,7 +54,7 @@ def ok(name: str, text: str) -> Iterator[DoctorFinding]:
     yield DoctorFinding(name, State.OK, text)
 
 
-def _project(project: Project) -> Iterator[DoctorFinding]:
+def _project(project: OpenedProject) -> Iterator[DoctorFinding]:
     place = project.location
     kind = "not a git repository" if project.repository is None else "git repository"
     state = State.OK if project.repository is not None else State.NOTE
@@ -74,7 +74,7 @@ def _project(project: Project) -> Iterator[DoctorFinding]:
         yield DoctorFinding("state", State.NOTE, note, "The next plan mends it.")
 
 
-def _disk(project: Project) -> Iterator[DoctorFinding]:
+def _disk(project: OpenedProject) -> Iterator[DoctorFinding]:
     free = shutil.disk_usage(project.location.root).free
     text = f"{free / 1e9:,.1f} GB free"
     if free < NO_DISK:
@@ -85,7 +85,7 @@ def _disk(project: Project) -> Iterator[DoctorFinding]:
         yield DoctorFinding("disk", State.OK, text)
 
 
-def _journals(project: Project) -> Iterator[DoctorFinding]:
+def _journals(project: OpenedProject) -> Iterator[DoctorFinding]:
     for name, (root, faults) in zip(
         ("journals", "user's journals"), project.journal_faults().items(), strict=False
     ):
@@ -107,7 +107,7 @@ def _journals(project: Project) -> Iterator[DoctorFinding]:
             yield from ok(name, f"every line can be read ({_streams(root)})")
 
 
-def _memory(project: Project) -> Iterator[DoctorFinding]:
+def _memory(project: OpenedProject) -> Iterator[DoctorFinding]:
     """Ask whether what is remembered of iterations can be read, which a line of sound JSON need not be."""
     from workbench.entry.services.memory import feature_streams, read_stream
     from workbench.memory.journal import SetAside
@@ -137,7 +137,7 @@ def _streams(root: Path) -> str:
     return counted(count, "stream")
 
 
-def _indexes(project: Project) -> Iterator[DoctorFinding]:
+def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
     states = project.index_states(deep=True)
     for state in states:
         name = f"{state.kind}-{state.number}"
@@ -153,7 +153,7 @@ def _indexes(project: Project) -> Iterator[DoctorFinding]:
         )
 
 
-def _sessions(project: Project) -> Iterator[DoctorFinding]:
+def _sessions(project: OpenedProject) -> Iterator[DoctorFinding]:
     stories, malformed = project.workspace.session_stories()
     if malformed:
         text = f"{malformed:,} of the sessions journal's lines are not about an episode and are left out"
@@ -162,7 +162,7 @@ def _sessions(project: Project) -> Iterator[DoctorFinding]:
     yield DoctorFinding("sessions", State.OK, f"{stories.ended:,} ended, {stories.open:,} open")
 
 
-def _tables(project: Project) -> Iterator[DoctorFinding]:
+def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     tables = project.open_tables()
     if not tables.path.exists():
         return ok("tables", "none yet: `workbench stats` makes them")
@@ -182,7 +182,7 @@ def _tables(project: Project) -> Iterator[DoctorFinding]:
     return iter(findings) if findings else ok("tables", f"up to date at {tables.path}")
 
 
-def _locks(project: Project) -> Iterator[DoctorFinding]:
+def _locks(project: OpenedProject) -> Iterator[DoctorFinding]:
     held = project.held_locks()
     for name, process in held:
         who = f"process {process}" if process is not None else "a process"
@@ -193,7 +193,7 @@ def _locks(project: Project) -> Iterator[DoctorFinding]:
         yield DoctorFinding("locks", State.OK, "none is held")
 
 
-def rule_findings(project: Project) -> Iterator[DoctorFinding]:
+def rule_findings(project: OpenedProject) -> Iterator[DoctorFinding]:
     """Yield what is odd about the rules, or that nothing is. Raises: StoreError."""
     store = project.workspace.rule_store()
     ledger = store.ledger()
@@ -252,12 +252,12 @@ def _files(outcome: SyncOutcome) -> Iterator[DoctorFinding]:
         yield DoctorFinding("rules", State.NOTE, warning, "Mend the file; the rest of it was read.")
 
 
-def project_questions(project: Project) -> list[tuple[str, Callable[[], Iterator[DoctorFinding]]]]:
+def project_questions(project: OpenedProject) -> list[tuple[str, Callable[[], Iterator[DoctorFinding]]]]:
     """Return the questions about a project by name, in the order in which they are asked."""
     return [(name, partial(question, project)) for name, question in _QUESTIONS.items()]
 
 
-_QUESTIONS: Mapping[str, Callable[[Project], Iterator[DoctorFinding]]] = {
+_QUESTIONS: Mapping[str, Callable[[OpenedProject], Iterator[DoctorFinding]]] = {
     "project": _project,
     "disk": _disk,
     "journals": _journals,

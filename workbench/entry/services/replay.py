@@ -18,7 +18,7 @@ from workbench.config import Config
 from workbench.curation.ledger import read_ledger
 from workbench.entry.parameters import excluded_patterns, trust
 from workbench.entry.project import (
-    Project,
+    OpenedProject,
     Repository,
     cached_embedder,
     find_state,
@@ -93,7 +93,7 @@ class ReplayOptions:
 class PastProject:
     """A project whose past can be replayed. `repository` is None where only its sessions are left."""
 
-    place: Project
+    place: OpenedProject
     name: str
     sessions: tuple[PastSession, ...]
     notes: tuple[str, ...]

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import Project, cached_embedder, find_state
+from workbench.entry.project import OpenedProject, cached_embedder, find_state
 from workbench.errors import ModelError
 from workbench.records.rules import Rule
 
@@ -107,7 +107,7 @@ def _shared_cache(
     return cache, ""
 
 
-def text_meaning(project: Project, progress: Callable[[str, int, int], None]) -> Meaning | None:
+def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], None]) -> Meaning | None:
     """Return how texts are compared by meaning here, None without an embedding model that is ready."""
     import numpy as np
 

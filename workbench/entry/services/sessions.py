@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from workbench.config import Config, SessionsConfig, load
 from workbench.entry.project import (
-    Project,
+    OpenedProject,
     Repository,
     open_workspace,
     remote_addresses,
@@ -66,7 +66,7 @@ class ImportedSessions:
 
 
 def import_sessions(
-    project: Project,
+    project: OpenedProject,
     sessions: SessionsConfig,
     paths: Sequence[Path],
     wanted: ImportRequest,
@@ -173,7 +173,7 @@ def _taken(
     return done.report
 
 
-def count_imports(project: Project) -> ImportedSessions:
+def count_imports(project: OpenedProject) -> ImportedSessions:
     """Return what was imported so far, and change nothing."""
     copies = project.archive().copies()
     seen = load_seen(project.workspace.adapters.latest)
@@ -198,7 +198,7 @@ class FoundTranscripts:
 
 
 def discover_sessions(
-    project: Project, *, environment: Mapping[str, str] = os.environ
+    project: OpenedProject, *, environment: Mapping[str, str] = os.environ
 ) -> tuple[FoundTranscripts, ...]:
     """Return what an import would find, by agents' names, without opening any file. Raises: OSError."""
     home = Path(environment.get("HOME") or Path.home())
@@ -236,7 +236,7 @@ class SessionFile:
 
 
 def session_file(
-    project: Project, episode: Episode, *, environment: Mapping[str, str] = os.environ
+    project: OpenedProject, episode: Episode, *, environment: Mapping[str, str] = os.environ
 ) -> SessionFile:
     """Return the transcript that an episode comes from. The original is preferred: it is the longer one.
 
@@ -282,7 +282,7 @@ def _why_missing(names: Sequence[str], session: str) -> str:
     )
 
 
-def session_entries(project: Project) -> Iterator[Entry]:
+def session_entries(project: OpenedProject) -> Iterator[Entry]:
     """Yield the entries of the stream of sessions. Raises: JournalError."""
     return (entry for _, entry in project.journal.read(STREAM))
 
@@ -327,7 +327,7 @@ def _archive(archive: Archive, files: Sequence[TranscriptFile]) -> Mapping[str, 
 
 
 def list_recorded_sessions(
-    project: Project, timeout: float, *, commits: bool, ended: bool, limit: int
+    project: OpenedProject, timeout: float, *, commits: bool, ended: bool, limit: int
 ) -> tuple[list[SessionRow], Completeness]:
     """Return the newest sessions of a project, and how complete all of them are. Raises: StoreError.
 
@@ -339,20 +339,22 @@ def list_recorded_sessions(
         return rows, tables.completeness(quiet_since=quiet)
 
 
-def session_completeness(project: Project) -> Completeness:
+def session_completeness(project: OpenedProject) -> Completeness:
     """Return how complete the recorded sessions are. Raises: StoreError."""
     quiet = project.clock.now() - project.config.sessions.timeout_hours * HOUR
     with project.tables() as tables:
         return tables.completeness(quiet_since=quiet)
 
 
-def sessions_touching(project: Project, part: str) -> frozenset[str]:
+def sessions_touching(project: OpenedProject, part: str) -> frozenset[str]:
     """Return the ids of sessions that read or edited a file with a text in its path. Raises: StoreError."""
     with project.tables() as tables:
         return tables.touching(part)
 
 
-def find_file_past(project: Project, path: str, *, limit: int) -> tuple[list[FileSession], list[Companion]]:
+def find_file_past(
+    project: OpenedProject, path: str, *, limit: int
+) -> tuple[list[FileSession], list[Companion]]:
     """Return the sessions that read or edited a file, newest first, and the files edited with it.
 
     Sweeping changes say nothing about two files and are left out of the latter. Raises: StoreError.

@@ -16,7 +16,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Project
+    from workbench.entry.project import OpenedProject
     from workbench.entry.services.memory_index import Hit
     from workbench.memory.learnings.ledger import LearningLedger
 
@@ -89,7 +89,7 @@ def _learned(feature: dict[str, Any]) -> str:
     return f", {counted(feature['learnings'], 'learning')}{waiting}"
 
 
-def _feature(place: Project, stream: str, ledger: LearningLedger) -> dict[str, Any]:
+def _feature(place: OpenedProject, stream: str, ledger: LearningLedger) -> dict[str, Any]:
     from workbench.entry.services.memory import read_stream
 
     found = read_stream(place, stream)

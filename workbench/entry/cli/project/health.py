@@ -11,7 +11,7 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.times import parse_span
 from workbench.entry.os.terminal import fold
-from workbench.entry.project import Project, open_project
+from workbench.entry.project import OpenedProject, open_project
 from workbench.errors import ConfigError, WorkbenchError
 from workbench.plan.model_files import DEFAULT_MODEL
 from workbench.plan.planner import missing_parts
@@ -43,7 +43,7 @@ def status() -> None:
         here.out.painted(here.out.style(shown[:12], "1") + here.out.style(shown[12:], "0"))
 
 
-def _facts(opened: Project, stored: Stored) -> dict[str, Any]:
+def _facts(opened: OpenedProject, stored: Stored) -> dict[str, Any]:
     from workbench.entry.services.sessions import completeness_figures, count_imports
     from workbench.plan.semantics import known_past
 
@@ -139,7 +139,7 @@ def doctor() -> int:
     except ConfigError as error:
         findings.append(DoctorFinding("settings", State.BROKEN, error.message, error.hint))
         config = Config()
-    opened: Project | WorkbenchError
+    opened: OpenedProject | WorkbenchError
     try:
         opened = open_project(here.project, config)
     except WorkbenchError as error:

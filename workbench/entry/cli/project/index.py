@@ -11,7 +11,7 @@ import click
 from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.sessions.transfer import import_sessions
-from workbench.entry.project import Project, give_consent
+from workbench.entry.project import OpenedProject, give_consent
 from workbench.entry.services.index import follow_index, rebuild_tables
 from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
@@ -50,7 +50,7 @@ def refresh() -> None:
     _report(work, synced, time.perf_counter() - started)
 
 
-def _project_tables(opened: Project) -> tuple[str, ...]:
+def _project_tables(opened: OpenedProject) -> tuple[str, ...]:
     """Put the index into the tables; return why that failed, as plans do without them."""
     try:
         follow_index(opened)
@@ -196,7 +196,7 @@ def rebuild() -> None:
         )
 
 
-def _index_digest(opened: Project) -> dict[str, str]:
+def _index_digest(opened: OpenedProject) -> dict[str, str]:
     """Return content hashes of the stored index, history and rules, empty before the first index."""
     workspace = opened.workspace
     stored = workspace.look()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from workbench.config import Config
 from workbench.entry.cli.frame import Invocation, current
-from workbench.entry.project import Project, open_workspace
+from workbench.entry.project import OpenedProject, open_workspace
 from workbench.entry.services.metrics import Measured, measure
 from workbench.records.rules import Rule
 from workbench.rules.curation.curator import Curator
@@ -24,7 +24,7 @@ class RuleSession:
 
     here: Invocation
     config: Config
-    opened: Project
+    opened: OpenedProject
     measurement: Measured
     store: RuleStore
     book: Rulebook
