@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from store.metrics import Call, Measurements, OperationStats, record_call
     from store.ollama import ModelState
     from store.runs import list_runs, open_run, put_run, write_rows
+    from store.sandbox import ColumnType, Sandbox, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
+    from store.table_notes import table_notes
     from store.table_queries import Companion, FileSession, SessionRow, TableQueries
     from store.tables import CatchUp
     from store.vectors import open_index
@@ -78,6 +80,7 @@ _HANDED_ON = {
     "store.metrics": ("record_call",),
     "store.runs": ("list_runs", "open_run", "put_run", "write_rows"),
     "store.search_index": ("SearchIndex", "build_search_index", "load_search_index"),
+    "store.table_notes": ("table_notes",),
     "store.vectors": ("open_index",),
 }
 _HOMES = {name: module for module, names in _HANDED_ON.items() for name in names}
@@ -217,6 +220,14 @@ class OpenedProject(ProjectState):
             yield tables
         finally:
             tables.close()
+
+    @contextmanager
+    def sandbox(self, seconds: float, output: Path | None = None) -> Iterator[Sandbox]:
+        """Open a copy of the tables for statements of a person's own. Raises: StoreError."""
+        from store.sandbox import sandbox
+
+        with self.tables() as tables, sandbox(tables, seconds=seconds, output=output) as found:
+            yield found
 
     def _follow_index(self, tables: TableQueries) -> None:
         """Bring the tables of the project index up to date with the index of the last plan."""

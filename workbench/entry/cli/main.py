@@ -75,6 +75,7 @@ COMMANDS = lazy_commands(
             "Rebuild tables and indexes from the journals and the files.",
         ),
         "status": ("project.health", "Show what is known of the project, and change nothing."),
+        "sql": ("project.sql", "Ask the project's tables a question in SQL."),
         "stats": (
             "project.health",
             "Show how long operations took, how often caches answered, and what was missing.",

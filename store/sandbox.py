@@ -1,0 +1,200 @@
+"""A person's own SQL: one statement that reads, over a copy of the tables, without files, network or writes.
+
+The copy is made under the shared lock and the statement runs without any, so that a slow one, or a slow
+reader of its rows, keeps nobody waiting. Time, memory and space on disk are bounded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from store.duck import SETTINGS
+from store.files import private_dir, translated
+from workbench.errors import StoreError, UsageError, WorkbenchError
+from workbench.records.ids import new_id
+from workbench.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from store.tables import Tables
+
+BATCH: Final = 1_000  # rows
+MAX_SPILL: Final = "1GB"
+
+SET_PATHS: Final = "SET allowed_paths = $paths"
+LOCK_DOWN: Final = ("SET enable_external_access = false", "SET lock_configuration = true")
+SELECT_TABLES: Final = """
+SELECT table_name, column_name, data_type
+FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal
+ORDER BY table_name, column_index
+"""
+
+_READING: Final = frozenset({"SELECT", "EXPLAIN"})
+_MISSING = re.compile(r"(?:Table|View) with name (\S+) does not exist")
+_NEAR = re.compile(r"^(?:Did you mean|Candidate bindings:|Candidate functions:)\s*(.+)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A column of an answer or of a table; `type` is DuckDB's name of it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRows:
+    """The columns of a statement's rows, and the rows in batches, fetched as they are asked for."""
+
+    columns: tuple[ColumnType, ...]
+    batches: Iterator[Sequence[tuple[Any, ...]]]
+
+
+class Sandbox:
+    """A copy of the tables that statements read; each has so many seconds."""
+
+    def __init__(self, connection: DuckDBPyConnection, seconds: float) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._left = seconds
+
+    def tables(self) -> dict[str, tuple[ColumnType, ...]]:
+        """Return the columns of each table and view, by name."""
+        found: dict[str, list[ColumnType]] = {}
+        for table, column, kind in self._connection.execute(SELECT_TABLES).fetchall():
+            found.setdefault(table, []).append(ColumnType(column, kind))
+        return {table: tuple(columns) for table, columns in found.items()}
+
+    def select(self, statement: str) -> StatementRows:
+        """Return the rows of one statement. Raises: UsageError for one that cannot run; StoreError."""
+        self._left = self._seconds
+        with self._bounded():
+            _check(statement)
+            result = self._connection.execute(statement)
+            columns = tuple(ColumnType(one[0], str(one[1])) for one in result.description)
+        return StatementRows(columns, self._batches(result))
+
+    def write_parquet(self, statement: str, path: Path) -> None:
+        """Write the rows of one SELECT as Parquet to the path this was opened with. Raises: as select."""
+        self._left = self._seconds
+        with self._bounded():
+            _check(statement)
+            self._connection.sql(statement).write_parquet(str(path), compression="zstd")
+
+    def _batches(self, result: DuckDBPyConnection) -> Iterator[Sequence[tuple[Any, ...]]]:
+        while True:
+            with self._bounded():
+                rows = result.fetchmany(BATCH)
+            if not rows:
+                return
+            yield rows
+
+    @contextlib.contextmanager
+    def _bounded(self) -> Iterator[None]:
+        """Interrupt what runs longer than is left of the time; what waits for its rows costs none."""
+        import duckdb
+
+        timer = threading.Timer(self._left, self._connection.interrupt)
+        timer.daemon = True
+        started = time.monotonic()
+        timer.start()
+        try:
+            yield
+        except duckdb.InterruptException as error:
+            raise StoreError(
+                f"the statement took longer than {self._seconds:g} s",
+                hint="Ask for less, or give it longer with --timeout.",
+            ) from error
+        except duckdb.Error as error:
+            timer.cancel()
+            raise self._explained(error) from error
+        except RuntimeError as error:
+            raise KeyboardInterrupt from error  # how DuckDB passes on Ctrl-C
+        finally:
+            timer.cancel()
+            self._left = max(self._left - (time.monotonic() - started), 0.001)
+
+    def _explained(self, error: Exception) -> WorkbenchError:
+        """Return what is wrong with a statement, where, and which names are near."""
+        import duckdb
+
+        text = str(error)
+        kind, _, rest = text.partition(": ")
+        message, _, more = (rest if kind.endswith("Error") else text).partition("\n")
+        place = more[more.find("LINE ") :] if "LINE " in more else ""
+        if isinstance(error, duckdb.OutOfMemoryException):
+            return StoreError(message, hint="Ask for fewer rows or columns, or sort less.")
+        if isinstance(error, duckdb.PermissionException):
+            message, hint = "statements read no files and no network", "They read the tables alone."
+        elif "Required module" in text:
+            message = "a column has a time zone"
+            hint, place = "Cast it to text: `now()::VARCHAR`, or to TIMESTAMP.", ""
+        elif missing := _MISSING.search(message):
+            hint = did_you_mean(missing[1], self.tables(), "`workbench sql --tables` lists the tables.")
+        elif near := _NEAR.search(text):
+            hint = f"Did you mean {near[1].rstrip('?')}?"
+        else:
+            hint = "`workbench sql --schema` shows tables and columns."
+        return UsageError("\n".join(filter(None, (message.rstrip("!"), place.rstrip()))), hint=hint)
+
+
+@contextlib.contextmanager
+def sandbox(tables: Tables, *, seconds: float, output: Path | None = None) -> Iterator[Sandbox]:
+    """Open a copy of up-to-date tables in which statements may run `seconds`, and write `output` alone.
+
+    Raises: StoreError, StoreBusy.
+    """
+    import duckdb
+
+    copy = private_dir(tables.path.parent / "spill") / f"sql-{new_id()}.duckdb"
+    try:
+        with translated(f"copying {tables.path}"):
+            tables.read(lambda _: shutil.copyfile(tables.path, copy))
+        settings = {
+            **SETTINGS,
+            "temp_directory": str(copy.parent),
+            "max_temp_directory_size": MAX_SPILL,
+            "python_enable_replacements": False,  # a table is never a variable of this program
+        }
+        connection = duckdb.connect(str(copy), read_only=True, config=settings)
+    finally:
+        with contextlib.suppress(OSError):  # Windows removes no open file: below
+            copy.unlink(missing_ok=True)
+    try:
+        connection.execute(SET_PATHS, {"paths": [] if output is None else [str(output)]})
+        for statement in LOCK_DOWN:
+            connection.execute(statement)
+        yield Sandbox(connection, seconds)
+    finally:
+        connection.close()
+        copy.unlink(missing_ok=True)
+
+
+def _check(statement: str) -> None:
+    """Let pass exactly one statement that reads."""
+    import duckdb
+
+    found = duckdb.extract_statements(statement)
+    if not found:
+        raise UsageError("there is no statement", hint='Such as `workbench sql "from episodes limit 5"`.')
+    if len(found) > 1:
+        raise UsageError(f"there are {len(found)} statements", hint="Give them one at a time.")
+    kind = found[0].type.name
+    if kind == "MULTI":
+        raise UsageError(
+            "this PIVOT is several statements", hint="Name its values: PIVOT … ON column IN (…)."
+        )
+    if kind not in _READING:
+        raise UsageError(
+            f"{kind} is not allowed: statements only read",
+            hint="Tables are made from journals; what is in them changes through its own commands.",
+        )

@@ -1,0 +1,133 @@
+"""What is written of the tables is true: every table and column is described, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from store.journal import FileJournal
+from store.sandbox import SELECT_TABLES
+from store.table_notes import table_notes, with_reference
+from store.tables import Tables
+from tests.adapters import ManualClock
+
+DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
+
+# [img 6], with what SQLite calls INTEGER and TEXT as DuckDB's types, and autoincremented ids as plain ones.
+SPECIFIED = {
+    "episodes": {
+        "session_id": "VARCHAR",
+        "project_id": "VARCHAR",
+        "task_text": "VARCHAR",
+        "task_fingerprint": "VARCHAR",
+        "query_type": "VARCHAR",
+        "started_at": "BIGINT",
+        "ended_at": "BIGINT",
+        "outcome": "VARCHAR",
+        "token_budget": "BIGINT",
+        "token_used": "BIGINT",
+        "latency_ms": "BIGINT",
+    },
+    "episode_events": {
+        "id": "BIGINT",
+        "session_id": "VARCHAR",
+        "event_type": "VARCHAR",
+        "file_path": "VARCHAR",
+        "symbol": "VARCHAR",
+        "payload_json": "VARCHAR",
+        "timestamp": "BIGINT",
+    },
+    "task_file_affinity": {
+        "task_fingerprint": "VARCHAR",
+        "file_path": "VARCHAR",
+        "reads": "BIGINT",
+        "edits": "BIGINT",
+        "success_edits": "BIGINT",
+        "last_seen": "BIGINT",
+        "weight": "FLOAT",
+    },
+    "causal_links": {
+        "id": "BIGINT",
+        "session_id": "VARCHAR",
+        "issue_ref": "VARCHAR",
+        "commit_sha": "VARCHAR",
+        "change_path": "VARCHAR",
+        "change_kind": "VARCHAR",
+        "rationale": "VARCHAR",
+        "timestamp": "BIGINT",
+    },
+    "model_registry": {
+        "model_id": "VARCHAR",
+        "model_kind": "VARCHAR",
+        "version": "VARCHAR",
+        "params_json": "VARCHAR",
+        "created_at": "BIGINT",
+        "active": "INTEGER",
+    },
+}
+NOT_NULL = {
+    "episodes": "session_id project_id task_text task_fingerprint query_type started_at",
+    "episode_events": "id session_id event_type timestamp",
+    "task_file_affinity": "task_fingerprint file_path reads edits success_edits last_seen weight",
+    "causal_links": "id session_id change_path change_kind timestamp",
+    "model_registry": "model_id model_kind version params_json created_at active",
+}
+KEYS = {
+    "episodes": ["session_id"],
+    "episode_events": ["id"],
+    "task_file_affinity": ["task_fingerprint", "file_path"],
+    "causal_links": ["id"],
+    "model_registry": ["model_id"],
+}
+INDEXES = {
+    "idx_episodes_project_time": ("episodes", ["project_id", "started_at"]),
+    "idx_episode_events_session": ("episode_events", ["session_id", "timestamp"]),
+    "idx_affinity_task_weight": ("task_file_affinity", ["task_fingerprint", "weight"]),
+    "idx_causal_commit": ("causal_links", ["commit_sha"]),
+}
+
+
+@pytest.fixture
+def tables(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> Tables:
+    """The tables of an empty journal."""
+    return Tables(tmp_path, {"project": journal}, clock)
+
+
+def test_every_column_of_every_table_is_described(tables: Tables) -> None:
+    """Tables, views and their columns are those of the notes, in the same order."""
+    found: dict[str, list[str]] = {}
+    for table, column, _ in tables.query(SELECT_TABLES):
+        found.setdefault(table, []).append(column)
+    assert found == {table: list(note.columns) for table, note in sorted(table_notes().items())}
+    texts = [text for note in table_notes().values() for text in (note.meaning, *note.columns.values())]
+    assert [text for text in texts if not text.endswith((".", "…"))] == []
+
+
+def test_the_page_is_made_of_the_notes() -> None:
+    """docs/tables.md says what the notes say: `python -m store.table_notes docs/tables.md` writes it."""
+    page = DOCS.read_text(encoding="utf-8")
+    assert with_reference(page) == page
+
+
+def test_specified_tables_keep_their_columns_keys_and_indexes(tables: Tables) -> None:
+    """What [img 6] specifies is there: names, types, what may be missing, primary keys, indexes."""
+    columns = {
+        table: {name: kind for found, name, kind in tables.query(SELECT_TABLES) if found == table}
+        for table in SPECIFIED
+    }
+    assert columns == SPECIFIED
+    wanted = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT is_nullable AND NOT internal"
+    required = tables.query(wanted)
+    assert {
+        table: " ".join(name for found, name in required if found == table) for table in NOT_NULL
+    } == NOT_NULL
+    wanted = "SELECT table_name, constraint_column_names FROM duckdb_constraints()"
+    keys = tables.query(f"{wanted} WHERE constraint_type = 'PRIMARY KEY'")
+    assert {table: names for table, names in keys if table in KEYS} == KEYS
+    indexes = tables.query("SELECT index_name, table_name, expressions FROM duckdb_indexes()")
+    assert {
+        name: (table, [one.strip("'\"") for one in expressions.strip("[]").split(", ")])
+        for name, table, expressions in indexes
+        if name in INDEXES
+    } == {name: (table, parts) for name, (table, parts) in INDEXES.items()}
