@@ -19,15 +19,11 @@ from textual.widget import Widget
 
 from screens.base import SectionScreen
 from screens.chrome import StatusLine, TopBar, jobs_text
-from screens.commands.model import bindings
-from screens.commands.registry import EVERYWHERE
+from screens.commands import SECTIONS, Section, bindings, find_section, keymap, read_alt_digits, shown_key
 from screens.engine import AppEngine, StoreChanged, Watcher
 from screens.jobs import Failure, Job, Jobs, interrupt_children
-from screens.keys import keymap, read_alt_digits, shown_key
-from screens.place import AppPlace, PlaceKeeper, read_place
 from screens.safe_text import toast
-from screens.sections import SECTIONS, Section, find_section
-from screens.sitting import ActionLog, Sitting
+from screens.sitting import ActionLog, AppPlace, PlaceKeeper, Sitting, read_place
 from screens.themes import ANSI, DARK, MANY_COLORS, THEMES, readable_variables
 from screens.widgets.dialogs import CopyRequested
 from workbench.errors import ConfigError
@@ -52,7 +48,7 @@ class WorkbenchApp(Sitting):
 
     TITLE = "workbench"
     CSS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(EVERYWHERE)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         section.id: section.load for section in SECTIONS

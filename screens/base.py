@@ -7,14 +7,14 @@ from the registry; commands that change something are refused where the terminal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack, cast
 
 from textual.app import ComposeResult
 from textual.events import Resize
 from textual.screen import Screen
 
 from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, TooSmall, TopBar
-from screens.commands.registry import BY_SECTION
+from screens.commands import BY_SECTION
 from screens.jobs import Job, JobOptions
 
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ class SectionScreen(Screen[None]):
     @property
     def bench(self) -> WorkbenchApp:
         """The app."""
-        from screens.app import WorkbenchApp
-
-        assert isinstance(self.app, WorkbenchApp)
-        return self.app
+        return cast("WorkbenchApp", self.app)
 
     @property
     def engine(self) -> AppEngine:

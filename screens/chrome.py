@@ -15,11 +15,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from screens.commands.registry import find_command
+from screens.commands import SECTIONS, Section, find_command, shown_key
 from screens.jobs import Job
-from screens.keys import shown_key
 from screens.safe_text import shown
-from screens.sections import SECTIONS, Section
 
 _SECTION_GAP = 1
 

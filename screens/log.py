@@ -11,8 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from screens.base import SectionScreen
-from screens.commands.model import bindings
-from screens.commands.registry import LOG
+from screens.commands import bindings
 from screens.safe_text import shown
 from screens.sitting import LoggedAction
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -38,7 +37,7 @@ class LogScreen(SectionScreen):
     """Lists the actions; a line can be copied and run in a shell."""
 
     section: ClassVar[str] = "log"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LOG)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("log")]
 
     def compose_body(self) -> ComposeResult:
         """Show one table."""

@@ -18,10 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from screens.commands.model import GROUPS, AppCommand
-from screens.commands.registry import commands_of
-from screens.keys import shown_key, shown_keys
-from screens.sections import SECTIONS, Section
+from screens.commands import GROUPS, SECTIONS, AppCommand, Section, commands_of, shown_key, shown_keys
 from screens.widgets.dialogs import LegibleList
 
 _WIDEST: Final = 110

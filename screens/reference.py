@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from screens.commands.model import GROUPS, AppCommand
-from screens.commands.registry import BY_SECTION
-from screens.keys import shown_key
-from screens.sections import SECTIONS
+from screens.commands import BY_SECTION, GROUPS, SECTIONS, AppCommand, shown_key
 
 _HEAD = """# Keys and commands of the app
 

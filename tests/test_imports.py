@@ -98,7 +98,7 @@ FOR_CURATORS = (
     "workbench.comparison",
     "workbench.memory.extraction",
     "workbench.memory.journal",
-    "workbench.memory.learnings.corrections.match",
+    "workbench.memory.learnings.corrections.report",
     "workbench.memory.learnings.ledger",
     "workbench.memory.learnings.lessons",
     "workbench.memory.learnings.promotion",

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from screens.commands.conflicts import CONFLICTS
-from screens.commands.model import bindings
+from screens.commands import bindings
 from screens.conflicts.decisions import PairDialogs
 from screens.conflicts.pair import (
     SHORT,
@@ -51,7 +50,7 @@ class ConflictsScreen(QueueScreen):
     """Settles what repeats or contradicts each other."""
 
     section: ClassVar[str] = "conflicts"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(CONFLICTS)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("conflicts")]
 
     def __init__(self) -> None:
         super().__init__()

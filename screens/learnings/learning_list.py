@@ -14,7 +14,7 @@ from screens.learnings.learning_service import KnownLearnings
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.lists.filters import Field, FieldKind
-from workbench.memory.learnings.confidence import stale_days
+from workbench.memory.learnings.learningtype import stale_days
 from workbench.memory.learnings.review import STALE_DAYS, ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState
 

@@ -17,7 +17,7 @@ from screens.rules.rule_text import labelled, reworded
 from screens.safe_text import joined, shown, shown_lines
 from screens.widgets.bars import bar
 from screens.widgets.diff import ReadingPane, marked
-from workbench.memory.learnings.confidence import stale_days
+from workbench.memory.learnings.learningtype import stale_days
 from workbench.memory.learnings.review import Why, provenance
 from workbench.records.learnings import FeatureLearning
 from workbench.text.counts import counted

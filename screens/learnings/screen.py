@@ -8,8 +8,7 @@ from typing import ClassVar, Final
 
 from textual.binding import BindingType
 
-from screens.commands.learnings import LEARNINGS
-from screens.commands.model import bindings
+from screens.commands import bindings
 from screens.curation.excerpt import Excerpt, excerpt_view
 from screens.jobs import Job
 from screens.learnings.audit import AuditView, JunkAudit, audited
@@ -30,7 +29,7 @@ class LearningsScreen(LearningListScreen):
     """Decides about learnings."""
 
     section: ClassVar[str] = "learnings"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LEARNINGS)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("learnings")]
 
     # Deciding.
 

@@ -13,8 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from screens.base import SectionScreen
-from screens.commands.model import bindings
-from screens.commands.registry import METRICS
+from screens.commands import bindings
 from screens.headless import CommandOutput, run_command
 from screens.jobs import Job
 from screens.metrics.figures import (
@@ -63,7 +62,7 @@ class MetricsScreen(SectionScreen):
     """Looks back over a span of time that `[` and `]` change, and follows unless it is paused."""
 
     section: ClassVar[str] = "metrics"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(METRICS)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("metrics")]
     DEFAULT_CSS = """
     MetricsScreen {
         & #metrics-headline, & #metrics-parts {

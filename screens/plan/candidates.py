@@ -15,7 +15,7 @@ from textual.content import Content
 from screens.filter_matching import Record
 from screens.plan.query import PlanQuery
 from screens.safe_text import shown
-from screens.widgets.budget import Portion
+from screens.widgets.bars import Portion
 from screens.widgets.table import Column
 from screens.widgets.table_rows import ListRows
 from workbench.lists.filters import Field, FieldKind

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from screens.plan.candidates import FILES, LEARNINGS, OUT, RULES, PackCandidate, ShownPlan
-from screens.widgets.budget import Portion
+from screens.widgets.bars import Portion
 from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.overrides import EXCLUDED
 from workbench.plan.pipeline import Plan

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from screens.place import text_of, texts_of
+from screens.sitting import text_of, texts_of
 from workbench.records.plan import PlanRequest, QueryType
 
 MIN_BUDGET: Final = 50

@@ -19,10 +19,8 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from screens.commands.model import bindings
-from screens.commands.plan import PLAN
+from screens.commands import bindings
 from screens.jobs import Failure
-from screens.place import text_of, texts_of
 from screens.plan import candidates, query, work
 from screens.plan.actions import PlanActions
 from screens.plan.candidates import COLUMNS, FIELDS, FILES, IN, PackCandidate, ShownPlan, list_rows
@@ -30,7 +28,8 @@ from screens.plan.first_run import FirstRun
 from screens.plan.panels import PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.safe_text import shown, shown_lines
-from screens.widgets.budget import BudgetBar
+from screens.sitting import text_of, texts_of
+from screens.widgets.bars import BudgetBar
 from screens.widgets.filter import FilterBar
 from screens.widgets.prompt_editor import PromptEditor
 from screens.widgets.table import VirtualTable
@@ -92,7 +91,7 @@ class PlanScreen(PlanActions):
     """Shows what an agent should read for a task, live, and lets a person decide otherwise."""
 
     section: ClassVar[str] = "plan"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("plan")]
     DEFAULT_CSS = _LAYOUT
 
     def __init__(self) -> None:

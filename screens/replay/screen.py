@@ -14,10 +14,8 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
-from screens.commands.model import bindings
-from screens.commands.replay import REPLAY
+from screens.commands import bindings
 from screens.jobs import Failure, Job
-from screens.place import text_of, texts_of
 from screens.replay import work
 from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS, ReplayActions
 from screens.replay.comparison import ComparePanel
@@ -28,6 +26,7 @@ from screens.replay.task_panel import TaskPanel, TaskShown
 from screens.replay.tasks import ORDERS, TaskLine, TasksPanel, arrange_tasks, task_lines
 from screens.replay.work import ListedRuns, OpenedRun
 from screens.safe_text import shown, shown_lines
+from screens.sitting import text_of, texts_of
 from screens.widgets.filter import FilterBar
 from workbench.records.replay import BASELINE
 from workbench.text.counts import counted
@@ -40,7 +39,7 @@ class ReplayScreen(ReplayActions):
     """What would have been shown for past tasks, and was it right."""
 
     section: ClassVar[str] = "replay"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(REPLAY)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("replay")]
     DEFAULT_CSS = """
     ReplayScreen {
         & #crumbs { height: 1; padding: 0 1; background: $panel; text-wrap: nowrap; text-overflow: ellipsis; }

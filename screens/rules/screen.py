@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual import on
 from textual.binding import BindingType
 
-from screens.commands.model import bindings
-from screens.commands.rules import RULES
+from screens.commands import bindings
 from screens.curation.dialog import Dialog
 from screens.jobs import Job
 from screens.rules.matches import MatchesView, MessageMatches, answers
@@ -33,7 +32,7 @@ class RulesScreen(RuleListScreen):
     """Shows and changes rules; `changes` is what changes them."""
 
     section: ClassVar[str] = "rules"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(RULES)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("rules")]
 
     def __init__(self) -> None:
         super().__init__()

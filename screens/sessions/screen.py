@@ -19,10 +19,8 @@ from textual.containers import Container, Vertical
 from textual.events import Resize
 from textual.widgets import Static
 
-from screens.commands.model import bindings
-from screens.commands.sessions import SESSIONS
+from screens.commands import bindings
 from screens.jobs import Failure, Job
-from screens.place import text_of, texts_of
 from screens.safe_text import shown, shown_lines
 from screens.sessions import feedback, work
 from screens.sessions.actions import SessionActions
@@ -30,6 +28,7 @@ from screens.sessions.listing import SessionListing, SessionQuery
 from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionClock, session_rows
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
 from screens.sessions.work import KnownSessions, TracedSession
+from screens.sitting import text_of, texts_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import TimelineBar
@@ -56,7 +55,7 @@ class SessionsScreen(SessionActions):
     """Shows what was done here, one task at a time, follows what goes on, and takes feedback."""
 
     section: ClassVar[str] = "sessions"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(SESSIONS)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("sessions")]
     DEFAULT_CSS = """
     SessionsScreen {
         & #sessions-headline {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -76,10 +76,7 @@ class TranscriptScreen(ModalScreen[None]):
     @property
     def bench(self) -> WorkbenchApp:
         """The app."""
-        from screens.app import WorkbenchApp
-
-        assert isinstance(self.app, WorkbenchApp)
-        return self.app
+        return cast("WorkbenchApp", self.app)
 
     @property
     def view(self) -> ConversationView:

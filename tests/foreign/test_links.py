@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from screens.app import WorkbenchApp
-from screens.sections import SECTIONS
+from screens.commands import SECTIONS
 from tests.foreign.repositories import KEY, LINKS, SECRET, Hostile, make_linked
 from tests.screens.conftest import settle
 from tests.screens.golden import screen_text

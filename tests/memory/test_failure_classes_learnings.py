@@ -13,18 +13,18 @@ from tests.memory.learnings.conftest import Iteration, call, rule_store
 from tests.memory.learnings.conftest import iteration as iteration  # a fixture
 from workbench.errors import UsageError
 from workbench.memory.learnings.accumulation import accumulate
-from workbench.memory.learnings.audit import PRUNE_DAYS, JunkKind
 from workbench.memory.learnings.echoes import CLOSING, FRAME, OPENING, note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of
 from workbench.memory.learnings.learningtype import problems
-from workbench.memory.learnings.pairs import check_deduplication
-from workbench.memory.learnings.prompt import memory_prompt
-from workbench.memory.learnings.service import LearningService
-from workbench.memory.learnings.texts import (
+from workbench.memory.learnings.lessons import (
     sanitize_learning_text,
     should_exclude_from_auto_accumulation,
     too_vague,
 )
+from workbench.memory.learnings.pairs import check_deduplication
+from workbench.memory.learnings.prompt import memory_prompt
+from workbench.memory.learnings.review import PRUNE_DAYS, JunkKind
+from workbench.memory.learnings.service import LearningService
 from workbench.records.iterations import ErrorEntry, ErrorType, FileAction, FileTouched
 from workbench.records.learnings import (
     MAX_TEXT,

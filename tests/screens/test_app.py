@@ -12,12 +12,11 @@ from textual.widgets import OptionList
 
 from screens.app import WorkbenchApp
 from screens.chrome import CommandFooter, FooterEntry, TooSmall, fit_entries, labels
+from screens.commands import SECTIONS, read_alt_digits
 from screens.curation.record_form import RecordForm
 from screens.jobs import Job
-from screens.keys import read_alt_digits
 from screens.overlays import HelpScreen, JumpScreen
 from screens.plan.screen import PlanScreen
-from screens.sections import SECTIONS
 from screens.sitting import LeaveQuestion
 from screens.widgets.form import FormField
 from tests.processes import LONG

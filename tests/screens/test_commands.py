@@ -10,11 +10,19 @@ from pathlib import Path
 import click
 import pytest
 
-from screens.commands.model import GROUPS, MOVE, VIEW, AppCommand
-from screens.commands.registry import BY_SECTION, commands_of, find_command
-from screens.keys import keymap, shown_key
+from screens.commands import (
+    BY_SECTION,
+    GROUPS,
+    MOVE,
+    SECTIONS,
+    VIEW,
+    AppCommand,
+    commands_of,
+    find_command,
+    keymap,
+    shown_key,
+)
 from screens.reference import page
-from screens.sections import SECTIONS
 from workbench.entry.cli.main import as_command, cli
 from workbench.errors import ConfigError
 

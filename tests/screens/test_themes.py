@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
 from screens.app import WorkbenchApp
-from screens.place import AppPlace, write_place
+from screens.sitting import AppPlace, write_place
 from screens.themes import (
     CONTRAST,
     DARK,

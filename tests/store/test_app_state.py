@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from screens.place import AppPlace, merge_changes, read_place
+from screens.sitting import AppPlace, merge_changes, read_place
 from store.app_state import place_file, read_place_file, seems_indexed, update_place_file
 from workbench.config import Config
 from workbench.entry.project import open_workspace

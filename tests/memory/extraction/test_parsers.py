@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.memory.extraction.errors import find_errors
-from workbench.memory.extraction.parsers import strip_escapes
+from workbench.memory.extraction.patterns import strip_escapes
 
 _LIMIT = 1_500
 _LENGTHS = st.sampled_from([0, 1, 7, _LIMIT - 1, _LIMIT, _LIMIT + 1, 2 * _LIMIT, 2 * _LIMIT + 1])

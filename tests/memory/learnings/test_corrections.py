@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.memory.learnings.accumulation import Accumulated, accumulate
-from workbench.memory.learnings.corrections.extract import MOST_RULE, Strength, correction_of, corrections_of
-from workbench.memory.learnings.corrections.record import Correction, tally
+from workbench.memory.learnings.corrections.extract import MOST_RULE, correction_of, corrections_of
+from workbench.memory.learnings.corrections.record import Correction, Strength, tally
 from workbench.memory.learnings.corrections.report import CorrectionStatus, report_corrections
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningstore import LearningStore

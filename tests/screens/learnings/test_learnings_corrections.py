@@ -10,9 +10,13 @@ from screens.widgets.table import VirtualTable
 from tests.screens.golden import screen_text
 from tests.screens.learnings.conftest import Made, Open, auto, take_in
 from workbench.curation.store import record
-from workbench.memory.learnings.corrections.match import draft_correction
 from workbench.memory.learnings.corrections.record import Correction
-from workbench.memory.learnings.corrections.report import CorrectionStatus, report_corrections, texts_in_force
+from workbench.memory.learnings.corrections.report import (
+    CorrectionStatus,
+    draft_correction,
+    report_corrections,
+    texts_in_force,
+)
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.records.learnings import LearningKind
 

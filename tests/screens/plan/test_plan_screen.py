@@ -22,7 +22,7 @@ from screens.plan.first_run import FirstRun
 from screens.plan.panels import PreviewPanel, WhyPanel
 from screens.plan.query import PlanQuery
 from screens.plan.screen import PlanScreen
-from screens.widgets.budget import BudgetBar
+from screens.widgets.bars import BudgetBar
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Ask, Choose, Confirm
 from tests.processes import LONG

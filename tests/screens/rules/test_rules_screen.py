@@ -10,7 +10,6 @@ from textual.widgets import Static
 
 from screens.curation.record_form import RecordForm
 from screens.jobs import Job
-from screens.place import read_place, write_place
 from screens.rules.bulk_edit import BulkEditForm
 from screens.rules.facets import FacetDialog
 from screens.rules.matches import MatchesView
@@ -19,6 +18,7 @@ from screens.rules.rule_changes import RuleChanges
 from screens.rules.rule_list import SORT_KEYS
 from screens.rules.rule_service import RuleWriter
 from screens.rules.search import SearchBar
+from screens.sitting import read_place, write_place
 from screens.widgets.code import CodeView
 from screens.widgets.dialogs import Ask, Choose, Confirm
 from screens.widgets.fields import SafeArea, SafeInput

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screens.widgets.budget import FREE, OVER, BudgetBar, Portion, cells
+from screens.widgets.bars import FREE, OVER, BudgetBar, Portion, cells
 from tests.screens.widgets.staging import HOSTILE, Stage, seen
 
 PORTIONS = st.lists(

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from textual.widget import Widget
 
-from screens.widgets.bars import Contribution, FeatureBars
-from screens.widgets.budget import BudgetBar, Portion
+from screens.widgets.bars import BudgetBar, Contribution, FeatureBars, Portion
 from screens.widgets.code import CodeView
 from screens.widgets.diff import WordDiff
 from screens.widgets.form import FieldForm, FormField

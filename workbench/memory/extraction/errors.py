@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from workbench.memory.extraction import patterns, reports, stacks
-from workbench.memory.extraction.parsers import FoundError, Parser, message_of, strip_escapes
+from workbench.memory.extraction.patterns import FoundError, Parser, message_of, strip_escapes
 from workbench.records.iterations import ErrorType, ToolUseEvent
 from workbench.sessions.importers.touches import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse

@@ -14,7 +14,7 @@ from typing import Final
 
 from workbench.memory.extraction.decisions import find_decisions
 from workbench.memory.extraction.errors import errors_of
-from workbench.memory.extraction.parsers import FoundError, is_foreign
+from workbench.memory.extraction.patterns import FoundError, is_foreign
 from workbench.records.episodes import ChangeKind
 from workbench.records.iterations import (
     MAX_SUMMARY,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from workbench.memory.extraction.parsers import ErrorPlace, FoundError, lines_from, message_of, order_places
+from workbench.memory.extraction.patterns import ErrorPlace, FoundError, lines_from, message_of, order_places
 from workbench.memory.extraction.stacks import FRAME
 from workbench.records.iterations import ErrorType
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from workbench.memory.extraction.parsers import ErrorPlace, FoundError, lines_from, message_of, order_places
+from workbench.memory.extraction.patterns import ErrorPlace, FoundError, lines_from, message_of, order_places
 from workbench.records.iterations import ErrorType
 
 _MOST_LINES = 3_000

@@ -16,8 +16,8 @@ from typing import Final
 from workbench.curation.records import EntryDraft
 from workbench.curation.store import preview, record
 from workbench.memory.learnings.commands import command_lessons, is_not_callable, tried_commands
-from workbench.memory.learnings.corrections.extract import Strength, correction_lessons
-from workbench.memory.learnings.corrections.record import Correction, template_of
+from workbench.memory.learnings.corrections.extract import correction_lessons
+from workbench.memory.learnings.corrections.record import Correction, Strength, template_of
 from workbench.memory.learnings.echoes import ECHO, InjectionReader, Injections, echo_share, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.ledger import AUTOMATIC, LearningLedger
@@ -26,16 +26,14 @@ from workbench.memory.learnings.lessons import (
     decision_lessons,
     error_signature,
     explanation_lessons,
-    recurring_lessons,
-)
-from workbench.memory.learnings.pairs import check_deduplication, comparable
-from workbench.memory.learnings.texts import (
     instructs,
     plain_line,
+    recurring_lessons,
     sanitize_learning_text,
     should_exclude_from_auto_accumulation,
     too_vague,
 )
+from workbench.memory.learnings.pairs import check_deduplication, comparable
 from workbench.records.iterations import (
     ExtractionResult,
     IterationOutcome,
@@ -184,7 +182,7 @@ def _take(work: _Work, lesson: Lesson) -> None:
 
 def _hear(work: _Work, lesson: Lesson, text: str) -> None:
     """Take what the user said of how things are done: learned where it holds for more than the moment."""
-    from workbench.memory.learnings.corrections.match import draft_correction, match_correction
+    from workbench.memory.learnings.corrections.report import draft_correction, match_correction
 
     reason = _no_telling(work, lesson, text)
     if reason:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from workbench.memory.extraction.errors import extract_failure, only_reads
-from workbench.memory.extraction.parsers import strip_escapes
+from workbench.memory.extraction.patterns import strip_escapes
 from workbench.memory.learnings.lessons import Lesson
 from workbench.records.iterations import RawIterationOutput, ToolUseEvent
 from workbench.records.learnings import LearningKind

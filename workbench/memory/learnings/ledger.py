@@ -11,10 +11,9 @@ from typing import Final
 
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import EntryDraft
-from workbench.memory.learnings.confidence import confidence_of
 from workbench.memory.learnings.corrections.record import Correction, read_correction
 from workbench.memory.learnings.kinds import CONTRADICTED, HIT, SAID
-from workbench.memory.learnings.learningtype import LEARNINGS, LearningType
+from workbench.memory.learnings.learningtype import LEARNINGS, LearningType, confidence_of
 from workbench.ports import Entry
 from workbench.records.learnings import FeatureLearning
 

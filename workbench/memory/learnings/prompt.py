@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.memory.learnings.confidence import LOST, stale_days
 from workbench.memory.learnings.echoes import CLOSING, FRAME, OPENING
+from workbench.memory.learnings.learningtype import LOST, stale_days
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.text.counts import counted

@@ -17,15 +17,22 @@ from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_addition, nothing_to_change
 from workbench.curation.store import record
 from workbench.errors import UsageError
-from workbench.memory.learnings.audit import Audit, audit, prunable
 from workbench.memory.learnings.echoes import is_echo, read_injections
 from workbench.memory.learnings.learningstore import LOCK, LearningStore
 from workbench.memory.learnings.learningtype import LEARNINGS, SHORT
 from workbench.memory.learnings.ledger import LearningLedger, contradicted, hit
+from workbench.memory.learnings.lessons import sanitize_learning_text
 from workbench.memory.learnings.pairs import check_deduplication, comparable
 from workbench.memory.learnings.promotion import Promotion, follow_promotions, promote_learning
-from workbench.memory.learnings.review import ConflictFound, ReviewItem, conflicts_of, review_queue
-from workbench.memory.learnings.texts import sanitize_learning_text
+from workbench.memory.learnings.review import (
+    Audit,
+    ConflictFound,
+    ReviewItem,
+    audit,
+    conflicts_of,
+    prunable,
+    review_queue,
+)
 from workbench.records.conflicts import Action, conflict_id
 from workbench.records.learnings import (
     BASE_CONFIDENCE,

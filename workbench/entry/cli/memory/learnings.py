@@ -10,7 +10,6 @@ from workbench.curation.records import CurationStep, RecordChange
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
 from workbench.entry.cli.output import Output, shorten
-from workbench.memory.learnings.confidence import stale_days
 from workbench.memory.learnings.corrections.report import (
     CorrectionReport,
     CorrectionStatus,
@@ -18,7 +17,7 @@ from workbench.memory.learnings.corrections.report import (
     texts_in_force,
 )
 from workbench.memory.learnings.echoes import note_injected
-from workbench.memory.learnings.learningtype import SHORT
+from workbench.memory.learnings.learningtype import SHORT, stale_days
 from workbench.memory.learnings.prompt import memory_prompt, source_of
 from workbench.memory.learnings.review import ConflictFound, ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState

@@ -42,7 +42,7 @@ def app(section: str | None) -> int:
 def open_app(section: str) -> NoReturn:
     """Run the app in this terminal until it is left, and end the program with its exit code."""
     from screens.app import WorkbenchApp
-    from screens.sections import SECTIONS, find_section
+    from screens.commands import SECTIONS, find_section
     from workbench.entry.project import place_file, require_consent
 
     if section and find_section(section) is None:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from workbench.memory.extraction.decisions import sentences
 from workbench.memory.learnings.corrections import forms
-from workbench.memory.learnings.lessons import Lesson
-from workbench.memory.learnings.texts import too_vague
+from workbench.memory.learnings.corrections.record import Strength
+from workbench.memory.learnings.lessons import Lesson, too_vague
 from workbench.records.iterations import RawIterationOutput
 from workbench.records.learnings import LearningKind
 
@@ -28,14 +27,6 @@ MOST_RULE: Final = 200
 
 MOST_LINES: Final = 40
 """Lines of a prompt; one of more is a document."""
-
-
-class Strength(StrEnum):
-    """How surely a sentence is meant for more than the task at hand."""
-
-    STANDING = "standing"  # it says so itself: always, never, from now on
-    CORRECTING = "correcting"  # one way instead of another, after an agent did something
-    PASSING = "passing"  # it may be for now: it counts once it is said again
 
 
 @dataclass(frozen=True, slots=True)

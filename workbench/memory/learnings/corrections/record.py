@@ -9,15 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, Final
-
-from workbench.memory.learnings.corrections.extract import Strength
 
 SESSIONS: Final = 2
 TIMES: Final = 3
 SPOKEN: Final = 40
 """Words of a prompt that somebody typed for this once; equal sentences of longer ones are of one template."""
+
+
+class Strength(StrEnum):
+    """How surely a sentence is meant for more than the task at hand."""
+
+    STANDING = "standing"  # it says so itself: always, never, from now on
+    CORRECTING = "correcting"  # one way instead of another, after an agent did something
+    PASSING = "passing"  # it may be for now: it counts once it is said again
 
 
 @dataclass(frozen=True, slots=True)

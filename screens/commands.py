@@ -1,0 +1,219 @@
+"""The sections of the app, all commands and their keys, which palette, help and documentation list.
+
+They are declared in `commands.json` and nowhere else: no key, footer entry or line of help is written in a
+screen. A command's fields are those of `AppCommand`. Its title and its action are its verb unless given:
+`rules.edit-all` is `Edit all` and runs `action_edit_all`, wherever it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.binding import Binding
+
+from workbench.errors import ConfigError
+from workbench.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from screens.base import SectionScreen
+
+MOVE: Final = "Move"
+VIEW: Final = "View"
+ACT: Final = "Act"
+CURATE: Final = "Curate"
+GROUPS: Final = (ACT, CURATE, VIEW, MOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A screen: its id, the key that opens it, its title, what it is for, and `module:Class`.
+
+    The module is imported when the screen is first shown, so that the first paint pays for one screen alone.
+    """
+
+    id: str
+    key: str
+    title: str
+    summary: str
+    target: str
+
+    def load(self) -> SectionScreen:
+        """Import the screen and make it."""
+        module, _, name = self.target.partition(":")
+        screen: SectionScreen = getattr(import_module(module), name)()
+        return screen
+
+
+@dataclass(frozen=True, slots=True)
+class AppCommand:
+    """Something a user can do.
+
+    `id` is what a configuration remaps, `<screen>.<verb>`; `action` names the Textual action. `cli` is the
+    command line that does the same, words in capitals being arguments; only commands that merely move or
+    change the view have none. `rank` is the order in the footer, 1 first; 0 keeps a command out of it. One
+    that `changes` something, as all that curate do, is refused where the terminal is too small to see what
+    it does.
+    """
+
+    id: str
+    title: str
+    help: str
+    keys: tuple[str, ...]
+    action: str
+    group: str
+    cli: str = ""
+    rank: int = 0
+    changes: bool = False
+    priority: bool = False
+
+    @property
+    def section(self) -> str:
+        """The screen it belongs to; `app` for those that are everywhere."""
+        return self.id.partition(".")[0]
+
+
+def _command(declared: Mapping[str, Any]) -> AppCommand:
+    section, _, verb = declared["id"].partition(".")
+    given = {"title": verb.replace("-", " ").capitalize(), "changes": declared["group"] == CURATE, **declared}
+    action = given.pop("does", verb.replace("-", "_"))
+    keys = tuple(given.pop("keys", "").split())
+    return AppCommand(action=f"app.{action}" if section == "app" else action, keys=keys, **given)
+
+
+def _go_to(section: Section) -> AppCommand:
+    return AppCommand(
+        f"app.{section.id}",
+        section.title,
+        f"Go to {section.title}: {section.summary}",
+        (section.key, f"alt+{section.key}"),
+        f"app.show_section('{section.id}')",
+        MOVE,
+    )
+
+
+_DECLARED = json.loads((files(__package__) / "commands.json").read_text(encoding="utf-8"))
+SECTIONS: Final = tuple(Section(**one) for one in _DECLARED["sections"])
+_COMMANDS: Final = (*map(_command, _DECLARED["commands"]), *map(_go_to, SECTIONS))
+BY_SECTION: Final = {
+    section: tuple(command for command in _COMMANDS if command.section == section)
+    for section in ("app", *(one.id for one in SECTIONS))
+}
+
+
+def find_section(identifier: str) -> Section | None:
+    """Return the section with an id, None for an unknown one."""
+    return next((section for section in SECTIONS if section.id == identifier), None)
+
+
+def commands_of(section: str) -> tuple[AppCommand, ...]:
+    """Return the commands of a screen, then those that are everywhere."""
+    return (*BY_SECTION.get(section, ()), *BY_SECTION["app"])
+
+
+def find_command(identifier: str) -> AppCommand | None:
+    """Return the command with an id, None for an unknown one."""
+    known = BY_SECTION.get(identifier.partition(".")[0], ())
+    return next((command for command in known if command.id == identifier), None)
+
+
+def bindings(section: str) -> list[Binding]:
+    """Return the key bindings of a screen's own commands, remappable by their ids."""
+    return [
+        Binding(
+            ",".join(command.keys),
+            command.action,
+            command.title,
+            show=command.rank > 0,
+            tooltip=command.help,
+            id=command.id,
+            priority=command.priority,
+        )
+        for command in BY_SECTION[section]
+        if command.keys
+    ]
+
+
+_NAMES: Final = {
+    "question_mark": "?",
+    "colon": ":",
+    "semicolon": ";",
+    "slash": "/",
+    "space": "space",
+    "asterisk": "*",
+    "plus": "+",
+    "minus": "-",
+    "full_stop": ".",
+    "comma": ",",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "equals_sign": "=",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "exclamation_mark": "!",
+    "backslash": "\\",
+    "enter": "enter",
+    "escape": "esc",
+}
+_SHOWN: Final = 2
+
+
+def shown_key(key: str) -> str:
+    """Return a key as people write it: `^p`, `?`, `alt+1`."""
+    name = key.removeprefix("ctrl+")
+    written = _NAMES.get(name, name)
+    return f"^{written}" if name != key else written
+
+
+def shown_keys(keys: Sequence[str]) -> str:
+    """Return the first keys of a command, as many as a column of help has room for."""
+    return " ".join(shown_key(key) for key in keys[:_SHOWN])
+
+
+def keymap(settings: Iterable[str]) -> dict[str, str]:
+    """Return {command id: keys} of settings like `rules.edit=e,f2`.
+
+    Raises: ConfigError for one that names no command or no key.
+    """
+    known = {command.id for commands in BY_SECTION.values() for command in commands}
+    found: dict[str, str] = {}
+    for setting in settings:
+        identifier, equals, keys = (part.strip() for part in setting.partition("="))
+        if not equals or not keys:
+            raise ConfigError(
+                f"app.keys: {setting!r} is not `command=key`", hint="For example rules.edit=e,f2"
+            )
+        if identifier not in known:
+            raise ConfigError(
+                f"app.keys: there is no command {identifier!r}",
+                hint=did_you_mean(
+                    identifier, sorted(known), "`?` in the app lists the commands of a screen."
+                ),
+            )
+        found[identifier] = ",".join(key.strip() for key in keys.split(","))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AltDigit:
+    """A key as the table of sequences has them: Textual's parser takes the name from `value`."""
+
+    value: str
+
+
+def read_alt_digits() -> None:
+    """Have escape and a digit read as alt and the digit, in this process.
+
+    Textual reads them as the character that Option and the digit give on an American Mac keyboard (`¡` for
+    1), since one terminal there sends the former for the latter. Everywhere else they are what a terminal
+    sends for alt and the digit. A terminal that composes sends the character itself, which stays one: people
+    also type `£` or `§` by keys of their own.
+    """
+    table: Any = ANSI_SEQUENCES_KEYS  # a dict, declared as one that nobody changes
+    for digit in range(10):
+        table[f"\x1b{digit}"] = (AltDigit(f"alt+{digit}"),)
