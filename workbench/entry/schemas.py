@@ -16,8 +16,15 @@ import msgspec
 
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
+from workbench.records.answers.project import DoctorReport, IndexReport, ProjectStatus
 
-ANSWERS: Final[tuple[type[Answer], ...]] = (PlanResponse, RankResponse)
+ANSWERS: Final[tuple[type[Answer], ...]] = (
+    DoctorReport,
+    IndexReport,
+    PlanResponse,
+    ProjectStatus,
+    RankResponse,
+)
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _SPECIFICATION: Final = re.compile(r" \[\w+ [\d.]+\]")  # chapters that readers of a schema do not have

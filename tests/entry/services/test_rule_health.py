@@ -8,7 +8,8 @@ import pytest
 
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_project
-from workbench.entry.services.project_health import State, rule_findings
+from workbench.entry.services.project_health import rule_findings
+from workbench.records.answers.project import State
 from workbench.rules.curation.curator import Curator
 
 

@@ -16,9 +16,9 @@ from workbench.config import CacheConfig, Config
 from workbench.entry.project import open_workspace
 from workbench.entry.services import rules as rule_caches
 from workbench.entry.services.doctor import examine
-from workbench.entry.services.project_health import DoctorFinding, State
 from workbench.entry.services.rules import rule_fetcher
 from workbench.errors import ConfigError, ProjectError
+from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.fetching.cache import CacheLevel, RuleFetcher
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, embedding_options, git_version, language_state
-from workbench.entry.services.project_health import DoctorFinding, State, broken, ok, project_questions
+from workbench.entry.services.project_health import broken, ok, project_questions
 from workbench.errors import WorkbenchError
+from workbench.records.answers.project import DoctorFinding, State
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from workbench.entry.project import OpenedProject
 from workbench.errors import WorkbenchError
+from workbench.records.answers.project import DoctorFinding, State
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.versions import replacement_cycles
 from workbench.rules.files.drift import SyncOutcome, find_drift
@@ -24,24 +23,6 @@ from workbench.text.sanitize import visible_line
 LOW_DISK = 500_000_000  # bytes
 NO_DISK = 20_000_000
 _SHOWN = 5
-
-
-class State(StrEnum):
-    """How a thing is."""
-
-    OK = "ok"
-    NOTE = "note"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
-    """One answer. `step` is what to do next, empty where nothing is to be done."""
-
-    name: str
-    state: State
-    text: str
-    step: str = ""
 
 
 def broken(name: str, error: WorkbenchError) -> DoctorFinding:

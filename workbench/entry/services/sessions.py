@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from workbench.config import Config, SessionsConfig, load
 from workbench.entry.project import (
@@ -24,6 +24,7 @@ from workbench.entry.project import (
 from workbench.errors import GitError, UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
+from workbench.records.answers.project import ImportedSessions, SessionFigures
 from workbench.records.episodes import Completeness, Episode
 from workbench.sessions.episodes_fold import COMMITS, HOUR, STREAM
 from workbench.sessions.importers.exclusions import Withholder, path_filter
@@ -54,15 +55,6 @@ class Imported:
     report: ImportReport
     dropped: int = 0
     refused: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedSessions:
-    """How many sessions were imported so far, and how many files are archived, in how many bytes."""
-
-    sessions: int
-    archived: int
-    archived_bytes: int
 
 
 def import_sessions(
@@ -366,22 +358,15 @@ def find_file_past(
         return found, tables.companions(path, most=MAX_FILES_PER_TASK, limit=limit)
 
 
-def completeness_figures(found: Completeness) -> dict[str, Any]:
-    """Return the figures under stable names; the share is None where no session has ended."""
-    return {
-        "causal_trace_completeness": found.share,
-        "ended": found.ended,
-        "traced": found.traced,
-        "full": found.full,
-        "open": found.open,
-    }
+def session_figures(found: Completeness) -> SessionFigures:
+    """Return the figures with their share, None where no session has ended."""
+    return SessionFigures(found.share, found.ended, found.traced, found.full, found.open)
 
 
-def completeness_sentence(figures: Mapping[str, Any]) -> str:
+def completeness_sentence(found: SessionFigures) -> str:
     """Return e.g. `4 sessions ended, 75% are complete (50% with both reads and edits), 1 open`."""
-    ended, open_ones = figures["ended"], figures["open"]
-    text = f"{counted(ended, 'session')} ended"
-    if ended:
-        whole, full = (round(100 * figures[name] / ended) for name in ("traced", "full"))
+    text = f"{counted(found.ended, 'session')} ended"
+    if found.ended:
+        whole, full = (round(100 * part / found.ended) for part in (found.traced, found.full))
         text += f", {whole}% are complete ({full}% with both reads and edits)"
-    return text + (f", {open_ones:,} open" if open_ones else "")
+    return text + (f", {found.open:,} open" if found.open else "")

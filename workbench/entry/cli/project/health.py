@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,14 +13,12 @@ from workbench.entry.cli.times import parse_span
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import OpenedProject, open_project
 from workbench.errors import ConfigError, WorkbenchError
-from workbench.plan.model_files import DEFAULT_MODEL
-from workbench.plan.planner import missing_parts
-from workbench.plan.workspace import Stored
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
     from workbench.config import Config
     from workbench.entry.project import OperationStats
+    from workbench.records.answers.project import ProjectStatus
 
 _TEXT_COLUMN = 19
 
@@ -31,93 +29,50 @@ def status() -> None:
 
     Where its state is, what is indexed and what was skipped, how fresh it is, and which models are used.
     """
+    from workbench.entry.services.status import project_status
+
     here = current()
-    opened = open_project(here.project, here.settings().config)
-    stored = opened.workspace.look()
-    facts = _facts(opened, stored)
+    found = project_status(open_project(here.project, here.settings().config))
     if here.flags.json:
-        here.out.json(facts)
+        here.out.json(found)
         return
-    for name, text in _status_lines(facts):
+    for name, text in _status_lines(found):
         shown = fold(f"{name:<12} {text}", 13)
         here.out.painted(here.out.style(shown[:12], "1") + here.out.style(shown[12:], "0"))
 
 
-def _facts(opened: OpenedProject, stored: Stored) -> dict[str, Any]:
-    from workbench.entry.services.sessions import completeness_figures, count_imports
-    from workbench.plan.semantics import known_past
-
-    workspace, config, report = opened.workspace, opened.config, stored.report
-    scanned: dict[str, Any] = dict(workspace.scan_report)
-    planner = opened.planner
-    unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
-    return {
-        "root": str(opened.root),
-        "repository": opened.repository is not None,
-        "head": None if opened.repository is None else opened.repository.head,
-        "branch": None if opened.repository is None else opened.repository.branch,
-        "state_directory": str(opened.location.root),
-        "fallback_reason": opened.location.fallback_reason,
-        "indexed": report is not None,
-        "files": 0 if report is None else int(workspace.index.alive.sum()),
-        "max_files": config.index.max_files,
-        "capped": bool(scanned.get("capped", False)),
-        "skipped": dict(scanned.get("skipped", {})),
-        "skipped_examples": list(scanned.get("examples", []))[:20],
-        "freshness": None if report is None else str(report.state),
-        "reason": "" if report is None else report.reason,
-        "changed": 0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
-        "episodes": 0 if stored.past is None else stored.past.history.size,
-        "sessions": completeness_figures(workspace.session_stories()[0]),
-        "imported": count_imports(opened),
-        "rules": 0 if stored.rules is None else len(stored.rules.rules),
-        "rule_files": [] if stored.rules is None else list(stored.rules.files),
-        "ranking_model": config.models.ranking or DEFAULT_MODEL,
-        "embedding_model": None if planner.embedder is None else planner.embedder.model,
-        "tokenizer": planner.counter.name,
-        "degraded": list(missing_parts(workspace, planner)),
-        "notes": [
-            *workspace.adapters.notes,
-            *([planner.embedder_note] if planner.embedder_note else []),
-            *([f"past tasks are not compared by meaning: {unembedded}"] if unembedded else []),
-            *scanned.get("notes", []),
-            *stored.notes,
-        ],
-    }
-
-
-def _status_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    kind = "no git repository" if not facts["repository"] else facts["branch"] or "detached HEAD"
-    head = f" at {facts['head'][:12]}" if facts["head"] else ""
-    lines = [("project", f"{facts['root']} ({kind}{head})"), ("state", facts["state_directory"])]
-    if not facts["indexed"]:
+def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
+    kind = "no git repository" if not found.repository else found.branch or "detached HEAD"
+    head = f" at {found.head[:12]}" if found.head else ""
+    lines = [("project", f"{found.root} ({kind}{head})"), ("state", found.state_directory)]
+    if not found.indexed:
         lines.append(("index", "none yet: the first plan makes it, or `workbench index`"))
     else:
-        fresh = facts["freshness"] + (f": {facts['reason']}" if facts["reason"] else "")
-        lines.append(("index", f"{counted(facts['files'], 'file')}, {fresh}"))
-        if facts["capped"]:
-            lines.append(("", f"capped at index.max_files = {facts['max_files']:,}; there are more files"))
-        skipped = sorted(facts["skipped"].items(), key=lambda pair: (-pair[1], pair[0]))
+        fresh = f"{found.freshness}: {found.reason}" if found.reason else str(found.freshness)
+        lines.append(("index", f"{counted(found.files, 'file')}, {fresh}"))
+        if found.capped:
+            lines.append(("", f"capped at index.max_files = {found.max_files:,}; there are more files"))
+        skipped = sorted(found.skipped.items(), key=lambda pair: (-pair[1], pair[0]))
         if skipped:
             lines.append(("skipped", ", ".join(f"{count:,} {reason}" for reason, count in skipped)))
-    lines.append(("history", counted(facts["episodes"], "past task")))
-    if facts["sessions"]["ended"] or facts["sessions"]["open"]:
+    lines.append(("history", counted(found.episodes, "past task")))
+    if found.sessions.ended or found.sessions.open:
         from workbench.entry.services.sessions import completeness_sentence
 
-        lines.append(("sessions", completeness_sentence(facts["sessions"])))
-    imported = facts["imported"]
+        lines.append(("sessions", completeness_sentence(found.sessions)))
+    imported = found.imported
     if imported.sessions or imported.archived:
         size = f"{imported.archived_bytes / 1e6:,.1f} MB"
         kept = f", {counted(imported.archived, 'file')} archived ({size})" if imported.archived else ""
         lines.append(("imported", f"{counted(imported.sessions, 'session')}{kept}"))
-    files = facts["rule_files"]
-    lines.append(("rules", f"{facts['rules']:,}" + (f" from {', '.join(files[:6])}" if files else "")))
-    embedding = facts["embedding_model"] or "none: by words alone"
-    lines.append(("models", f"ranking {facts['ranking_model']}, embedding {embedding}"))
-    lines.append(("tokens", f"counted by {facts['tokenizer']}"))
-    if facts["degraded"]:
-        lines.append(("without", ", ".join(facts["degraded"])))
-    lines.extend(("note", note) for note in facts["notes"])
+    files = found.rule_files
+    lines.append(("rules", f"{found.rules:,}" + (f" from {', '.join(files[:6])}" if files else "")))
+    embedding = found.embedding_model or "none: by words alone"
+    lines.append(("models", f"ranking {found.ranking_model}, embedding {embedding}"))
+    lines.append(("tokens", f"counted by {found.tokenizer}"))
+    if found.degraded:
+        lines.append(("without", ", ".join(found.degraded)))
+    lines.extend(("note", note) for note in found.notes)
     return lines
 
 
@@ -130,7 +85,7 @@ def doctor() -> int:
     """
     from workbench.config import Config
     from workbench.entry.services.doctor import examine
-    from workbench.entry.services.project_health import DoctorFinding, State
+    from workbench.records.answers.project import DoctorFinding, DoctorReport, State
 
     here = current()
     findings: list[DoctorFinding] = []
@@ -162,7 +117,7 @@ def doctor() -> int:
         show(finding)
     broken = sum(finding.state is State.BROKEN for finding in findings)
     if here.flags.json:
-        here.out.json({"sound": not broken, "findings": findings})
+        here.out.json(DoctorReport(not broken, tuple(findings)))
     elif broken:
         here.out.say(f"{broken} broken")
     return 1 if broken else 0
@@ -177,20 +132,20 @@ def stats(since: str) -> None:
     """
     from workbench.entry.services.metrics import statistics
     from workbench.entry.services.sessions import (
-        completeness_figures,
         completeness_sentence,
         session_completeness,
+        session_figures,
     )
 
     here = current()
     seconds = parse_span(since)
     opened = open_project(here.project, here.settings().config)
     found = statistics(opened, time.time() - seconds)
-    stories = completeness_figures(session_completeness(opened))
+    stories = session_figures(session_completeness(opened))
     if here.flags.json:
         here.out.json({"since": since, "operations": found, "sessions": stories})
         return
-    if stories["ended"] or stories["open"]:
+    if stories.ended or stories.open:
         here.out.say(completeness_sentence(stories))
     if not found:
         off = "" if opened.config.store.metrics else " (store.metrics is off)"

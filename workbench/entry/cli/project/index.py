@@ -15,6 +15,7 @@ from workbench.entry.project import OpenedProject, give_consent
 from workbench.entry.services.index import follow_index, rebuild_tables
 from workbench.errors import ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
+from workbench.records.answers.project import IndexReport
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
@@ -64,20 +65,20 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
     files = int(workspace.index.alive.sum())
     if work.here.flags.json:
         out.json(
-            {
-                "was": str(synced.freshness),
-                "cache_status": synced.cache,
-                "files": files,
-                "changed": list(synced.changed),
-                "added": list(synced.added),
-                "removed": list(synced.removed),
-                "episodes": workspace.history.size,
-                "imported": synced.episodes,
-                "forgotten": synced.forgotten,
-                "rules": len(workspace.rulebook.rules),
-                "notes": [*workspace.adapters.notes, *synced.notes],
-                "timing": {**synced.stages, "total": round(seconds * 1000, 3)},
-            }
+            IndexReport(
+                was=synced.freshness,
+                cache_status=synced.cache,
+                files=files,
+                changed=synced.changed,
+                added=synced.added,
+                removed=synced.removed,
+                episodes=workspace.history.size,
+                imported=synced.episodes,
+                forgotten=synced.forgotten,
+                rules=len(workspace.rulebook.rules),
+                notes=(*workspace.adapters.notes, *synced.notes),
+                timing={**synced.stages, "total": round(seconds * 1000, 3)},
+            )
         )
         return
     how = {"hit": "nothing had changed", "partial": synced.reason, "miss": synced.reason or "built"}

@@ -46,9 +46,9 @@ def list_(limit: int, only_open: bool, commits: bool) -> None:
     """
     from workbench.entry.project import open_workspace
     from workbench.entry.services.sessions import (
-        completeness_figures,
         completeness_sentence,
         list_recorded_sessions,
+        session_figures,
     )
 
     here = current()
@@ -63,14 +63,14 @@ def list_(limit: int, only_open: bool, commits: bool) -> None:
             {**{name: getattr(row, name) for name in row.__slots__}, "state": state}
             for row, state in zip(rows, states, strict=True)
         ]
-        here.out.json({"sessions": found, "completeness": completeness_figures(stories)})
+        here.out.json({"sessions": found, "completeness": session_figures(stories)})
         return
     for line, outcome in _rows(rows, states):
         here.out.painted(here.out.style(line, _COLORS.get(outcome, "0")))
     if not rows:
         here.out.say('no session is known: `workbench episode start "…"` begins one')
     if stories.ended or stories.open:
-        here.out.say(completeness_sentence(completeness_figures(stories)))
+        here.out.say(completeness_sentence(session_figures(stories)))
 
 
 def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,38 @@
+"""What commands print as JSON is what is published of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from workbench.entry.schemas import ANSWERS, schema_of
+from workbench.records.answers.base import Answer
+from workbench.records.answers.plan import PlanResponse, RankResponse
+from workbench.records.answers.project import DoctorReport, IndexReport, ProjectStatus
+
+TASK = "jwt token is not refreshed on 401"
+COMMANDS: dict[type[Answer], tuple[str, ...]] = {
+    DoctorReport: ("doctor",),
+    IndexReport: ("refresh",),
+    PlanResponse: ("plan", TASK),
+    ProjectStatus: ("status",),
+    RankResponse: ("rank", TASK),
+}
+
+
+def test_every_published_answer_has_a_command() -> None:
+    """No answer is published that nobody gets."""
+    assert set(COMMANDS) == set(ANSWERS)
+
+
+@pytest.mark.parametrize("answer", COMMANDS, ids=lambda answer: answer.__name__)
+def test_what_is_printed_follows_the_schema(answer: type[Answer], project: Any, run: Any) -> None:
+    """A project that is indexed, changed and holds skipped files is answered as published."""
+    schema = jsonschema.Draft202012Validator(schema_of(answer))
+    schema.validate(run(*COMMANDS[answer], "--json").json())
+    project.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0")
+    run("index", "--full")
+    project.write("pkg/store.py", "x = 1\n")
+    schema.validate(run(*COMMANDS[answer], "--json").json())

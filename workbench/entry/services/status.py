@@ -1,0 +1,60 @@
+"""What is known of a project: looked at, and not changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from workbench.entry.project import OpenedProject
+from workbench.entry.services.sessions import count_imports, session_figures
+from workbench.plan.model_files import DEFAULT_MODEL
+from workbench.plan.planner import missing_parts
+from workbench.plan.semantics import known_past
+from workbench.records.answers.project import ProjectStatus
+
+_EXAMPLES: Final = 20  # skipped files that are named
+
+
+def project_status(project: OpenedProject) -> ProjectStatus:
+    """Return where the state is, what is indexed and how fresh, and which models are used.
+
+    Nothing is indexed or recorded. Raises: StoreError, ModelError.
+    """
+    workspace, config, repository = project.workspace, project.config, project.repository
+    stored = workspace.look()
+    report, planner = stored.report, project.planner
+    scanned: Mapping[str, Any] = workspace.scan_report
+    unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
+    return ProjectStatus(
+        root=str(project.root),
+        repository=repository is not None,
+        head=None if repository is None else repository.head,
+        branch=None if repository is None else repository.branch,
+        state_directory=str(project.location.root),
+        fallback_reason=project.location.fallback_reason,
+        indexed=report is not None,
+        files=0 if report is None else int(workspace.index.alive.sum()),
+        max_files=config.index.max_files,
+        capped=bool(scanned.get("capped", False)),
+        skipped=dict(scanned.get("skipped", {})),
+        skipped_examples=tuple((path, why) for path, why in scanned.get("examples", ())[:_EXAMPLES]),
+        freshness=None if report is None else report.state,
+        reason="" if report is None else report.reason,
+        changed=0 if report is None else len(report.changed) + len(report.added) + len(report.removed),
+        episodes=0 if stored.past is None else stored.past.history.size,
+        sessions=session_figures(workspace.session_stories()[0]),
+        imported=count_imports(project),
+        rules=0 if stored.rules is None else len(stored.rules.rules),
+        rule_files=() if stored.rules is None else tuple(stored.rules.files),
+        ranking_model=config.models.ranking or DEFAULT_MODEL,
+        embedding_model=None if planner.embedder is None else planner.embedder.model,
+        tokenizer=planner.counter.name,
+        degraded=missing_parts(workspace, planner),
+        notes=(
+            *workspace.adapters.notes,
+            *([planner.embedder_note] if planner.embedder_note else []),
+            *([f"past tasks are not compared by meaning: {unembedded}"] if unembedded else []),
+            *scanned.get("notes", ()),
+            *stored.notes,
+        ),
+    )

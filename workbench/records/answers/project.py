@@ -1,0 +1,114 @@
+"""The answers about a project itself: what is known of it, whether it is sound, what an index run changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from workbench.records.answers.base import Answer, Count, Numbers, Share, Text, Texts
+from workbench.records.project import CacheStatus, Freshness
+
+
+class SessionFigures(Answer, frozen=True):
+    """How many sessions tell a whole story [img 13]. Commits are no sessions."""
+
+    causal_trace_completeness: Annotated[
+        Share | None, Meta(description="traced over ended; null where no session has ended.")
+    ]
+    ended: Count
+    traced: Annotated[
+        Count,
+        Meta(description="Ended ones with a task, a file read or edited, and a known outcome."),
+    ]
+    full: Annotated[Count, Meta(description="Traced ones with both reads and edits.")]
+    open: Count
+
+
+class ImportedSessions(Answer, frozen=True):
+    """What imports of transcripts brought so far, and what they keep copies of."""
+
+    sessions: Count
+    archived: Annotated[Count, Meta(description="Files of which a copy is kept.")]
+    archived_bytes: Count
+
+
+class ProjectStatus(Answer, frozen=True):
+    """What `workbench status --json` prints: what is known of a project, looked at and not changed."""
+
+    root: Text
+    repository: Annotated[bool, Meta(description="Whether the project is a git repository.")]
+    head: str | None
+    branch: str | None
+    state_directory: Text
+    fallback_reason: Annotated[
+        str, Meta(description="Why the state is not in the project; empty where it is.")
+    ]
+    indexed: bool
+    files: Annotated[Count, Meta(description="Files of the index.")]
+    max_files: Count
+    capped: Annotated[bool, Meta(description="Whether there are more files than max_files.")]
+    skipped: Annotated[
+        Mapping[str, Count], Meta(description="How many files are not indexed, by the reason.")
+    ]
+    skipped_examples: tuple[tuple[str, str], ...]
+    freshness: Annotated[
+        Freshness | None, Meta(description="Whether the index describes the files; null without one.")
+    ]
+    reason: str
+    changed: Annotated[
+        Count, Meta(description="Files that were changed, added or removed since the last sync.")
+    ]
+    episodes: Annotated[Count, Meta(description="Past tasks that plans weigh.")]
+    sessions: SessionFigures
+    imported: ImportedSessions
+    rules: Annotated[Count, Meta(description="Rules in force.")]
+    rule_files: Texts
+    ranking_model: Text
+    embedding_model: str | None
+    tokenizer: Text
+    degraded: Annotated[Texts, Meta(description="Parts that plans have to do without.")]
+    notes: tuple[str, ...]
+
+
+class State(StrEnum):
+    """How a thing is: ok, a note (missing, and the rest works without it) or broken."""
+
+    OK = "ok"
+    NOTE = "note"
+    BROKEN = "broken"
+
+
+class DoctorFinding(Answer, frozen=True):
+    """What is known of one part of the program or the project."""
+
+    name: Text
+    state: State
+    text: str
+    step: Annotated[str, Meta(description="What to do next; empty where nothing is to be done.")] = ""
+
+
+class DoctorReport(Answer, frozen=True):
+    """What `workbench doctor --json` prints: whether everything the workbench rests on is sound."""
+
+    sound: Annotated[bool, Meta(description="Whether nothing is broken.")]
+    findings: tuple[DoctorFinding, ...]
+
+
+class IndexReport(Answer, frozen=True):
+    """What `workbench index --json` and `workbench refresh --json` print: the index, and what it took up."""
+
+    was: Annotated[Freshness, Meta(description="What the index was before.")]
+    cache_status: CacheStatus
+    files: Count
+    changed: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    episodes: Annotated[Count, Meta(description="Past tasks that plans weigh.")]
+    imported: Annotated[Count, Meta(description="Commits that became past tasks.")]
+    forgotten: Annotated[Count, Meta(description="Past tasks whose commits are gone.")]
+    rules: Annotated[Count, Meta(description="Rules in force.")]
+    notes: tuple[str, ...]
+    timing: Annotated[Numbers, Meta(description="Milliseconds by stage.")]
