@@ -138,6 +138,11 @@ class Rule:
 PATH_SCOPE = "path:"
 
 
+def rule_file(rule: Rule) -> str:
+    """Return the file a rule is from or is to be written into, '' for none."""
+    return "" if rule.provenance is None else rule.provenance.file
+
+
 def path_globs(scope: tuple[str, ...]) -> tuple[str, ...]:
     """Return the globs among scope entries, without their prefix."""
     return tuple(entry[len(PATH_SCOPE) :] for entry in scope if entry.startswith(PATH_SCOPE))

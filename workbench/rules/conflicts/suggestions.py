@@ -9,7 +9,7 @@ from workbench.comparison.similarity import normal_text
 from workbench.comparison.statements import statements
 from workbench.comparison.tokens import LIGHT, statement_terms
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
-from workbench.records.rules import Authority, Rule
+from workbench.records.rules import Authority, Rule, rule_file
 from workbench.rules.conflicts.compare import Finding
 from workbench.rules.conflicts.readings import Reading, profile_of, wider
 
@@ -60,7 +60,7 @@ def _unite(left: Reading, right: Reading, finding: Finding) -> Suggestion:
     """Two wordings of one instruction: one rule in both files, or the better one."""
     exact = finding.kind is ConflictKind.EXACT
     text = left.rule.rule if exact else merge_text(left.rule.rule, right.rule.rule)
-    if _files(left.rule) != _files(right.rule) and _agents(left.rule) != _agents(right.rule):
+    if rule_file(left.rule) != rule_file(right.rule) and _agents(left.rule) != _agents(right.rule):
         return Suggestion(Action.MERGE, "Two agents' files hold it; one rule can be in both.", text=text)
     stronger = _stronger(left.rule, right.rule)
     if stronger is not None:
@@ -75,9 +75,8 @@ def _unite(left: Reading, right: Reading, finding: Finding) -> Suggestion:
         )
     if exact:
         return _keep(left, right, _older(left.rule, right.rule), "the other one is a later copy")
-    if not text.startswith((left.rule.rule.strip(), right.rule.rule.strip())) or _files(left.rule) != _files(
-        right.rule
-    ):
+    one_file = rule_file(left.rule) == rule_file(right.rule)
+    if not text.startswith((left.rule.rule.strip(), right.rule.rule.strip())) or not one_file:
         return Suggestion(Action.MERGE, "They say the same; one wording is enough.", text=text)
     return _keep(left, right, text.startswith(left.rule.rule.strip()), "it says the most")
 
@@ -162,10 +161,6 @@ def _older(left: Rule, right: Rule) -> bool:
 def _place(rule: Rule) -> tuple[str, str, int, str]:
     where = rule.provenance
     return (rule.created_at, where.file if where else "", where.line if where else 0, rule.id)
-
-
-def _files(rule: Rule) -> str:
-    return rule.provenance.file if rule.provenance else ""
 
 
 def _agents(rule: Rule) -> str:

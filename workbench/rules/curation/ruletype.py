@@ -9,7 +9,7 @@ from typing import Any, Final
 from workbench.curation.records import RecordType, Settling
 from workbench.errors import UsageError
 from workbench.ports import Journal
-from workbench.records.rules import Rule, value_problems
+from workbench.records.rules import Rule, rule_file, value_problems
 from workbench.rules.curation.versions import CONTENT, free_id, next_version
 
 STREAM: Final = "rules"
@@ -139,5 +139,4 @@ from_body = RULES.from_body
 
 
 def _free(owner: Rule, text: str, taken: Mapping[str, object]) -> str:
-    file = "" if owner.provenance is None else owner.provenance.file
-    return free_id(owner.project_id or "home", file, text, taken)
+    return free_id(owner.project_id or "home", rule_file(owner), text, taken)

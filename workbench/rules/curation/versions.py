@@ -78,6 +78,17 @@ def carried_over(before: Rule, imported: Rule) -> Rule:
     )
 
 
+def with_words(ours: Rule, theirs: Rule) -> Rule:
+    """Return our rule saying what another one does; everything else that is decided of it stays."""
+    return replace(
+        ours,
+        rule=theirs.rule,
+        action_text=theirs.action_text,
+        name=theirs.name,
+        token_cost=theirs.token_cost,
+    )
+
+
 def as_decided(ours: Rule, imported: Rule) -> Rule:
     """Return our rule as a file that got its words is read: every field that a person sees stays."""
     read = carried_over(ours, imported)

@@ -29,7 +29,7 @@ from workbench.rules.curation.ledger import (
 from workbench.rules.curation.lineage import text_digest
 from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.curation.ruletype import PUT, RULES, from_body
-from workbench.rules.curation.versions import free_id, next_version
+from workbench.rules.curation.versions import free_id, next_version, with_words
 from workbench.rules.files.edits import try_edits, undo_between
 from workbench.rules.files.merge import FileConflict, FileMerge, FromFile, Incoming, Pending
 from workbench.rules.files.sync import SyncResult, find_named_sources, sync_files
@@ -272,7 +272,7 @@ def write_edits(
         store.replace_file(location, result.data, before)
         for name in source.names:
             copy = _location(store, name, source)
-            if copy is not None and not _same_file(copy, location) and copy.read_bytes() == before:
+            if copy is not None and not os.path.samefile(copy, location) and copy.read_bytes() == before:
                 store.replace_file(copy, result.data, before)
     others = (f"line {one.line} reads otherwise: {one.after or one.before}" for one in result.changed)
     undo = undo_between(before, result.data)
@@ -298,15 +298,11 @@ def _location(store: RuleStore, name: str, source: RuleSource) -> Path | None:
     return None if store.home is None else store.home / name.removeprefix("~/")
 
 
-def _same_file(first: Path, second: Path) -> bool:
-    return os.path.samefile(first, second)
-
-
 def _conflict(merges: Sequence[FileMerge], identifier: str) -> tuple[FileMerge, FileConflict]:
     for merge in merges:
         for conflict in merge.conflicts:
-            known = {conflict.base.id, "" if conflict.ours is None else conflict.ours.id}
-            if any(found.startswith(identifier) for found in known - {""}):
+            known = [side.id for side in (conflict.base, conflict.ours) if side is not None]
+            if any(found.startswith(identifier) for found in known):
                 return merge, conflict
     raise UsageError(
         f"{identifier} is in no conflict with its file", hint="`workbench rules drift` lists conflicts."
@@ -352,14 +348,7 @@ def _taken(ledger: RuleLedger, conflict: FileConflict, marks: StepMarks, now: st
     identifier = free_id(owner, conflict.file, theirs.rule, ledger.versions)
     if ours is None:
         return replace(theirs, id=identifier)
-    words = replace(
-        ours,
-        id=identifier,
-        rule=theirs.rule,
-        action_text=theirs.action_text,
-        name=theirs.name,
-        token_cost=theirs.token_cost,
-    )
+    words = replace(with_words(ours, theirs), id=identifier)
     return next_version(ours, words, reason=marks.reason, now=now)
 
 

@@ -6,7 +6,6 @@ is returned: the rule says what was asked for, and every other unit of the file 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from workbench.rules.files.unit_edits import (
 )
 from workbench.rules.formats.textfile import TextFile, join_lines, keep_hidden
 from workbench.rules.reading.construction import lead_in
+from workbench.rules.reading.imports import content_digest
 from workbench.rules.reading.units import Unit
 from workbench.text.sanitize import is_safe
 
@@ -126,7 +126,7 @@ def undo_edits(data: bytes, undo: Undo, *, path: str = "") -> bytes:
 
     Raises: ParseError if the file is not what the edit left.
     """
-    if _digest(data) != undo.digest:
+    if content_digest(data) != undo.digest:
         raise ParseError(
             "changed since the edit that is to be undone",
             path=path,
@@ -244,7 +244,7 @@ def undo_between(before: bytes, after: bytes) -> Undo:
     head = _common(before, after)
     limit = min(len(before), len(after)) - head
     tail = min(limit, _common(before[::-1], after[::-1]))
-    return Undo(_digest(after), head, len(after) - tail - head, before[head : len(before) - tail])
+    return Undo(content_digest(after), head, len(after) - tail - head, before[head : len(before) - tail])
 
 
 def _common(first: bytes, second: bytes) -> int:
@@ -257,10 +257,6 @@ def _common(first: bytes, second: bytes) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _hint(reason: str) -> str:

@@ -225,7 +225,7 @@ def export_files(
             path, data, (anchors or {}).get(path, ()), by_file.get(path, ()), known, frozenset(removed)
         )
         for path, data in sorted(existing.items())
-        if _belongs(path, kind)
+        if is_of(path, kind)
     }
     standing = {identifier for draft in drafts.values() for identifier, _, _ in draft.own}
     read = {other for path, draft in drafts.items() for other in _pulled_in(path, draft.data)}
@@ -256,7 +256,8 @@ class _Draft:
     notes: tuple[str, ...]
 
 
-def _belongs(path: str, kind: Target) -> bool:
+def is_of(path: str, kind: Target) -> bool:
+    """Whether a file is one of a target's, by its path."""
     found = family_of(path)
     return found is not None and found[0].name in kind.families
 

@@ -16,6 +16,7 @@ from workbench.rules.formats.frontmatter import (
     FrontMatter,
     Reach,
     Value,
+    field_lines,
     globs_of,
     quoted,
     read_front_matter,
@@ -52,10 +53,12 @@ def edit_front_matter(data: bytes, key: str, value: Value | None, *, path: str =
         return data
     elif front.body_start:
         at = front.body_start - 1
-        patch = Patch(at, at, tuple(Laid(line) for line in _plain(key, value)), None)
+        patch = Patch(at, at, tuple(Laid(line) for line in field_lines(key, value)), None)
     else:
         gap = ("",) if lines and lines[0].strip() else ()
-        patch = Patch(0, 0, tuple(Laid(line) for line in ("---", *_plain(key, value), "---", *gap)), None)
+        patch = Patch(
+            0, 0, tuple(Laid(line) for line in ("---", *field_lines(key, value), "---", *gap)), None
+        )
     after = apply_patches(file, [patch])
     _check(front, lines, after, key, value, path)
     return after
@@ -74,12 +77,6 @@ def _laid(lines: Sequence[str], first: int, new: Sequence[str]) -> tuple[Laid, .
     known = {line: at for at, line in enumerate(lines) if at >= first}
     head = [Laid(new[0], first)] if new else []
     return (*head, *(Laid(line, known.get(line)) for line in new[1:]))
-
-
-def _plain(key: str, value: Value) -> list[str]:
-    if isinstance(value, str):
-        return [f"{key}: {scalar(value)}".rstrip()]
-    return [f"{key}:", *(f"  - {quoted(item)}" for item in value)]
 
 
 def _restyled(old: Sequence[str], value: Value) -> list[str]:

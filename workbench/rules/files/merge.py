@@ -7,11 +7,12 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from workbench.records.rules import Rule, rule_id
+from workbench.records.rules import Rule, rule_file
 from workbench.rules.curation.ledger import Anchor, FileState, RuleLedger
 from workbench.rules.curation.lineage import align, text_digest
 from workbench.rules.curation.versions import (
@@ -19,8 +20,10 @@ from workbench.rules.curation.versions import (
     MANAGED,
     as_decided,
     carried_over,
+    free_id,
     next_version,
     past_ids,
+    with_words,
 )
 
 
@@ -138,13 +141,13 @@ class _Merge:
         self.result = FileMerge(state)
         self.anchors: list[Anchor] = []
         self.standing: set[str] = set()  # rules in force that have their lines in the file
-        self.fresh: set[str] = set()
+        self.fresh: dict[str, Rule] = {}
         self.own = {anchor.rule_id for anchor in state.anchors if anchor.line}
         self.originals: dict[str, Rule] | None = None
         known = (ledger.current(anchor.rule_id) for anchor in state.anchors)
         claimed = {rule.id for rule in known if rule is not None}
         self.unplaced = [
-            rule for rule in ledger.live.values() if _file_of(rule) == self.file and rule.id not in claimed
+            rule for rule in ledger.live.values() if rule_file(rule) == self.file and rule.id not in claimed
         ]
 
     def both(self, anchor: Anchor, base: Rule | None, theirs: Rule) -> None:
@@ -162,7 +165,7 @@ class _Merge:
         elif not changed_here and ours is not None:
             self._reworded(ours, theirs)
         elif ours is not None and said == text_digest(ours.rule):
-            self._agreed(ours, theirs)
+            self._refresh(ours, theirs, as_decided)  # our words were written there
         else:
             line, end_line = _lines(theirs)
             self.anchors.append(replace(anchor, line=line, end_line=end_line))
@@ -171,7 +174,7 @@ class _Merge:
     def gone(self, anchor: Anchor, base: Rule | None) -> None:
         """Take a rule that the file had and no longer has."""
         ours = self.ledger.current(anchor.rule_id)
-        if ours is None or base is None or _file_of(ours) != self.file:
+        if ours is None or base is None or rule_file(ours) != self.file:
             return  # gone on both sides, or a copy of a rule that lives elsewhere
         if ours.id != anchor.rule_id and ours.id in self.standing:
             return  # as wanted: the rule that took its place has a line of its own
@@ -203,7 +206,7 @@ class _Merge:
                 self.result.unknown += 1
                 return
         here = self.moved.get(said)
-        if here is not None and _file_of(here) != self.file and here.id not in self.standing:
+        if here is not None and rule_file(here) != self.file and here.id not in self.standing:
             self._incoming(Incoming.MOVED, here, carried_over(here, theirs), theirs)
             return
         before = self.ledger.versions.get(theirs.id)
@@ -242,23 +245,17 @@ class _Merge:
             self.standing.add(wanted.id)
         self.result.pending.append(Pending(self.file, line, end_line, base, wanted))
 
-    def _refresh(self, ours: Rule, theirs: Rule) -> None:
-        """The same words: what the file says beside them may be new."""
-        if _file_of(ours) != self.file or ours.metadata.get("imported") == theirs.metadata.get("imported"):
+    def _refresh(self, ours: Rule, theirs: Rule, read: Callable[[Rule, Rule], Rule] = carried_over) -> None:
+        """The same words: what the file says beside them may be new, and `read` says what becomes of it."""
+        if rule_file(ours) != self.file or ours.metadata.get("imported") == theirs.metadata.get("imported"):
             self._anchor(ours, theirs)
         else:
-            self._incoming(Incoming.REFRESHED, ours, carried_over(ours, theirs), theirs)
-
-    def _agreed(self, ours: Rule, theirs: Rule) -> None:
-        """The file says our words now: they were written there. What is decided of them stays."""
-        if _file_of(ours) != self.file or ours.metadata.get("imported") == theirs.metadata.get("imported"):
-            self._anchor(ours, theirs)
-        else:
-            self._incoming(Incoming.REFRESHED, ours, as_decided(ours, theirs), theirs)
+            self._incoming(Incoming.REFRESHED, ours, read(ours, theirs), theirs)
 
     def _reworded(self, ours: Rule, theirs: Rule) -> None:
         """Other words: the next version of the rule, or one that it had before."""
-        words = self._with_words(ours, theirs)
+        # A copy keeps what its own file says beside it.
+        words = (carried_over if rule_file(ours) == self.file else with_words)(ours, theirs)
         earlier = self._version_with(ours, theirs)
         if earlier is None:
             reason = f"changed in {self.file}"
@@ -274,18 +271,6 @@ class _Merge:
             if ours.id not in earlier.replaces:
                 self.result.revived.append((ours.id, earlier.id))
         self._incoming(Incoming.CHANGED, ours, rule, theirs)
-
-    def _with_words(self, ours: Rule, theirs: Rule) -> Rule:
-        """Return our rule saying what the file says now; a copy keeps what its own file says beside it."""
-        if _file_of(ours) == self.file:
-            return carried_over(ours, theirs)
-        return replace(
-            ours,
-            rule=theirs.rule,
-            action_text=theirs.action_text,
-            name=theirs.name,
-            token_cost=theirs.token_cost,
-        )
 
     def _version_with(self, ours: Rule, theirs: Rule) -> Rule | None:
         """Return the version of a rule that has these words: a branch was switched, or an edit taken back."""
@@ -313,7 +298,7 @@ class _Merge:
         return None
 
     def _incoming(self, what: Incoming, before: Rule | None, after: Rule, theirs: Rule) -> None:
-        self.fresh.add(after.id)
+        self.fresh[after.id] = after
         self.result.incoming.append(FromFile(what, _lines(theirs)[0], before, after))
         self._anchor(after, theirs)
 
@@ -328,16 +313,7 @@ class _Merge:
             return rule.id
         home = rule.provenance is not None and rule.provenance.home
         owner = "home" if home else rule.project_id or ""
-        number = 0
-        while (found := rule_id(owner, self.file, rule.rule, number)) in self.ledger.versions or (
-            found in self.fresh
-        ):
-            number += 1
-        return found
-
-
-def _file_of(rule: Rule) -> str:
-    return "" if rule.provenance is None else rule.provenance.file
+        return free_id(owner, self.file, rule.rule, ChainMap(self.fresh, self.ledger.versions))
 
 
 def _lines(rule: Rule) -> tuple[int, int]:

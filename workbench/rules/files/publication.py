@@ -10,10 +10,9 @@ from workbench.errors import ParseError
 from workbench.rules.curation.ledger import AUTOMATIC, RuleLedger
 from workbench.rules.curation.rulestore import LOCK, RuleStore
 from workbench.rules.files.drift import write_pending
-from workbench.rules.files.export import ExportedFile, export_files
+from workbench.rules.files.export import ExportedFile, export_files, is_of
 from workbench.rules.files.placement import TARGETS
 from workbench.rules.files.sync import SyncResult, sync_files
-from workbench.rules.formats.families import family_of
 from workbench.rules.reading.discovery import RuleSource, read_source
 from workbench.rules.rulebook import find_sources, visible_rules
 
@@ -41,7 +40,7 @@ def publish(
     Raises: UsageError for an unknown target; ParseError where a file can't be added to; StoreError.
     """
     notes: list[str] = []
-    mine = [path for path in candidates if _is_of(path, target)]
+    mine = [path for path in candidates if _is_in(path, target)]
     if not dry_run and mine:
         done = write_pending(store, candidates, files=mine)
         notes += [f"{written.file}: {reason}" for written in done.written for reason in written.refused]
@@ -81,7 +80,7 @@ def _exported(
     existing: dict[str, bytes] = {}
     unread: dict[str, Exception] = {}
     for source in sources:
-        if source.home or not _is_of(source.path, target):
+        if source.home or not _is_in(source.path, target):
             continue
         try:
             existing[source.path] = read_source(source)
@@ -97,7 +96,7 @@ def _exported(
             if anchor.line:
                 identifier = anchor.rule_id if rule is None else rule.id
                 anchors.setdefault(path, []).append((identifier, anchor.line, anchor.end_line))
-    going = [rule for rule in rules if not _is_of(waiting.get(rule.id, ""), target)]
+    going = [rule for rule in rules if not _is_in(waiting.get(rule.id, ""), target)]
     files = export_files(
         going,
         target,
@@ -128,6 +127,5 @@ def _remember(store: RuleStore, candidates: Sequence[str], files: Sequence[Expor
     record(store, found.drafts, by=AUTOMATIC)
 
 
-def _is_of(path: str, target: str) -> bool:
-    found = family_of(path) if path else None
-    return found is not None and target in TARGETS and found[0].name in TARGETS[target].families
+def _is_in(path: str, target: str) -> bool:
+    return target in TARGETS and is_of(path, TARGETS[target])

@@ -15,6 +15,7 @@ from workbench.rules.formats.frontmatter import (
     FrontMatter,
     Reach,
     Value,
+    field_lines,
     globs_of,
     quoted,
     reach,
@@ -265,10 +266,7 @@ def _read(family: str, head: tuple[str, ...]) -> Reach:
 def _head(own: list[str], kept: Mapping[str, Value]) -> tuple[str, ...]:
     lines = [*own]
     for key, value in kept.items():
-        if isinstance(value, str):
-            lines.append(f"{key}: {scalar(value)}".rstrip())
-        else:
-            lines += [f"{key}:", *(f"  - {quoted(visible_line(item))}" for item in value)]
+        lines += field_lines(key, value if isinstance(value, str) else tuple(map(visible_line, value)))
     return ("---", *lines, "---") if lines else ()
 
 

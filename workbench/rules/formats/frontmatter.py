@@ -200,6 +200,13 @@ def scalar(text: str) -> str:
     return text if plain or not text else quoted(text)
 
 
+def field_lines(key: str, value: Value) -> list[str]:
+    """Return the lines of a field: a text behind its key, or the items of a list below it."""
+    if isinstance(value, str):
+        return [f"{key}: {scalar(value)}".rstrip()]
+    return [f"{key}:", *(f"  - {quoted(item)}" for item in value)]
+
+
 def quoted(text: str, mark: str = '"') -> str:
     """Return a text in quotes, double ones or those of the mark."""
     if mark == "'":

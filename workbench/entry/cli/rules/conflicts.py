@@ -13,7 +13,7 @@ from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action, Conflict, ConflictKind
-from workbench.records.rules import Rule
+from workbench.records.rules import Rule, rule_file
 from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
@@ -62,7 +62,7 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning
         conflict
         for conflict in queue.open
         if (kind is None or conflict.kind == kind)
-        and (file is None or file in (_file(rules[conflict.left]), _file(rules[conflict.right])))
+        and (file is None or file in (rule_file(rules[conflict.left]), rule_file(rules[conflict.right])))
     ]
     if work.here.flags.json:
         shown = found[:limit]
@@ -244,10 +244,6 @@ def _summary(found: list[Conflict], limit: int, rules: int) -> str:
     kinds = ", ".join(f"{count:,} {name}" for name, count in counts if count)
     more = f"; the first {limit:,} are shown, --limit shows more" if len(found) > limit else ""
     return f"{counted(len(found), 'conflict')} among {counted(rules, 'rule')} ({kinds}){more}"
-
-
-def _file(rule: Rule) -> str:
-    return "" if rule.provenance is None else rule.provenance.file
 
 
 def _state(rule: Rule) -> str:
