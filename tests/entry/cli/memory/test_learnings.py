@@ -48,6 +48,26 @@ def test_a_learning_goes_through_its_life(empty: Any, run: Run) -> None:
     assert len(titles) == 7
 
 
+def test_a_step_further_back_is_undone_by_its_id(empty: Any, run: Run) -> None:
+    """`undo --list` has the steps of both stacks; undo and redo say which learnings changed, and how."""
+    first, second = added(run, NEEDS, "--by-agent"), added(run, NEEDS_NOT, "--by-agent")
+    run("memory", "accept", first["id"])
+    run("memory", "retire", second["id"])
+    stacks = run("memory", "undo", "--list", "--json").json()
+    assert [step["title"].split()[0] for step in stacks["undo"]] == ["retire", "accept", "add", "add"]
+    undone = run("memory", "undo", stacks["undo"][1]["id"])
+    assert undone.out.splitlines()[1].split()[:2] == ["changed", first["id"][:17]]
+    assert [line.split()[0] for line in run("memory", "redo", "--list").out.splitlines()][-1] == "redo"
+    (change,) = run("memory", "redo", "--json").json()["changes"]
+    assert (change["learning_id"], change["after"]["reviewed"]) == (first["id"], True)
+    shown = run("memory", "history").out.splitlines()
+    assert [line.split()[0] for line in shown if line.startswith("    ")][:3] == [
+        "reviewed",
+        "changed",
+        "retired",
+    ]
+
+
 def test_a_conflict_is_listed_with_evidence_and_settled(empty: Any, run: Run) -> None:
     """Both sides wait until somebody decides; the suggestion is taken only when asked for."""
     first = added(run, NEEDS)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from workbench.curation.conflicts import ConflictDecision
+from workbench.entry.cli.curation import check_asked, settle_conflicts, settling_options
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.ids import find_conflict
 from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
@@ -20,7 +21,6 @@ from workbench.records.learnings import FeatureLearning, LearningKind, LearningS
 from workbench.records.rules import PATH_SCOPE, Authority
 from workbench.text.counts import counted
 
-_ACTIONS = [action.value.replace("_", "-") for action in Action]
 _KINDS = [one.value for one in LearningKind]
 _IDS = click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
 _WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
@@ -159,14 +159,7 @@ def edit(
     )
 )
 @click.argument("conflicts", metavar="ID...", nargs=-1, required=True)
-@click.option("--action", type=click.Choice(_ACTIONS), help="What to do with the two learnings.")
-@click.option("--suggested", is_flag=True, help="Do what is suggested.")
-@click.option("--text", default="", help="The wording of a merge (default: the left one's).")
-@click.option(
-    "--keep", type=click.Choice(["left", "right"]), help="With supersede, narrow-scope: which stays."
-)
-@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="task:ID or a glob of files.")
-@_WHY
+@settling_options("The wording of a merge (default: the left one's).", "task:ID or a glob of files.")
 def resolve(
     conflicts: Sequence[str],
     action: str | None,
@@ -177,8 +170,7 @@ def resolve(
     reason: str,
 ) -> None:
     """Settle pairs that `conflicts` lists, as one step; `undo` takes it back."""
-    if (action is None) is not suggested:
-        raise UsageError("say what to do: --action or --suggested", hint=f"Actions: {', '.join(_ACTIONS)}.")
+    check_asked(action, suggested)
 
     def decided(found: ConflictFound) -> ConflictDecision:
         kept = {"left": found.left.id, "right": found.right.id}.get(keep or "", "")
@@ -191,19 +183,7 @@ def resolve(
     with learning_session("memory-edit") as work:
         waiting = work.service.conflicts()
         decisions = [decided(find_conflict(waiting, one)) for one in dict.fromkeys(conflicts)]
-        if len(decisions) == 1:
-            _tell(work, work.service.resolve(decisions[0]))
-            return
-        done, skipped = work.service.resolve_all(decisions)
-    out = work.here.out
-    if work.here.flags.json:
-        settled = [{"conflict": one.conflict, "action": one.action.value} for one in done]
-        out.json({"settled": settled, "skipped": list(skipped)})
-        return
-    for one in done:
-        out.data(f"{one.conflict[:SHORT]}  {one.action.value.replace('_', '-')}")
-    for told in skipped:
-        out.say(f"left alone: {told}")
+        settle_conflicts(work.here, work.service, decisions)
 
 
 @command(

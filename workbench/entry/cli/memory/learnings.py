@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from workbench.curation.records import CurationStep, RecordChange
+from workbench.curation.records import RecordChange
+from workbench.entry.cli.curation import SHOWN_STEPS, ChangeRow, ChangeView, at_text, show_steps
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
 from workbench.entry.cli.output import Output, shorten
@@ -25,7 +26,6 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 _STATES = [state.value for state in LearningState]
-_SHOWN = 20
 _QUOTES = 3
 _COLORS = {
     CorrectionStatus.SUGGESTED: "32",
@@ -109,7 +109,7 @@ def show(identifier: str) -> None:
         out.data(f"  {name:<10} {visible_line(value)}")
     for name, notes in (("found", hits), ("against", against)):
         for note in notes:
-            out.data(f"  {name:<10} {note.at[:16].replace('T', ' ')}  {visible_line(note.why)}")
+            out.data(f"  {name:<10} {at_text(note.at)}  {visible_line(note.why)}")
 
 
 def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
@@ -133,7 +133,7 @@ def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
 @command(examples=("workbench memory history", "workbench memory history 1f0c2a9b --json"))
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option(
-    "--limit", type=click.IntRange(1), default=_SHOWN, show_default=True, help="Maximum number shown."
+    "--limit", type=click.IntRange(1), default=SHOWN_STEPS, show_default=True, help="Maximum number shown."
 )
 def history(identifier: str | None, limit: int) -> None:
     """Show what was done to all learnings, newest first, or to one, oldest first. Times are in UTC."""
@@ -149,34 +149,11 @@ def history(identifier: str | None, limit: int) -> None:
         for change in changes:
             after = change.after
             told = "undone" if after is None else f"{after.state.value}  {shorten(after.text, WIDTH)}"
-            out.data(f"{change.at[:16].replace('T', ' ')}  {visible_line(change.by):<12}  {told}")
+            out.data(f"{at_text(change.at)}  {visible_line(change.by):<12}  {told}")
             if change.reason:
                 out.data(f"    {visible_line(change.reason)}")
         return
-    steps = list(reversed(ledger.steps.values()))
-    if work.here.flags.json:
-        documents = [_step(step, step.id in ledger.undone) for step in steps[:limit]]
-        out.json({"total_count": len(steps), "steps": documents})
-        return
-    for step in steps[:limit]:
-        back = "  (undone)" if step.id in ledger.undone else ""
-        title = step.title or "learned"
-        out.data(
-            f"{step.at[:16].replace('T', ' ')}  {visible_line(step.by):<12}  {visible_line(title)}{back}"
-        )
-    if not steps:
-        out.say("nothing was done to any learning yet")
-
-
-def _step(step: CurationStep[FeatureLearning], undone: bool) -> dict[str, Any]:
-    return {
-        "id": step.id,
-        "at": step.at,
-        "by": step.by,
-        "title": step.title,
-        "undone": undone,
-        "changes": [_change(one) for one in step.changes],
-    }
+    show_steps(work.here, ledger, LEARNING_CHANGES, limit)
 
 
 def _change(change: RecordChange[FeatureLearning]) -> dict[str, Any]:
@@ -189,6 +166,26 @@ def _change(change: RecordChange[FeatureLearning]) -> dict[str, Any]:
         "reason": change.reason,
         "step": change.step,
     }
+
+
+def _change_row(change: RecordChange[FeatureLearning]) -> ChangeRow:
+    before, after = change.before, change.after
+    shown = after or before
+    what = "removed" if after is None else "added" if before is None else "changed"
+    if before is not None and after is not None:
+        if before.state is not after.state:
+            what = "restored" if after.live else after.state.value
+        elif after.reviewed and not before.reviewed:
+            what = "reviewed"
+    return ChangeRow(what, change.record_id[:SHORT], "" if shown is None else shown.text)
+
+
+def _change_lines(out: Output, change: RecordChange[FeatureLearning]) -> list[str]:
+    row = _change_row(change)
+    return [f"    {row.what:<9} {out.style(row.identifier, '2')}  {out.style(shorten(row.text, WIDTH), '0')}"]
+
+
+LEARNING_CHANGES = ChangeView(lambda ledger, changes: changes, _change_row, _change_lines, _change)
 
 
 @command(

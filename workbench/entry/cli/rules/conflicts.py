@@ -7,7 +7,8 @@ from difflib import SequenceMatcher
 
 import click
 
-from workbench.curation.conflicts import ConflictDecision
+from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
+from workbench.entry.cli.curation import ACTIONS, at_text, check_asked, settle_conflicts, settling_options
 from workbench.entry.cli.frame import Group, command
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.session import Session, session
@@ -18,9 +19,6 @@ from workbench.rules.conflicts.queue import Queue, conflict_queue, find_in_queue
 from workbench.rules.curation.curator import Curator
 from workbench.rules.descriptions import origin
 from workbench.text.counts import counted
-
-_SHORT = 17  # of an id: `conflict-` and eight digits
-_ACTIONS = [action.value.replace("_", "-") for action in Action]
 
 
 @click.group(
@@ -82,7 +80,7 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning
         way = conflict.suggestion.action.value.replace("_", "-")
         kind_shown = out.style(f"{conflict.kind.value:<13}", _paint(conflict))
         out.painted(
-            f"{out.style(conflict.id[:_SHORT], '2')}  {kind_shown}"
+            f"{out.style(conflict.id[:CONFLICT_SHOWN], '2')}  {kind_shown}"
             f"  {conflict.score:.2f}  {way}\n"
             f"    {out.style(origin(left), '36')}  {out.style(shorten(left.rule, 100), '0')}\n"
             f"    {out.style(origin(right), '36')}  {out.style(shorten(right.rule, 100), '0')}"
@@ -122,7 +120,7 @@ def show(identifier: str, meaning: bool) -> None:
     out.data(f"\nsuggested: {suggestion.action.value.replace('_', '-')}. {suggestion.why}")
     if suggestion.text:
         out.data(f"  {suggestion.text}")
-    out.say(f"workbench rules conflicts resolve {conflict.id[:_SHORT]} --action {'|'.join(_ACTIONS)}")
+    out.say(f"workbench rules conflicts resolve {conflict.id[:CONFLICT_SHOWN]} --action {'|'.join(ACTIONS)}")
 
 
 @command(
@@ -135,15 +133,8 @@ def show(identifier: str, meaning: bool) -> None:
     )
 )
 @click.argument("identifiers", metavar="[ID]...", nargs=-1)
-@click.option("--action", type=click.Choice(_ACTIONS), help="What to do with the two rules.")
-@click.option("--suggested", is_flag=True, help="Do what is suggested.")
 @click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="All of this kind.")
-@click.option("--text", default="", help="The wording of a merge (default: the suggested one).")
-@click.option(
-    "--keep", type=click.Choice(["left", "right"]), help="With supersede, narrow-scope: which stays."
-)
-@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="What the other is narrowed to.")
-@click.option("--reason", default="", help="Why, for the history.")
+@settling_options("The wording of a merge (default: the suggested one).", "What the other is narrowed to.")
 @click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
 def resolve(
     identifiers: tuple[str, ...],
@@ -157,8 +148,7 @@ def resolve(
     meaning: bool,
 ) -> None:
     """Settle conflicts, as one step. `rules undo` takes it back; `rules drift --merge` brings it to files."""
-    if (action is None) is not suggested:
-        raise UsageError("say what to do", hint=f"--action {'|'.join(_ACTIONS)}, or --suggested.")
+    check_asked(action, suggested)
     if bool(identifiers) is (kind is not None):
         raise UsageError(
             "name conflicts, or give a --kind", hint="`workbench rules conflicts list` has them."
@@ -169,23 +159,11 @@ def resolve(
             conflict for conflict in queue.open if conflict.kind == kind
         ]
         decisions = [_decision(conflict, action, text, keep, scopes, reason) for conflict in chosen]
-        skipped: tuple[str, ...] = ()
-        curator = Curator(work.opened.workspace.rule_store(), "cli", work.opened.workspace.rule_files)
-        if len(decisions) == 1:
-            curator.resolve(decisions[0])
-            done = tuple(decisions)
-        else:
-            done, skipped = curator.resolve_all(decisions)
-    out = work.here.out
-    if work.here.flags.json:
-        settled = [{"conflict": item.conflict, "action": item.action.value} for item in done]
-        out.json({"settled": settled, "skipped": list(skipped)})
-        return
-    for item in done:
-        out.data(f"{item.conflict[:_SHORT]}  {item.action.value.replace('_', '-')}")
-    for told in skipped:
-        out.say(f"left alone: {told}")
-    out.say(f"{len(done):,} settled, {len(queue.open) - len(done):,} wait")
+        workspace = work.opened.workspace
+        curator = Curator(workspace.rule_store(), "cli", workspace.rule_files)
+        count = settle_conflicts(work.here, curator, decisions)
+    if not work.here.flags.json:
+        work.here.out.say(f"{count:,} settled, {len(queue.open) - count:,} wait")
 
 
 def _decision(
@@ -231,7 +209,7 @@ def _tell_settled(work: Session, queue: Queue, limit: int) -> None:
         return
     for item in queue.settled[:limit]:
         out.painted(
-            f"{out.style(item.id[:_SHORT], '2')}  {item.at[:16].replace('T', ' ')}  {item.by:<5}"
+            f"{out.style(item.id[:CONFLICT_SHOWN], '2')}  {at_text(item.at)}  {item.by:<5}"
             f"  {item.action.replace('_', '-'):<12}  {out.style(item.reason, '0')}"
         )
     out.say(f"{counted(len(queue.settled), 'conflict')} settled")

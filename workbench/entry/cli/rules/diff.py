@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from typing import Any
 
-from workbench.curation.records import CurationStep
+from workbench.entry.cli.curation import ChangeRow, ChangeView, at_text
 from workbench.entry.cli.output import Output
-from workbench.records.rules import Rule
-from workbench.rules.curation.differences import DescribedChange, FieldChange
+from workbench.rules.curation.differences import DescribedChange, FieldChange, describe_changes
 from workbench.rules.files.drift import Written
 from workbench.text.sanitize import visible, visible_line
 from workbench.text.word_diff import Piece
@@ -71,11 +70,6 @@ def plain_words(changes: Sequence[FieldChange]) -> str | None:
     """Return the word diff of the rule's text, None where it did not change."""
     found = next((one.pieces for one in changes if one.name == "rule"), None)
     return None if found is None else "".join(_marked(kind, text) for kind, text in found)
-
-
-def at_text(at: str) -> str:
-    """Return a journal's time as people read it, to the minute, in UTC."""
-    return visible_line(at[:16]).replace("T", " ")
 
 
 def _words(out: Output, pieces: Sequence[Piece]) -> str:
@@ -146,6 +140,13 @@ def line_paint(line: str) -> str:
     return {"+": "32", "-": "31", "@": "36"}.get(line[:1], "0")
 
 
-def step_document(step: CurationStep[Rule]) -> dict[str, str]:
-    """Return what names a step as JSON has it."""
-    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title}
+def _change_row(entry: DescribedChange) -> ChangeRow:
+    rule = entry.after or entry.before
+    return ChangeRow(entry.what, entry.change.record_id[:13], "" if rule is None else rule.rule)
+
+
+def _change_lines(out: Output, entry: DescribedChange) -> list[str]:
+    return [change_line(out, entry), *diff_lines(out, entry.fields)]
+
+
+RULE_CHANGES = ChangeView(describe_changes, _change_row, _change_lines, change_document)

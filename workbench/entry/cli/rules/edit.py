@@ -115,7 +115,7 @@ def add(
             lines, notes = read_rules(here, lines_file, tags), []
             lines = [replace(line, home=line.home or home, file=line.file or file or "") for line in lines]
         rules = [whole_rule(work, line) for line in lines]
-        added = work.curator.add_all(rules, reason=reason, places=[line.place for line in lines])
+        added = work.service.add_all(rules, reason=reason, places=[line.place for line in lines])
     for note in notes:
         here.out.warn(note)
     _show(work, added)
@@ -169,7 +169,7 @@ def edit(
             return
     else:
         fields, notes = checked(given, work.config.rules.tags)
-        after = work.curator.edit(before.id, reason=reason, **fields)
+        after = work.service.edit(before.id, reason=reason, **fields)
         for note in notes:
             here.out.warn(note)
     _show_change(work, before, after)
@@ -201,7 +201,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
     here = current()
     with rule_session("rules-edit") as work:
         rules = _several(work, identifiers)
-        work.curator.remove([rule.id for rule in rules], reason=reason)
+        work.service.remove([rule.id for rule in rules], reason=reason)
     if here.flags.json:
         here.out.json({"removed": rules})
         return
@@ -218,7 +218,7 @@ def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
         ids = [rule.id for rule in rules if rule.enabled is not on]
         named = ids[0][:13] if len(ids) == 1 else counted(len(ids), "rule")
         changed = (
-            work.curator.edit_all(ids, reason=reason, title=f"{word} {named}", enabled=on) if ids else []
+            work.service.edit_all(ids, reason=reason, title=f"{word} {named}", enabled=on) if ids else []
         )
     if here.flags.json:
         here.out.json({"rules": changed})
@@ -270,7 +270,7 @@ def _edited_by_hand(work: RuleSession, before: Rule, reason: str) -> Rule | None
         if text is None:
             return None
         fields, _ = checked({"rule": text})
-        return work.curator.edit(before.id, reason=reason, seen=before, **fields)
+        return work.service.edit(before.id, reason=reason, seen=before, **fields)
 
 
 def _show(work: RuleSession, rules: Sequence[Rule]) -> None:

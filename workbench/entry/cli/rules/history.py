@@ -8,30 +8,19 @@ from typing import Any
 
 import click
 
-from workbench.curation.records import CurationStep
+from workbench.entry.cli.curation import SHOWN_STEPS, at_text, show_steps
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.ids import PREFIX, find_any
 from workbench.entry.cli.output import shorten
-from workbench.entry.cli.rules.diff import (
-    at_text,
-    change_document,
-    change_line,
-    diff_lines,
-    step_document,
-)
+from workbench.entry.cli.rules.diff import RULE_CHANGES, change_document, change_line, diff_lines
 from workbench.entry.cli.rules.session import RuleSession, rule_session
 from workbench.errors import UsageError
-from workbench.records.rules import Rule
 from workbench.rules.curation.curator import lineage
-from workbench.rules.curation.differences import describe_changes, story
+from workbench.rules.curation.differences import story
 from workbench.rules.curation.ledger import RuleLedger, Use, read_uses
 from workbench.rules.curation.rulestore import record_usage
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
-
-_SHOWN = 20
-_SHOWN_CHANGES = 5
-_OUTCOMES = ("added", "restored", "reworded", "changed", "moved", "removed")
 
 
 @command(
@@ -43,7 +32,7 @@ _OUTCOMES = ("added", "restored", "reworded", "changed", "moved", "removed")
 )
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(1), help=f"At most so many, the newest ({_SHOWN} steps)."
+    "--limit", metavar="N", type=click.IntRange(1), help=f"At most so many, the newest ({SHOWN_STEPS} steps)."
 )
 def history(identifier: str | None, limit: int | None) -> None:
     """Show what was done to all rules, newest first, or to one rule and its earlier versions, oldest first.
@@ -53,7 +42,7 @@ def history(identifier: str | None, limit: int | None) -> None:
     with rule_session("rules") as work:
         ledger = work.store.ledger()
     if identifier is None:
-        _steps(work, ledger, limit or _SHOWN)
+        show_steps(work.here, ledger, RULE_CHANGES, limit or SHOWN_STEPS)
     else:
         _story(work, ledger, find_any(ledger, identifier), limit)
 
@@ -85,58 +74,6 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
             out.painted("    " + out.style(visible(rule.rule).replace("\n", "\n    "), "0"))
     if len(shown) < len(found):
         out.say(f"the newest {len(shown):,} of {counted(len(found), 'change')}")
-
-
-def _steps(work: RuleSession, ledger: RuleLedger, limit: int) -> None:
-    steps = list(reversed(ledger.steps.values()))
-    out, taken_back = work.here.out, set(ledger.undone)
-    if work.here.flags.json:
-        out.json(
-            {
-                "total_count": len(steps),
-                "steps": [_step_document(ledger, step, step.id in taken_back) for step in steps[:limit]],
-            }
-        )
-        return
-    for step in steps[:limit]:
-        entries = describe_changes(ledger, step.changes)
-        undone = out.style("  undone", "33") if step.id in taken_back else ""
-        what = _summary(Counter(one.what for one in entries), step)
-        title = visible_line(step.title) or "recorded without a title"
-        out.painted(
-            f"{at_text(step.at)}  {visible_line(step.by):<17}  {out.style(title, '1')}{undone}  {what}"
-        )
-        for one in entries[:_SHOWN_CHANGES]:
-            rule = one.after or one.before
-            text = "" if rule is None else shorten(rule.rule)
-            out.painted(
-                f"    {one.what:<9} {out.style(one.change.record_id[:PREFIX], '2')}  {out.style(text, '0')}"
-            )
-        if len(entries) > _SHOWN_CHANGES:
-            out.data(f"    and {len(entries) - _SHOWN_CHANGES:,} more")
-    if not steps:
-        out.say("nothing was done to any rule yet")
-    elif len(steps) > limit:
-        out.say(f"the newest {limit:,} of {counted(len(steps), 'step')}")
-
-
-def _summary(outcomes: Counter[str], step: CurationStep[Rule]) -> str:
-    parts = [f"{outcomes[name]:,} {name}" for name in _OUTCOMES if outcomes[name]]
-    parts += [f"{len(step.resolved)} settled"] if step.resolved else []
-    parts += [f"{len(step.reopened)} open again"] if step.reopened else []
-    return ", ".join(parts)
-
-
-def _step_document(ledger: RuleLedger, step: CurationStep[Rule], undone: bool) -> dict[str, Any]:
-    return {
-        **step_document(step),
-        "undone": undone,
-        "undoes": step.undoes or None,
-        "redoes": step.redoes or None,
-        "changes": [change_document(entry) for entry in describe_changes(ledger, step.changes)],
-        "resolved": step.resolved,
-        "reopened": step.reopened,
-    }
 
 
 @command(

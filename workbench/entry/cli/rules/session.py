@@ -30,8 +30,8 @@ class RuleSession:
     book: Rulebook
 
     @property
-    def curator(self) -> Curator:
-        """Return the service that changes rules."""
+    def service(self) -> Curator:
+        """The service that changes rules."""
         return Curator(self.store, "cli", self.opened.workspace.rule_files)
 
 

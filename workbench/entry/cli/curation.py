@@ -1,0 +1,194 @@
+"""What commands about curated records of any type share: steps are shown and walked, conflicts settled.
+
+A type says how its changes are shown (`ChangeView`); rules and learnings do it beside their own commands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from workbench.curation.conflicts import CONFLICT_SHOWN, ConflictDecision
+from workbench.curation.ledger import Ledger
+from workbench.curation.records import CurationStep, RecordChange
+from workbench.curation.service import CurationService
+from workbench.entry.cli.frame import Invocation
+from workbench.entry.cli.output import Output, shorten
+from workbench.errors import UsageError
+from workbench.records.conflicts import Action
+from workbench.text.counts import counted
+from workbench.text.sanitize import visible_line
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+SHOWN_STEPS = 20
+ACTIONS = [action.value.replace("_", "-") for action in Action]
+_SHOWN_CHANGES = 5
+_OUTCOMES = ("added", "restored", "reworded", "changed", "moved", "removed")  # named first in a summary
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change in a list: what became of which record, and its text."""
+
+    what: str
+    identifier: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """How changes of a type are shown: `describe` makes entries of them, the others show an entry."""
+
+    describe: Callable[[Any, Sequence[RecordChange[Any]]], Sequence[Any]]
+    row: Callable[[Any], ChangeRow]
+    lines: Callable[[Output, Any], Iterable[str]]
+    document: Callable[[Any], dict[str, Any]]
+
+
+def at_text(at: str) -> str:
+    """Return a journal's time as people read it, to the minute, in UTC."""
+    return visible_line(at[:16]).replace("T", " ")
+
+
+def step_document(step: CurationStep[Any]) -> dict[str, str]:
+    """Return what names a step as JSON has it."""
+    return {"id": step.id, "at": step.at, "by": step.by, "title": step.title}
+
+
+def show_steps(here: Invocation, ledger: Ledger[Any], view: ChangeView, limit: int) -> None:
+    """Show what was done to all records of a type, newest first."""
+    steps = list(reversed(ledger.steps.values()))
+    out, undone = here.out, set(ledger.undone)
+    if here.flags.json:
+        documents = [_whole_step(ledger, view, step, step.id in undone) for step in steps[:limit]]
+        out.json({"total_count": len(steps), "steps": documents})
+        return
+    for step in steps[:limit]:
+        rows = [view.row(one) for one in view.describe(ledger, step.changes)]
+        mark = out.style("  undone", "33") if step.id in undone else ""
+        title = out.style(visible_line(step.title) or "recorded without a title", "1")
+        out.painted(f"{at_text(step.at)}  {visible_line(step.by):<17}  {title}{mark}  {_summary(rows, step)}")
+        for row in rows[:_SHOWN_CHANGES]:
+            identifier, text = out.style(row.identifier, "2"), out.style(shorten(row.text), "0")
+            out.painted(f"    {row.what:<9} {identifier}  {text}")
+        if len(rows) > _SHOWN_CHANGES:
+            out.data(f"    and {len(rows) - _SHOWN_CHANGES:,} more")
+    if not steps:
+        out.say(f"nothing was done to any {ledger.type.noun} yet")
+    elif len(steps) > limit:
+        out.say(f"the newest {limit:,} of {counted(len(steps), 'step')}")
+
+
+def show_stacks(here: Invocation, ledger: Ledger[Any]) -> None:
+    """List the steps that could be undone and done again, the next one of each first."""
+    stacks = {
+        name: [ledger.steps[identifier] for identifier in reversed(identifiers)]
+        for name, identifiers in (("undo", ledger.done), ("redo", ledger.undone))
+    }
+    if here.flags.json:
+        here.out.json({name: list(map(step_document, steps)) for name, steps in stacks.items()})
+        return
+    for name, steps in stacks.items():
+        for step in steps:
+            by = f"{visible_line(step.by):<17}"
+            here.out.data(f"{name}  {step.id}  {at_text(step.at)}  {by}  {visible_line(step.title)}")
+    if not any(stacks.values()):
+        here.out.say("there is nothing to undo or to do again")
+
+
+def show_walked(
+    here: Invocation, ledger: Ledger[Any], view: ChangeView, title: str, **more: object
+) -> list[Any]:
+    """Show the step that was undone or done again; return its entries. `more` are further keys of JSON."""
+    step, out = next(one for one in reversed(ledger.steps.values()) if one.undoes or one.redoes), here.out
+    entries = list(view.describe(ledger, step.changes))
+    if here.flags.json:
+        out.json({"done": title, "changes": list(map(view.document, entries)), **more})
+        return entries
+    out.data(visible_line(title))
+    for entry in entries:
+        for line in view.lines(out, entry):
+            out.painted(line)
+    return entries
+
+
+def settling_options(text_help: str, scope_help: str) -> Callable[[Function], Function]:
+    """Return what gives a command the options that say how conflicts are settled."""
+    options = (
+        click.option("--action", type=click.Choice(ACTIONS), help="What to do with the two."),
+        click.option("--suggested", is_flag=True, help="Do what is suggested."),
+        click.option("--text", default="", help=text_help),
+        click.option(
+            "--keep", type=click.Choice(["left", "right"]), help="With supersede, narrow-scope: which stays."
+        ),
+        click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help=scope_help),
+        click.option("--reason", default="", metavar="TEXT", help="Why, for the history."),
+    )
+
+    def decorate(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def check_asked(action: str | None, suggested: bool) -> None:
+    """Raise UsageError unless either an action or the suggested one is asked for."""
+    if (action is None) is not suggested:
+        raise UsageError("say what to do", hint=f"--action {'|'.join(ACTIONS)}, or --suggested.")
+
+
+def settle_conflicts(
+    here: Invocation, service: CurationService[Any, Any], decisions: Sequence[ConflictDecision]
+) -> int:
+    """Settle conflicts as one step, show how, and return how many; a single one that cannot be is an error.
+
+    Raises: UsageError, StoreError.
+    """
+    skipped: tuple[str, ...] = ()
+    done = tuple(decisions)
+    held: dict[str, Any] = {}
+    if len(decisions) == 1:
+        noun = service.store.empty_ledger().type.noun
+        held = {f"{noun}s": service.resolve(decisions[0])}
+    else:
+        done, skipped = service.resolve_all(decisions)
+    out = here.out
+    if here.flags.json:
+        settled = [{"conflict": one.conflict, "action": one.action.value} for one in done]
+        out.json({"settled": settled, "skipped": list(skipped), **held})
+        return len(done)
+    for one in done:
+        out.data(f"{one.conflict[:CONFLICT_SHOWN]}  {one.action.value.replace('_', '-')}")
+    for reason in skipped:
+        out.say(f"left alone: {reason}")
+    return len(done)
+
+
+def _summary(rows: Sequence[ChangeRow], step: CurationStep[Any]) -> str:
+    outcomes = Counter(row.what for row in rows)
+    names = dict.fromkeys((*_OUTCOMES, *outcomes))
+    parts = [f"{outcomes[name]:,} {name}" for name in names if outcomes[name]]
+    parts += [f"{len(step.resolved)} settled"] if step.resolved else []
+    parts += [f"{len(step.reopened)} open again"] if step.reopened else []
+    return ", ".join(parts)
+
+
+def _whole_step(
+    ledger: Ledger[Any], view: ChangeView, step: CurationStep[Any], undone: bool
+) -> dict[str, Any]:
+    return {
+        **step_document(step),
+        "undone": undone,
+        "undoes": step.undoes or None,
+        "redoes": step.redoes or None,
+        "changes": list(map(view.document, view.describe(ledger, step.changes))),
+        "resolved": step.resolved,
+        "reopened": step.reopened,
+    }
