@@ -11,11 +11,15 @@ from workbench.entry.schemas import ANSWERS, schema_of
 from workbench.records.answers.base import Answer
 from workbench.records.answers.plan import PlanResponse, RankResponse
 from workbench.records.answers.project import DoctorReport, IndexReport, ProjectStatus
+from workbench.records.answers.rules import CheckResponse, MatchResponse
 
+FORCED = '{"command": "git push --force"}'
 TASK = "jwt token is not refreshed on 401"
 COMMANDS: dict[type[Answer], tuple[str, ...]] = {
+    CheckResponse: ("rules", "check", "--tool", "Bash", "--input", FORCED),
     DoctorReport: ("doctor",),
     IndexReport: ("refresh",),
+    MatchResponse: ("rules", "match", TASK),
     PlanResponse: ("plan", TASK),
     ProjectStatus: ("status",),
     RankResponse: ("rank", TASK),
@@ -35,4 +39,13 @@ def test_what_is_printed_follows_the_schema(answer: type[Answer], project: Any, 
     project.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0")
     run("index", "--full")
     project.write("pkg/store.py", "x = 1\n")
+    run(
+        "rules",
+        "add",
+        "Never force-push.",
+        "--authority",
+        "absolute",
+        "--check",
+        '{"command": "git push --force"}',
+    )
     schema.validate(run(*COMMANDS[answer], "--json").json())

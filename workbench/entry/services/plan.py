@@ -13,12 +13,18 @@ from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
 from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
+from workbench.plan.planner import Ranking, missing_parts
+from workbench.plan.planner import rank as rank_files
+from workbench.plan.rule_passages import match_task
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.answers.plan import PlanResponse
-from workbench.records.plan import PlanRequest
+from workbench.records.answers.rules import MatchedRule, MatchResponse, RejectedRule
+from workbench.records.plan import PlanRequest, QueryType
 from workbench.records.rules import Rule
 from workbench.rules.curation.rulestore import note_use
+from workbench.rules.descriptions import origin
 from workbench.rules.matching.context import agent_name
+from workbench.rules.matching.match import MatchReport, RuleMatch
 
 if TYPE_CHECKING:
     from workbench.sessions.episodes import EpisodeService
@@ -62,6 +68,70 @@ def plan_for(
     made = preview_for(project, measurement, request, style=style, baseline=baseline, progress=progress)
     measurement.note = record_given(project.workspace, request, made.rules, made.learnings, by=by)
     return made
+
+
+def rank_for(
+    project: OpenedProject,
+    measurement: Measured,
+    task: str,
+    *,
+    query_type: QueryType | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Rank the project's files for a task and measure it. Raises: StaleProject under `strict`; StoreError."""
+    workspace, planner = project.workspace, project.planner
+    made = rank_files(workspace, planner, task, query_type=query_type, strict=strict, progress=progress)
+    measurement.synced(made.synced)
+    measurement.candidates = len(made.files)
+    measurement.degraded = missing_parts(workspace, planner)
+    return made
+
+
+def match_for(
+    project: OpenedProject,
+    measurement: Measured,
+    request: PlanRequest,
+    *,
+    progress: Progress | None = None,
+    by: str,
+) -> MatchReport:
+    """Match the rules in force with a task, measure it and record their use. Raises: StoreError."""
+    workspace, planner = project.workspace, project.planner
+    ranking = rank_files(workspace, planner, request.task, progress=progress)
+    measurement.synced(ranking.synced)
+    _, report = match_task(workspace, planner, request, ranking, progress=progress)
+    measurement.note = record_given(workspace, request, [one.rule for one in report.matches], by=by)
+    measurement.candidates = len(workspace.rulebook.rules)
+    return report
+
+
+def match_response(report: MatchReport) -> MatchResponse:
+    """Return the matches of a task as they are published."""
+    return MatchResponse(
+        matches=tuple(map(_matched, report.matches)),
+        rejected=tuple(RejectedRule(identifier, reason) for identifier, reason in report.rejected),
+        notes=report.notes,
+    )
+
+
+def _matched(found: RuleMatch) -> MatchedRule:
+    return MatchedRule(
+        id=found.rule.id,
+        origin=origin(found.rule),
+        rule=found.rule.rule,
+        final=found.final,
+        relevance=found.relevance,
+        hybrid=found.hybrid,
+        vector=found.vector,
+        meaning=found.meaning,
+        bm25=found.bm25,
+        example=found.example,
+        terms=found.terms,
+        priority=found.priority,
+        scope=found.scope,
+        why=found.why,
+    )
 
 
 def record_given(

@@ -14,10 +14,9 @@ from workbench.entry.cli.rules.context import AGENT, context_fields, context_opt
 from workbench.entry.cli.session import Session, episode_service_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
 from workbench.entry.os.terminal import fold
-from workbench.entry.services.plan import plan_for, record_pack
+from workbench.entry.services.plan import plan_for, rank_for, record_pack
 from workbench.errors import StoreError, UsageError
-from workbench.plan.planner import is_unprepared, missing_parts
-from workbench.plan.planner import rank as rank_files
+from workbench.plan.planner import is_unprepared
 from workbench.plan.ranking import needed_chances
 from workbench.plan.response import rank_response, top_reasons, why_text
 from workbench.records.plan import PlanRequest, QueryType, RankedFile
@@ -186,17 +185,14 @@ def rank(
     here = current()
     text = read_task(here, task, from_stdin)
     with session("rank", plan__strict=strict) as work:
-        made = rank_files(
-            work.opened.workspace,
-            work.opened.planner,
+        made = rank_for(
+            work.opened,
+            work.measurement,
             text,
             query_type=None if query_type is None else QueryType(query_type),
             strict=work.opened.config.plan.strict,
             progress=work.progress,
         )
-        work.measurement.synced(made.synced)
-        work.measurement.candidates = len(made.files)
-        work.measurement.degraded = missing_parts(work.opened.workspace, work.opened.planner)
     prepare_if(work, is_unprepared(work.opened.planner, made))
     if here.flags.json:
         here.out.json(rank_response(made.files[:top]))

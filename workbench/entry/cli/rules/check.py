@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,17 +12,19 @@ import click
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.rules.context import context_fields, context_options
-from workbench.entry.project import work_state
-from workbench.entry.services.rules import load_stored_rules
+from workbench.entry.services.rule_checks import (
+    ToolCallContext,
+    check_response,
+    check_tool_call,
+    current_rules,
+    origin_of,
+)
 from workbench.errors import UsageError
-from workbench.records.rules import Decision, Rule, context_names
+from workbench.records.rules import Decision, Rule
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from workbench.rules.enforcement.checks import Breach, Verdict
-    from workbench.rules.matching.context import RuleContext
+    from workbench.rules.enforcement.checks import Verdict
 
 _MAX_INPUT = 16 << 20  # bytes
 _CODES = {Decision.ALLOW: exits.OK, Decision.ASK: exits.ASK, Decision.DENY: exits.DENY}
@@ -63,46 +64,26 @@ def check(
             "a call has a tool and an input", hint="""Such as: --tool Bash --input '{"command": "ls"}'"""
         )
     asked = context_fields(here, tool=agent, **limits)
-    from workbench.rules.enforcement.calls import parse_call
-    from workbench.rules.enforcement.checks import check_call
-
-    call = parse_call(
-        tool,
-        _decoded(_read(given)),
-        cwd=os.path.abspath(cwd or os.getcwd()),
-        root=str(here.project),
-        home=os.path.expanduser("~"),
+    known = ToolCallContext(
+        cwd=cwd or "",
         agent=asked["tool"],
+        contexts=asked["contexts"],
+        facts=dict(asked["facts"]),
+        scenario=asked["scenario"],
+        step=asked["step"],
     )
-    rules = current_rules(here)
-    verdict = check_call(rules, call, context=_context(here, rules, asked))
+    value = _decoded(_read(given))
+    verdict = check_tool_call(here.project, rules_in_force(here), tool, value, known)
     _tell(here, verdict)
     return _CODES[verdict.decision]
 
 
-def _context(here: Invocation, rules: Iterable[Rule], asked: Mapping[str, Any]) -> RuleContext:
-    """Return the context of a call; git is asked where a rule with a check is limited to what it knows."""
-    from workbench.rules.matching.context import make_context
-
-    limited = any(rule.check and (rule.conditions or context_names(rule.scope)) for rule in rules)
-    head, changed = work_state(here.project) if limited else (None, None)
-    names = ("tool", "contexts", "scenario", "step")
-    given = {name: asked[name] for name in names}
-    return make_context(head=head, changed=changed, facts=dict(asked["facts"]), **given)
-
-
-def current_rules(here: Invocation) -> tuple[Rule, ...]:
-    """Return the rules in force, the cheap way where nothing has changed. Raises: WorkbenchError."""
-    config = here.settings().config
-    rules = load_stored_rules(here.project, config)
-    if rules is not None:
-        return rules
-    from workbench.entry.project import open_workspace
-
-    book, notes = open_workspace(here.project, config).workspace.sync_rules()
+def rules_in_force(here: Invocation) -> tuple[Rule, ...]:
+    """Return the rules in force; what is odd about them is reported. Raises: WorkbenchError."""
+    rules, notes = current_rules(here.project, here.settings().config)
     for note in notes:
         here.out.warn(note)
-    return book.rules
+    return rules
 
 
 def _read(given: str) -> str:
@@ -141,48 +122,22 @@ def _decoded(text: str) -> object:
 def _tell(here: Invocation, verdict: Verdict) -> None:
     out = here.out
     if here.flags.json:
-        out.json(
-            {
-                "decision": verdict.decision,
-                "rule": None
-                if verdict.rule is None
-                else {"id": verdict.rule.id, "origin": _origin(verdict.rule)},
-                "why": verdict.why,
-                "breaches": [_document(breach) for breach in verdict.breaches],
-                "notes": list(verdict.notes),
-            }
-        )
+        out.json(check_response(verdict))
         return
     decision = out.style(str(verdict.decision), _COLORS[verdict.decision])
     out.painted(f"{decision}  {visible_line(verdict.why)}")
     for breach in verdict.breaches:
         says = str(breach.decision) if breach.decides else f"would {breach.decision}, a default rule"
-        place = f"{breach.rule.id[:13]}  {visible_line(_origin(breach.rule))}"
+        place = f"{breach.rule.id[:13]}  {visible_line(origin_of(breach.rule))}"
         out.data(f"  {place}  {says}: {visible_line(breach.found)}")
     for note in verdict.notes:
         out.say(note)
 
 
-def _document(breach: Breach) -> dict[str, Any]:
-    return {
-        "id": breach.rule.id,
-        "origin": _origin(breach.rule),
-        "rule": breach.rule.rule,
-        "decision": breach.decision,
-        "decides": breach.decides,
-        "found": breach.found,
-        "doubt": breach.doubt,
-    }
-
-
-def _origin(rule: Rule) -> str:
-    return rule.source if rule.provenance is None else f"{rule.provenance.file}:{rule.provenance.line}"
-
-
 def _suggest(here: Invocation) -> None:
     from workbench.rules.enforcement.suggestions import could_be_checked, suggest_checks
 
-    rules = current_rules(here)
+    rules = rules_in_force(here)
     found, others = suggest_checks(rules), could_be_checked(rules)
     out = here.out
     if here.flags.json:
@@ -190,7 +145,7 @@ def _suggest(here: Invocation) -> None:
             [
                 {
                     "id": one.rule.id,
-                    "origin": _origin(one.rule),
+                    "origin": origin_of(one.rule),
                     "words": one.words,
                     "check": one.check,
                     "accept": one.accept,
@@ -201,7 +156,7 @@ def _suggest(here: Invocation) -> None:
         return
     for one in found:
         words = visible_line(one.words)
-        out.painted(f"{out.style(visible_line(_origin(one.rule)), '36')}  {words}")
+        out.painted(f"{out.style(visible_line(origin_of(one.rule)), '36')}  {words}")
         out.data(f"  {visible_line(one.accept)}")
     if not found:
         out.say("no absolute rule without a check names a command, a path or a token that can be checked")

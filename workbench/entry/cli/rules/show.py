@@ -135,47 +135,16 @@ def match(task: Sequence[str], from_stdin: bool, rejected: bool, tool: str | Non
     A plan also takes absolute rules and rules of the files it shows; these here match the words.
     """
     from workbench.entry.cli.project.plan import read_task
-    from workbench.entry.services.plan import record_given
-    from workbench.plan.planner import rank
-    from workbench.plan.rule_passages import match_task
+    from workbench.entry.services.plan import match_for, match_response
 
     text = read_task(current(), task, from_stdin)
     with session("rules") as work:
         opened = work.opened
         request = PlanRequest(str(opened.root), text, **context_fields(work.here, tool=tool, **limits))
-        ranking = rank(opened.workspace, opened.planner, text, progress=work.progress)
-        work.measurement.synced(ranking.synced)
-        _, report = match_task(opened.workspace, opened.planner, request, ranking, progress=work.progress)
-        given = [one.rule for one in report.matches]
-        work.measurement.note = record_given(opened.workspace, request, given, by="cli")
-        work.measurement.candidates = len(opened.workspace.rulebook.rules)
+        report = match_for(opened, work.measurement, request, progress=work.progress, by="cli")
     out = work.here.out
     if work.here.flags.json:
-        out.json(
-            {
-                "matches": [
-                    {
-                        "id": found.rule.id,
-                        "origin": origin(found.rule),
-                        "rule": found.rule.rule,
-                        "final": found.final,
-                        "relevance": found.relevance,
-                        "hybrid": found.hybrid,
-                        "vector": found.vector,
-                        "meaning": found.meaning,
-                        "bm25": found.bm25,
-                        "example": found.example,
-                        "terms": list(found.terms),
-                        "priority": found.priority,
-                        "scope": found.scope,
-                        "why": found.why,
-                    }
-                    for found in report.matches
-                ],
-                "rejected": [{"id": identifier, "reason": reason} for identifier, reason in report.rejected],
-                "notes": list(report.notes),
-            }
-        )
+        out.json(match_response(report))
         return
     for found in report.matches:
         out.painted(

@@ -10,7 +10,7 @@ import click
 
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.output import shorten
-from workbench.entry.cli.rules.check import current_rules
+from workbench.entry.cli.rules.check import rules_in_force
 from workbench.entry.cli.times import since_time
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
@@ -44,7 +44,7 @@ def violations(places: Sequence[Path], since: str) -> None:
         if not place.exists():
             raise UsageError(f"{place} does not exist", hint="Give a transcript or a directory of them.")
     start = since_time(since).isoformat(timespec="seconds") if since else ""
-    rules = [rule for rule in current_rules(here) if rule.check is not None and rule.enabled]
+    rules = [rule for rule in rules_in_force(here) if rule.check is not None and rule.enabled]
     if not rules:
         here.out.say("no rule has a check: `workbench rules check --suggest` proposes some")
     count, files, others = _counted(here, rules, places, start)
