@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from store.file_history import file_history
 from store.metrics import measurements, operation_stats
 from store.tables import Tables
 from workbench.records.episodes import Completeness
@@ -55,54 +56,6 @@ SELECT_TOUCHING: Final = """
 SELECT DISTINCT session_id FROM episode_events
 WHERE event_type IN ('read', 'edit') AND contains(lower(file_path), lower($part))
 """
-SELECT_FILE_SESSIONS: Final = """
-SELECT session_id, task_text, started_at, outcome, source, bool_or(event_type = 'edit') AS edited
-FROM episode_events JOIN episodes USING (session_id) JOIN episode_sources USING (session_id)
-WHERE file_path = $path AND event_type IN ('read', 'edit')
-GROUP BY session_id, task_text, started_at, outcome, source ORDER BY started_at DESC, session_id LIMIT $limit
-"""
-SELECT_COMPANIONS: Final = """
-WITH edited AS (
-    SELECT DISTINCT session_id, file_path FROM episode_events
-    WHERE event_type = 'edit' AND file_path IS NOT NULL
-), ours AS (SELECT session_id FROM edited WHERE file_path = $path),
-small AS (
-    SELECT session_id FROM edited WHERE session_id IN (FROM ours)
-    GROUP BY session_id HAVING count(*) <= $most
-), together AS (
-    SELECT file_path, count(*) AS times FROM edited
-    WHERE session_id IN (FROM small) AND file_path <> $path GROUP BY file_path
-)
-SELECT file_path, times,
-    times / (SELECT count(*) FROM ours) AS share,
-    (SELECT count(*) FROM edited WHERE edited.file_path = together.file_path) AS edited
-FROM together ORDER BY times DESC, file_path LIMIT $limit
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class FileSession:
-    """A session that read a file, or `edited` it."""
-
-    session_id: str
-    task_text: str
-    started_at: int
-    outcome: str
-    source: str
-    edited: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Companion:
-    """A file that sessions edited together with another: how often, in which share of the other's edits.
-
-    `edited` is how many sessions edited it at all.
-    """
-
-    path: str
-    times: int
-    share: float
-    edited: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,27 +104,11 @@ def touching(tables: Tables, part: str) -> frozenset[str]:
     return frozenset(session for (session,) in tables.query(SELECT_TOUCHING, {"part": part}))
 
 
-def file_sessions(tables: Tables, path: str, limit: int) -> list[FileSession]:
-    """Return the newest sessions that read or edited a file. Raises: StoreError."""
-    return [FileSession(*row) for row in tables.query(SELECT_FILE_SESSIONS, {"path": path, "limit": limit})]
-
-
-def companions(tables: Tables, path: str, *, most: int, limit: int) -> list[Companion]:
-    """Return the files that were edited with a file, the most often first.
-
-    Sessions that edited more than `most` files are left out: they say nothing about any two of them.
-    Raises: StoreError.
-    """
-    asked = {"path": path, "most": most, "limit": limit}
-    return [Companion(*row) for row in tables.query(SELECT_COMPANIONS, asked)]
-
-
 class TableQueries(Tables):
     """Tables whose questions are methods: see the functions of the same names."""
 
-    companions = companions
     completeness = completeness
-    file_sessions = file_sessions
+    file_history = file_history
     measurements = measurements
     operation_stats = operation_stats
     sessions = sessions

@@ -16,7 +16,7 @@ from screens.sessions.pages import Point
 from screens.sessions.rows import COLUMNS, SORTS
 from screens.sessions.story import FACT, FILE, HEADING, SESSION, StoryLine, StoryPanel
 from screens.sessions.transcript import TranscriptScreen
-from screens.sessions.work import FilePast, KnownSessions, SessionVerdict, TracedSession
+from screens.sessions.work import KnownSessions, SessionVerdict, TracedSession
 from screens.widgets.code import Details
 from screens.widgets.dialogs import Ask, Confirm
 from screens.widgets.filter import FilterBar
@@ -24,7 +24,7 @@ from screens.widgets.table import ListRows, VirtualTable
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
-    from workbench.entry.project import SessionRow
+    from workbench.entry.project import FileHistory, SessionRow
     from workbench.entry.services.sessions import FoundTranscripts
 
 _NEEDS_ROW: Final = frozenset(
@@ -187,7 +187,7 @@ class SessionActions(SectionScreen):
         )
 
     def _past_of(self, path: str) -> None:
-        def then(past: FilePast) -> None:
+        def then(past: FileHistory) -> None:
             now = self.known.clock.now if self.known is not None else 0.0
             self.app.push_screen(FilePastDialog(past, now), chosen)
 

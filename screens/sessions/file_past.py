@@ -19,14 +19,14 @@ from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
-    from screens.sessions.work import FilePast
-    from workbench.entry.project import Companion, FileSession
+    from workbench.entry.project import Companion, FileHistory, FileSession
 
 SESSIONS = (
     Column("when", "When", 11, priority=6),
     Column("did", "", 1, priority=8),
     Column("outcome", "", 1, priority=7),
     Column("task", "Edited ~ or read · by", least=20, priority=9),
+    Column("because", "Because", 16, priority=4),
     Column("source", "Source", 8, priority=3),
 )
 FILES = (
@@ -51,7 +51,7 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
         Binding("tab", "app.focus_next", "Other list", show=False, id="past.next", tooltip="The other list"),
     ]
 
-    def __init__(self, past: FilePast, now: float) -> None:
+    def __init__(self, past: FileHistory, now: float) -> None:
         super().__init__()
         self.past = past
         self._now = now
@@ -61,10 +61,9 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
         past = self.past
         dialog = Vertical(classes="dialog")
         dialog.border_title = shown(past.path)
-        edited = sum(one.edited for one in past.sessions)
         with dialog:
             yield Static(
-                shown(f"edited by {edited:,}, read by {counted(len(past.sessions) - edited, 'task')}"),
+                shown(f"edited by {past.edited:,}, read by {counted(past.read, 'task')}{_facts(past)}"),
                 id="past-head",
             )
             yield VirtualTable(
@@ -87,6 +86,7 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
             Content.styled("~", "bold $text-warning") if one.edited else Content.styled("·", "$text-muted"),
             outcome(one.outcome)[:1],
             shown(head(one.task_text), limit=300),
+            shown(because(one), "$text-muted", limit=100),
             source(one.source),
         )
 
@@ -98,6 +98,21 @@ class FilePastDialog(ModalScreen[tuple[str, str] | None]):
     def action_close(self) -> None:
         """Go back to the sessions."""
         self.dismiss(None)
+
+
+def _facts(past: FileHistory) -> str:
+    """Return what the file is, as the index of the last plan has it."""
+    facts = past.facts
+    if facts is None:
+        return " · not in the index"
+    kind = " ".join(filter(None, (facts.language, facts.role)))
+    parts = (kind, counted(facts.lines, "line"), f"about {counted(facts.tokens, 'token')}")
+    return "".join(f" · {part}" for part in parts)
+
+
+def because(one: FileSession) -> str:
+    """Return why a task changed the file: feedback's reason, issues, the commit."""
+    return " ".join(filter(None, (one.rationale, *one.issues, one.commit_sha[:8])))
 
 
 def _file(one: Companion) -> tuple[Content | str, ...]:

@@ -19,7 +19,7 @@ from workbench.sessions.episodes_fold import HOUR, state_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from workbench.entry.project import Companion, FileSession, SessionRow
+    from workbench.entry.project import FileHistory, SessionRow
     from workbench.entry.services.sessions import FoundTranscripts
     from workbench.records.episodes import Completeness, Episode
     from workbench.sessions.episodes import EpisodeService, Trace
@@ -62,15 +62,6 @@ class SessionVerdict:
     before: str
     before_why: str
     task: str
-
-
-@dataclass(frozen=True, slots=True)
-class FilePast:
-    """Which sessions read or edited a file, and which files were edited with it."""
-
-    path: str
-    sessions: tuple[FileSession, ...]
-    companions: tuple[Companion, ...]
 
 
 def open_episodes(engine: AppEngine) -> EpisodeService:
@@ -180,13 +171,12 @@ def read_file_text(root: Path, path: str, job: Job) -> bytes:
         ) from error
 
 
-def file_past(engine: AppEngine, path: str, job: Job) -> FilePast:
-    """Return what sessions did with a file. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import find_file_past as past
+def file_past(engine: AppEngine, path: str, job: Job) -> FileHistory:
+    """Return what is known of a file. Raises: WorkbenchError."""
+    from workbench.entry.services.sessions import find_file_history
 
     with engine.workspace(job.progress) as place:
-        sessions, companions = past(place, path, limit=FILE_PAST)
-    return FilePast(path, tuple(sessions), tuple(companions))
+        return find_file_history(place, path, limit=FILE_PAST)
 
 
 def discover_transcripts(engine: AppEngine, job: Job) -> tuple[FoundTranscripts, ...]:

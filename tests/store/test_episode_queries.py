@@ -11,15 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.duck import migrate
+from store.file_history import AskedTask, Companion, TaskAffinity, file_history
 from store.journal import FileJournal
 from store.projector import project
 from store.table_queries import (
     SELECT_COMPLETENESS,
     SELECT_SESSIONS,
-    Companion,
-    companions,
     completeness,
-    file_sessions,
     sessions,
     touching,
 )
@@ -145,16 +143,52 @@ def test_the_past_of_a_file(journal: FileJournal, tmp_path: Path, clock: ManualC
     assert touching(tables, "a.PY") == {"one", "two", "sweep", "four"}
     assert touching(tables, "d.py") == {"sweep"}
     assert touching(tables, "%") == frozenset()
-    found = file_sessions(tables, "src/A.py", 9)
-    assert [(one.session_id, one.edited) for one in found] == [
+    found = file_history(tables, "src/A.py", AskedTask(), most=3, limit=9)
+    assert [(one.session_id, one.edited) for one in found.sessions] == [
         ("four", False),
         ("sweep", True),
         ("two", True),
         ("one", True),
     ]
-    assert companions(tables, "src/A.py", most=3, limit=9) == [
-        Companion("b.py", 2, 2 / 3, 4),
-        Companion("c.py", 1, 1 / 3, 2),
+    assert (found.read, found.edited, found.facts, found.affinity) == (2, 3, None, None)
+    assert found.companions == (Companion("b.py", 2, 2 / 3, 4), Companion("c.py", 1, 1 / 3, 2))
+    assert file_history(tables, "nowhere.py", AskedTask(), most=3, limit=9).companions == ()
+    tables.close()
+
+
+def test_a_files_past_says_why(tmp_path: Path, journal: FileJournal, clock: ManualClock) -> None:
+    """Commit, issues and the reason of feedback are with each task; those of the asked task come first."""
+    drafts = [
+        told(
+            "episode.imported",
+            name,
+            started_at=at,
+            task_fingerprint=fingerprint,
+            outcome=outcome,
+            commit_sha=f"sha-{name}",
+            issue_refs=issues,
+            changes=[["a.py", "modified", 1, 1, ""], ["b.py", "added", 1, 1, ""]],
+        )
+        for name, at, fingerprint, issues, outcome in (
+            ("named", 1, "f1", ["#7", "#12"], "success"),
+            ("same", 2, "f2", [], "success"),
+            ("other", 3, "f3", ["#8"], "failed"),
+        )
     ]
-    assert companions(tables, "nowhere.py", most=3, limit=9) == []
+    feedback = told("feedback.given", "other", outcome="failed", rationale="it logs everybody out")
+    journal.append_all(STREAM, [*drafts, feedback], by="import:git")
+    tables = Tables(tmp_path, {"project": journal}, clock)
+
+    found = file_history(tables, "a.py", AskedTask("f2", ("#12",)), most=3, limit=9)
+    assert [(one.session_id, one.related, one.issues, one.commit_sha) for one in found.sessions] == [
+        ("same", True, (), "sha-same"),
+        ("named", True, ("#12", "#7"), "sha-named"),
+        ("other", False, ("#8",), "sha-other"),
+    ]
+    assert [(one.rationale, one.weight) for one in found.sessions] == [
+        ("", 2.0),
+        ("", 2.0),
+        ("it logs everybody out", 0.5),
+    ]
+    assert found.affinity == TaskAffinity(0, 1, 1, 2, 2.0, 1, 2)
     tables.close()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from store.cache import ProcessCache, RedisCache
     from store.embedding import EmbedderReport, EmbeddingSettings, ModelOption
     from store.embedding_cache import CachedEmbedder
+    from store.file_history import AskedTask, Companion, FileFacts, FileHistory, FileSession
     from store.files import private_dir, replace_file, write_atomic
     from store.git_diff import diff_hunks
     from store.git_log import commit_parents, log_commits, shallow_edge
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from store.sandbox import ColumnType, Sandbox, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
     from store.table_notes import table_notes
-    from store.table_queries import Companion, FileSession, SessionRow, TableQueries
+    from store.table_queries import SessionRow, TableQueries
     from store.tables import CatchUp
     from store.vectors import open_index
     from workbench.config import Config
@@ -71,6 +72,7 @@ DELTA_COMMITS: Final = 10  # how far back a delta looks unless it is given a rev
 _HANDED_ON = {
     "store.app_state": ("place_file", "read_place_file", "seems_indexed", "update_place_file"),
     "store.cache": ("ProcessCache", "RedisCache"),
+    "store.file_history": ("AskedTask",),
     "store.files": ("private_dir", "replace_file", "write_atomic"),
     "store.git_diff": ("diff_hunks",),
     "store.git_log": ("commit_parents", "log_commits", "shallow_edge"),

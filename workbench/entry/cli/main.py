@@ -31,6 +31,7 @@ COMMANDS = lazy_commands(
             "project.explore",
             "Show the project in layers: map, modules, types, API, dependencies, tests, changes.",
         ),
+        "explain": ("project.explain", "Show what is known of a file, what tasks did with it and why."),
         "delta": (
             "project.explore",
             "Show what changed since a revision: uncommitted work first, then files by their last commit.",

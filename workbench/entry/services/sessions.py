@@ -43,7 +43,7 @@ from workbench.sessions.importers.places import (
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Archive, Companion, FileSession, SessionRow
+    from workbench.entry.project import Archive, FileHistory, SessionRow
 
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
 
@@ -344,18 +344,20 @@ def sessions_touching(project: OpenedProject, part: str) -> frozenset[str]:
         return tables.touching(part)
 
 
-def find_file_past(
-    project: OpenedProject, path: str, *, limit: int
-) -> tuple[list[FileSession], list[Companion]]:
-    """Return the sessions that read or edited a file, newest first, and the files edited with it.
+def find_file_history(project: OpenedProject, path: str, task: str = "", *, limit: int) -> FileHistory:
+    """Return what is known of a file, and of its part in such a task if one is given. Raises: StoreError.
 
-    Sweeping changes say nothing about two files and are left out of the latter. Raises: StoreError.
+    Sweeping changes say nothing about two files that they touch.
     """
+    from workbench.entry.project import AskedTask
     from workbench.sessions.history import MAX_FILES_PER_TASK
 
+    asked = AskedTask()
+    if task:
+        intent = parse_intent(task, project_id=project.project_id)
+        asked = AskedTask(intent.task_fingerprint, intent.entities.issue_refs)
     with project.tables() as tables:
-        found = tables.file_sessions(path, limit)
-        return found, tables.companions(path, most=MAX_FILES_PER_TASK, limit=limit)
+        return tables.file_history(path, asked, most=MAX_FILES_PER_TASK, limit=limit)
 
 
 def session_figures(found: Completeness) -> SessionFigures:

@@ -1,0 +1,63 @@
+"""`workbench explain`: what a file is and what was done with it, for people and for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.entry.cli.conftest import Run
+from workbench.entry.cli import exits
+from workbench.text.tokens import estimated_tokens
+
+
+def test_a_file_is_explained(project: Any, run: Run) -> None:
+    """Its index entry, its commits with their issues, and what changed with it."""
+    run("index")
+    found = run("explain", "pkg/auth.py", "--task", "logins lose the token (#7)", "--json").json()
+    facts = found["facts"]
+    assert (facts["language"], facts["role"], facts["imports"]) == ("python", "source", ["pkg/store.py"])
+    assert facts["tested_by"] == ["tests/test_auth.py"]
+    assert [one["name"] for one in facts["symbols"]] == ["refresh_token", "login"]
+    assert [(one["issues"], one["related"]) for one in found["sessions"]] == [(["#7"], True), ([], False)]
+    assert found["edited"] == 2
+    assert "pkg/store.py" in [one["path"] for one in found["companions"]]
+    text = run("explain", "pkg/auth.py", "--task", "logins lose the token (#7)").out
+    assert "1 related task marked *" in text
+    assert "defines refresh_token:6, login:11" in text
+
+
+def test_the_index_in_the_tables_is_the_one_that_plans_use(project: Any, run: Run) -> None:
+    """After an edit and the next plan, symbols, lines and tokens are those of the new text."""
+    run("plan", "refresh the token", "--budget", "300")
+    text = "def read(token):\n    return token\n\n\ndef forget(token):\n    del token\n"
+    project.write("pkg/store.py", text)
+    run("plan", "refresh the token", "--budget", "300")
+    facts = run("explain", "pkg/store.py", "--json").json()["facts"]
+    assert [(one["name"], one["line"]) for one in facts["symbols"]] == [("read", 1), ("forget", 5)]
+    assert (facts["lines"], facts["size"], facts["tokens"]) == (6, len(text), estimated_tokens(len(text)))
+
+
+def test_paths_are_found_from_where_one_stands(
+    project: Any, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative to the current directory, else to the project; a file that is gone keeps its past."""
+    run("index")
+    monkeypatch.chdir(project.root / "pkg")
+    assert run("explain", "auth.py", "--json").json()["path"] == "pkg/auth.py"
+    assert run("explain", "pkg/auth.py", "--json").json()["path"] == "pkg/auth.py"
+    Path(project.root / "pkg" / "store.py").unlink()
+    run("refresh")
+    found = run("explain", "store.py", "--json")
+    assert found.code == exits.USAGE
+    gone = run("explain", "pkg/store.py", "--json").json()
+    assert (gone["facts"], gone["edited"]) == (None, 1)
+
+
+def test_an_unknown_file_is_refused(project: Any, run: Run) -> None:
+    """What neither the index nor any task knows is no file of the project."""
+    run("index")
+    ran = run("explain", "pkg/\x1b[2Jnone.py")
+    assert ran.code == exits.USAGE
+    assert "\x1b" not in ran.err
