@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,6 +39,7 @@ _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _STREAM = re.compile(rf"{_PART}(/{_PART})?")
 _SUFFIX = ".jsonl"
 _TAIL_BLOCK = 64 * 1024
+_BLOCK = 1024 * 1024
 _FIRST = 128  # bytes: up to the first entry's id and time
 _LAST = 8 * 1024  # bytes: mostly whole lines
 _REASON_LENGTH = 200
@@ -216,6 +218,20 @@ class FileJournal:
                 file.seek(max(0, end - _LAST))
                 last = file.read(min(end, _LAST))
         return f"{end}:{hashlib.blake2b(first + last, digest_size=12).hexdigest()}"
+
+    def checksum(self, stream: str, end: int) -> int:
+        """Return the CRC-32 of the first `end` bytes, -1 for a stream that is shorter."""
+        path = stream_path(self._root, stream)
+        with translated(f"reading the journal {stream}", JournalError):
+            try:
+                file = open_stream(path)
+            except FileNotFoundError:
+                return -1 if end else 0
+            with file:
+                crc = 0
+                while end and (block := file.read(min(end, _BLOCK))):
+                    crc, end = zlib.crc32(block, crc), end - len(block)
+                return -1 if end else crc
 
     def streams(self) -> list[str]:
         """Return the names of the streams that exist, sorted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -71,6 +72,11 @@ class MemoryJournal:
         """Return how many entries there are and which one is the last."""
         entries = self._streams.get(stream, [])
         return f"{len(entries)}:{entries[-1].id}" if entries else "0"
+
+    def checksum(self, stream: str, end: int) -> int:
+        """Return the checksum of the entries before `end`, -1 if there are fewer."""
+        entries = self._streams.get(stream, [])
+        return zlib.crc32(repr(entries[:end]).encode("utf-8", "surrogatepass")) if end <= len(entries) else -1
 
     def streams(self) -> list[str]:
         """Return the names of the streams that exist, sorted."""

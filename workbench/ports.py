@@ -63,6 +63,10 @@ class Journal(Protocol):
         """Return a short text that differs when what a reader may consume differs, in size or otherwise."""
         ...
 
+    def checksum(self, stream: str, end: int) -> int:
+        """Return the checksum of everything before `end`, -1 where the stream does not reach so far."""
+        ...
+
     def streams(self) -> list[str]:
         """Names of the streams that exist, sorted."""
         ...

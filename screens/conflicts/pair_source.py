@@ -20,6 +20,7 @@ from workbench.curation.records import Record
 from workbench.records.conflicts import conflict_id
 
 if TYPE_CHECKING:
+    from workbench.curation.lazy import LazyDict
     from workbench.curation.ledger import Ledger
     from workbench.curation.records import CurationStep, SettledConflict
     from workbench.curation.service import CurationService
@@ -141,19 +142,19 @@ class PairSource(ABC, Generic[R]):
         return seen.id == record.id and ledger.type.decided(seen) == ledger.type.decided(record)
 
 
-def reopened_since(steps: dict[str, CurationStep[R]], since: str) -> list[SettledConflict]:
+def reopened_since(steps: LazyDict[CurationStep[R]], since: str) -> list[SettledConflict]:
     """Return the conflicts that undoing in an app opened again after the step `since`, in order."""
     walked = [step for step in _after(steps, since) if step.undoes and step.by == BY]
     return [item for step in walked for item in step.reopened]
 
 
-def redone_since(steps: dict[str, CurationStep[R]], since: str) -> frozenset[str]:
+def redone_since(steps: LazyDict[CurationStep[R]], since: str) -> frozenset[str]:
     """Return the ids of conflicts that redoing in an app settled again after the step `since`."""
     walked = [step for step in _after(steps, since) if step.redoes and step.by == BY]
     return frozenset(item.id for step in walked for item in step.resolved)
 
 
-def _after(steps: dict[str, CurationStep[R]], since: str) -> list[CurationStep[R]]:
+def _after(steps: LazyDict[CurationStep[R]], since: str) -> list[CurationStep[R]]:
     """Return the steps after one, in order; none where that one is not known."""
     found: list[CurationStep[R]] = []
     for step in reversed(steps.values()):
@@ -164,7 +165,7 @@ def _after(steps: dict[str, CurationStep[R]], since: str) -> list[CurationStep[R
 
 
 def walkable_at(
-    steps: dict[str, CurationStep[R]], done: Sequence[str], undone: Sequence[str], *, back: bool
+    steps: LazyDict[CurationStep[R]], done: Sequence[str], undone: Sequence[str], *, back: bool
 ) -> str:
     """Return when the step to undo was done, or when the one to redo was undone; "" if there is none."""
     if back:

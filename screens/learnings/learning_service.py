@@ -24,7 +24,7 @@ from workbench.records.rules import Rule
 from workbench.rules.fields import new_rule
 
 if TYPE_CHECKING:
-    from workbench.curation.ledger import LedgerReader
+    from workbench.curation.folding import LedgerReader
     from workbench.curation.records import RecordChange
     from workbench.entry.project import OpenedProject
     from workbench.memory.learnings.ledger import LearningLedger, Note
@@ -135,7 +135,7 @@ class LearningLibrary:
 
     def _ledger(self, place: OpenedProject) -> LearningLedger:
         """Return the fold; the caller holds the workspace, so that one thread reads at a time."""
-        from workbench.curation.ledger import LedgerReader
+        from workbench.curation.folding import LedgerReader
         from workbench.memory.learnings.ledger import LearningLedger
 
         if self._reader is None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.adapters import ManualClock, MemoryJournal
 from tests.curation.test_toy_record import Toy, toy_service
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
-from workbench.curation.ledger import Ledger, read_ledger
+from workbench.curation.folding import read_ledger
+from workbench.curation.ledger import Ledger
 from workbench.curation.service import CurationService
 from workbench.curation.steps import BuiltUpon
 from workbench.errors import UsageError
@@ -81,6 +82,8 @@ def learning_service(journal: Journal, home: Journal, clock: ManualClock) -> Lea
         project_id="p",
         journal=journal,
         home_journal=home,
+        latest=lambda kind: None,
+        publish=lambda kind, write: Path("."),
         lock=lambda name: contextlib.nullcontext(),
         now=clock.now,
         count_tokens=len,

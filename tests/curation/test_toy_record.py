@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 from tests.adapters import ManualClock, MemoryJournal
@@ -75,6 +76,8 @@ def toy_service(journal: Journal, home: Journal, clock: ManualClock) -> ToyServi
         project_id="p",
         journal=journal,
         home_journal=home,
+        latest=lambda kind: None,
+        publish=lambda kind, write: Path("."),
         lock=lambda name: contextlib.nullcontext(),
         now=clock.now,
         count_tokens=len,

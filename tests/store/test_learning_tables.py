@@ -38,6 +38,8 @@ class Place:
             project_id="p",
             journal=self.journals["project"],
             home_journal=self.journals["home"],
+            latest=lambda kind: None,
+            publish=lambda kind, write: Path("."),
             lock=lambda name: contextlib.nullcontext(),
             now=self.clock.now,
             count_tokens=len,

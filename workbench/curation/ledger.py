@@ -3,18 +3,17 @@
 Nothing is deleted: a record that is no longer there stays here for replays and histories, and undoing a step
 appends its reverse, so that the journals alone say what holds. Within a stream the order of lines is the
 order of events, also where a writer's clock went back; streams of several journals are merged by their
-entries' ids. A `LedgerReader` folds what was appended since the last time, and nothing twice.
+entries' ids (see `folding`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from heapq import merge
-from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from workbench.curation import CURATION
+from workbench.curation.lazy import LazyDict, LazyList
 from workbench.curation.records import (
     AUTOMATIC,
     CurationStep,
@@ -25,8 +24,8 @@ from workbench.curation.records import (
     SettledConflict,
     StepMarks,
 )
-from workbench.errors import JournalError, ParseError, UsageError
-from workbench.ports import Entry, Journal
+from workbench.errors import ParseError, UsageError
+from workbench.ports import Entry
 
 
 @dataclass(slots=True)
@@ -35,20 +34,22 @@ class Ledger(Generic[R]):
 
     `records` are those that are there, by id, and `versions` every one that ever was, as it last was.
     `successors` maps a record to the one that took its place. `done` and `undone` are stacks of curation
-    steps. `skipped` are sentences about entries that cannot be read.
+    steps, and `walks` the steps that undid one or did it again, in order. `skipped` are sentences about
+    entries that cannot be read.
     """
 
     type: RecordType[R]
-    records: dict[str, R] = field(default_factory=dict)
-    versions: dict[str, R] = field(default_factory=dict)
+    records: LazyDict[R] = field(default_factory=LazyDict)
+    versions: LazyDict[R] = field(default_factory=LazyDict)
     successors: dict[str, str] = field(default_factory=dict)
     settled: dict[str, SettledConflict] = field(default_factory=dict)
-    changes: list[RecordChange[R]] = field(default_factory=list)
-    steps: dict[str, CurationStep[R]] = field(default_factory=dict)
+    changes: LazyList[RecordChange[R]] = field(default_factory=LazyList)
+    steps: LazyDict[CurationStep[R]] = field(default_factory=LazyDict)
     done: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
+    walks: dict[str, tuple[str, ...]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
-    _own: set[str] = field(default_factory=set)  # steps that no other ledger shares
+    _own: set[str] = field(default_factory=set, compare=False)  # steps that no other ledger shares
 
     def find(self, identifier: str) -> R | None:
         """Return the record of an id as it is shown, with what is counted of it, or None."""
@@ -119,7 +120,7 @@ class Ledger(Generic[R]):
         copied = {
             name: getattr(self, name).copy()
             for name in self.__dataclass_fields__
-            if isinstance(getattr(self, name), (dict, list, set))
+            if isinstance(getattr(self, name), (dict, list, set, LazyDict, LazyList))
         }
         return replace(self, **copied)
 
@@ -137,6 +138,8 @@ class Ledger(Generic[R]):
         step: CurationStep[R] = CurationStep(identifier, entry.at, entry.by, title, undoes, redoes, files)
         self.steps[identifier] = step
         self._own.add(identifier)
+        for walked in filter(None, (undoes, redoes)):
+            self.walks[walked] = (*self.walks.get(walked, ()), identifier)
         if undoes and undoes in self.done:
             self.done.remove(undoes)
             self.undone.append(undoes)
@@ -213,122 +216,3 @@ def reason_of(entry: Entry) -> str:
 def _marks(entry: Entry) -> Mapping[str, Any]:
     marks = entry.body.get(CURATION)
     return marks if isinstance(marks, Mapping) else {}
-
-
-Place = tuple[str, int, str]
-"""Where an entry is in the order of all: by its id, its journal and its stream."""
-
-
-class _Replaced(Exception):
-    """A stream was replaced since it was read: all is to be read again."""
-
-
-@dataclass(slots=True)
-class StreamReader:
-    """Where the reading of a stream has come to: its last entry, where that begins, and its sort key."""
-
-    journal: Journal
-    number: int
-    name: str
-    home: bool
-    start: int = 0
-    last: str = ""
-    key: str = ""
-
-    def read(self, kinds: frozenset[str]) -> Iterator[tuple[Place, Entry, bool]]:
-        """Yield (place, entry, home) of what was appended since the last time, of some kinds.
-
-        Raises: _Replaced if the stream is not the one that was read before; StoreError.
-        """
-        entries = self.journal.read(self.name, self.start)
-        after = self.start
-        if self.last:
-            try:
-                known = next(entries, None)
-            except JournalError as error:
-                raise _Replaced from error
-            if known is None or known[1].id != self.last:
-                raise _Replaced
-            after = known[0]
-        for following, entry in entries:
-            self.start, after, self.last = after, following, entry.id
-            # The clock of a writer may have gone back: what comes later in a stream happened later.
-            self.key = max(self.key, entry.id)
-            if entry.kind in kinds:
-                yield (self.key, self.number, self.name), entry, self.home
-
-
-class LedgerReader(Generic[L]):
-    """Folds the journals of a project and of its user (given with `home`), again and again, each line once.
-
-    `empty` makes a ledger without entries. Any number of threads may use it. `folded` counts the entries that
-    were brought into ledgers so far.
-    """
-
-    def __init__(self, empty: Callable[[], L], journals: Sequence[tuple[Journal, bool]]) -> None:
-        self._empty = empty
-        self._journals = tuple(journals)
-        self._lock = Lock()
-        self._streams: dict[tuple[int, str], StreamReader] = {}
-        self._ledger: L | None = None
-        self._latest = ("", 0, "")
-        self.folded = 0
-
-    def ledger(self) -> L:
-        """Return the fold of the journals as they are now, for the caller alone. Raises: StoreError."""
-        with self._lock:
-            ledger, self._ledger = self._ledger, None  # what fails half-way is folded again
-            try:
-                whole = ledger is not None and self._fold(ledger)
-            except _Replaced:
-                whole = False
-            if ledger is None or not whole:
-                ledger = self._empty()
-                self._streams, self._latest = {}, ("", 0, "")
-                self._fold(ledger)
-            self._ledger = ledger
-            return ledger.fork()
-
-    def _fold(self, ledger: L) -> bool:
-        """Fold what was appended; False if some of it comes before what is folded already."""
-        found = merge_streams(self._open(ledger), ledger.type.kinds)
-        for key, entry, home in found:
-            if key < self._latest:
-                return False
-            self._latest = key
-            self.folded += 1
-            ledger.take(entry, home)
-        return True
-
-    def _open(self, ledger: L) -> list[StreamReader]:
-        for stream in open_streams(ledger.type, self._journals):
-            self._streams.setdefault((stream.number, stream.name), stream)
-        return list(self._streams.values())
-
-
-def read_ledger(empty: Callable[[], L], journals: Sequence[tuple[Journal, bool]], until: str = "") -> L:
-    """Fold journals, given with whether they are the home's, up to and with the moment `until` (ISO 8601).
-
-    Raises: StoreError.
-    """
-    ledger = empty()
-    for _, entry, home in merge_streams(open_streams(ledger.type, journals), ledger.type.kinds):
-        if not until or entry.at <= until:
-            ledger.take(entry, home)
-    return ledger
-
-
-def open_streams(kind: RecordType[Any], journals: Sequence[tuple[Journal, bool]]) -> list[StreamReader]:
-    """Return readers of all streams that hold records of a type."""
-    return [
-        StreamReader(journal, number, name, home)
-        for number, (journal, home) in enumerate(journals)
-        for name in kind.streams(journal)
-    ]
-
-
-def merge_streams(
-    streams: Sequence[StreamReader], kinds: frozenset[str]
-) -> Iterator[tuple[Place, Entry, bool]]:
-    """Yield (place, entry, home) of what is new in streams, in order, of some kinds of entries."""
-    return merge(*(stream.read(kinds) for stream in streams), key=lambda item: item[0])

@@ -42,6 +42,7 @@ class CurationService(Generic[L, R]):
     def records(self) -> tuple[R, ...]:
         """Return the records that are in use, by id."""
         ledger = self.store.ledger()
+        self.store.reader.save()
         found = (ledger.find(identifier) for identifier in sorted(ledger.records))
         return tuple(one for one in found if one is not None and ledger.type.in_use(one))
 
@@ -165,6 +166,7 @@ class CurationService(Generic[L, R]):
             drafts = make(ledger)
             self.check(ledger, drafts, known)
             record(self.store, drafts.entries, by=self.by)
+        self.store.reader.save()
         return drafts
 
     def check(self, ledger: L, drafts: StepDraft[R], known: Container[str]) -> None:

@@ -146,8 +146,8 @@ def _net_changes(changes: Iterable[RecordChange[R]]) -> dict[str, tuple[R | None
 
 def _latest_changes(ledger: Ledger[R], step: CurationStep[R]) -> list[RecordChange[R]]:
     """Return the changes that brought a step about most recently: a redo may have made them again."""
-    again = [other for other in ledger.steps.values() if other.redoes == step.id]
-    return again[-1].changes if again else step.changes
+    walks = (ledger.steps[identifier] for identifier in reversed(ledger.walks.get(step.id, ())))
+    return next((walk.changes for walk in walks if walk.redoes == step.id), step.changes)
 
 
 def _step_to_undo(ledger: Ledger[R], identifier: str) -> CurationStep[R]:
@@ -194,7 +194,7 @@ def _check_untouched(
 
 def _only_followed(ledger: Ledger[R], identifier: str, step: CurationStep[R]) -> bool:
     """Whether all that changed a record since a step came with its files."""
-    own = {step.id, *(other.id for other in ledger.steps.values() if step.id in (other.redoes, other.undoes))}
+    own = {step.id, *ledger.walks.get(step.id, ())}
     changes = (change for change in reversed(ledger.changes) if change.record_id == identifier)
     return all(
         change.by.startswith(FOLLOWED) for change in takewhile(lambda change: change.step not in own, changes)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Generic
 
-from workbench.curation.ledger import L, Ledger, LedgerReader, read_ledger
+from workbench.curation.folding import LedgerReader, read_ledger
+from workbench.curation.ledger import L, Ledger
 from workbench.curation.records import EntryDraft
 from workbench.ports import Entry, Journal, Verbatim
 from workbench.records.ids import new_id
@@ -18,12 +20,15 @@ from workbench.records.ids import new_id
 class CurationStore(Generic[L]):
     """The journals of a project and of its user. `lock` is held while they are read and written.
 
-    What was folded once is not folded again as long as the store lives.
+    What was folded once is not folded again as long as the store lives, and of what is kept of it by `latest`
+    and `publish`, the current generation of a kind and a new one, other processes only fold the rest.
     """
 
     project_id: str
     journal: Journal
     home_journal: Journal
+    latest: Callable[[str], Path | None]
+    publish: Callable[[str, Callable[[Path], None]], Path]
     lock: Callable[[str], AbstractContextManager[None]]
     now: Callable[[], float]
     count_tokens: Callable[[str], int]
@@ -42,7 +47,7 @@ class CurationStore(Generic[L]):
     def reader(self) -> LedgerReader[L]:
         """What folds the journals, each entry once."""
         if not self._reader:
-            self._reader.append(LedgerReader(self.empty_ledger, self.journals))
+            self._reader.append(LedgerReader(self.empty_ledger, self.journals, self.latest, self.publish))
         return self._reader[0]
 
     def ledger(self, until: str = "") -> L:

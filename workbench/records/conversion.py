@@ -8,6 +8,7 @@ decoding.
 
 from __future__ import annotations
 
+import json
 from threading import Lock
 from typing import Any, TypeVar, cast
 
@@ -40,6 +41,23 @@ def decode_msgpack(data: bytes | bytearray | memoryview, kind: type[Value]) -> V
     if kind not in _MSGPACK:
         _examine(kind)
     return cast("Value", _MSGPACK[kind].decode(data))
+
+
+def encode_lossless(value: object) -> bytes:
+    """Return a value as JSON on one line, whatever its texts hold, for `decode_lossless`."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # Names that are not UTF-8 are lone surrogates, which the standard library's JSON alone can write.
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode("ascii")
+
+
+def decode_lossless(data: bytes, kind: type[Value]) -> Value:
+    """Return what `encode_lossless` wrote, strictly. Raises: ValueError, RecursionError if it is damaged."""
+    if b"\\ud" in data or b"\\uD" in data:
+        # Only the standard library reads lone surrogates back, and only they are worth its slowness.
+        return convert(json.loads(data), kind)
+    return decode_json(data, kind)
 
 
 def _examine(kind: type[Value]) -> None:

@@ -87,7 +87,11 @@ def load_rulebook(
         saved = None if rebuild else _open(store, sources)
         if saved is not None:
             return _with_usage(store, saved)
-        return _import(store, sources, None if rebuild else previous or _read(store, _is_ours))
+        if rebuild:
+            store.reader.forget()
+        book = _import(store, sources, None if rebuild else previous or _read(store, _is_ours))
+    store.reader.save()
+    return book
 
 
 def find_sources(store: RuleStore, candidates: Sequence[str]) -> tuple[RuleSource, ...]:

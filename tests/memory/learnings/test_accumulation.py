@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.memory.learnings.conftest import Iteration, call
-from workbench.curation.ledger import LedgerReader, read_ledger
+from workbench.curation.folding import LedgerReader, read_ledger
 from workbench.memory.learnings.accumulation import Accumulated, accumulate
 from workbench.memory.learnings.echoes import note_injected, read_injections
 from workbench.memory.learnings.learningstore import LearningStore

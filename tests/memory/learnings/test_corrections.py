@@ -252,7 +252,7 @@ def test_secrets_in_a_correction_are_masked(store: LearningStore, say: Callable[
 def test_a_line_of_the_journal_that_is_no_telling_is_counted(store: LearningStore) -> None:
     """Edited by hand: it is skipped with a sentence (F36)."""
     store.journal.append("memory/general", "correction.said", [{"key": 3}], by="t")
-    assert (store.ledger().said, len(store.ledger().skipped)) == ([], 1)
+    assert (len(store.ledger().said), len(store.ledger().skipped)) == (0, 1)
 
 
 def test_copies_and_templates_count_once() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.adapters import ManualClock, MemoryJournal
 from tests.memory.learnings.conftest import rule_store
 from workbench.curation.conflicts import ConflictDecision, ConflictSettled, RecordChanged
-from workbench.curation.ledger import read_ledger
+from workbench.curation.folding import read_ledger
 from workbench.errors import UsageError
 from workbench.memory.learnings.echoes import note_injected
 from workbench.memory.learnings.learningstore import LearningStore, store_of

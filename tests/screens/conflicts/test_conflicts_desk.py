@@ -22,6 +22,7 @@ from screens.conflicts.pair_panel import empty_queue, pair_evidence, pair_headli
 from screens.conflicts.pair_source import redone_since, reopened_since, walkable_at
 from screens.conflicts.queue import PairQueue, PairScan, PairState, QueuedPair, combined, count, taken
 from tests.screens.conflicts.making import HOSTILE, pair, side
+from workbench.curation.lazy import LazyDict
 from workbench.curation.records import CurationStep, SettledConflict
 from workbench.lists.filters import parse
 from workbench.records.conflicts import Action, ConflictKind, Suggestion
@@ -212,12 +213,14 @@ def test_a_suggestion_that_needs_a_scope_is_no_choice_yet() -> None:
 def test_steps_of_the_app_are_told_from_those_of_others() -> None:
     """Only what undo and redo in an app did since the last look moves the desk to a pair."""
     one = SettledConflict("c1", "a", "b", "keep_left", "t", "tui")
-    steps: dict[str, CurationStep[Rule]] = {
+    steps: LazyDict[CurationStep[Rule]] = LazyDict()
+    known: dict[str, CurationStep[Rule]] = {
         "s1": CurationStep("s1", "1", "tui", "keep left", resolved=[one]),
         "s2": CurationStep("s2", "2", "cli", "undo", undoes="s0", reopened=[replace(one, id="c0")]),
         "s3": CurationStep("s3", "3", "tui", "undo", undoes="s1", reopened=[one]),
         "s4": CurationStep("s4", "4", "tui", "redo", redoes="s1", resolved=[one]),
     }
+    steps.update(known)
     assert [item.id for item in reopened_since(steps, "s1")] == ["c1"]
     assert reopened_since(steps, "s3") == reopened_since(steps, "gone") == []
     assert [set(redone_since(steps, since)) for since in ("s3", "s4")] == [{"c1"}, set()]

@@ -255,7 +255,7 @@ def learner(project: OpenedProject) -> Learn:
 
     @cache
     def known_rules() -> tuple[str, ...]:
-        from workbench.curation.ledger import read_ledger
+        from workbench.curation.folding import read_ledger
         from workbench.rules.curation.ledger import RuleLedger
 
         ledger = read_ledger(RuleLedger, ((store.journal, False), (store.home_journal, True)))
@@ -293,6 +293,8 @@ def learning_store(project: OpenedProject) -> LearningStore:
         project_id=project.project_id,
         journal=project.journal,
         home_journal=project.home_journal,
+        latest=project.usable,
+        publish=project.publish,
         lock=project.lock,
         now=project.clock.now,
         count_tokens=len,

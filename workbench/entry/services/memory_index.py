@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from workbench.config import MemoryConfig
-from workbench.curation.ledger import read_ledger
+from workbench.curation.folding import read_ledger
 from workbench.entry.project import OpenedProject, build_search_index, load_search_index
 from workbench.entry.services.memory import feature_streams, read_stream
 from workbench.errors import StoreError

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from workbench.config import Config
-from workbench.curation.ledger import read_ledger
+from workbench.curation.folding import read_ledger
 from workbench.entry.parameters import excluded_patterns, trust
 from workbench.entry.project import (
     OpenedProject,

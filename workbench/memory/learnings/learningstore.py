@@ -49,6 +49,8 @@ def store_of(rules: RuleStore) -> LearningStore:
         project_id=rules.project_id,
         journal=rules.journal,
         home_journal=rules.home_journal,
+        latest=rules.latest,
+        publish=rules.publish,
         lock=rules.lock,
         now=rules.now,
         count_tokens=rules.count_tokens,

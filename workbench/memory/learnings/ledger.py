@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from workbench.curation.lazy import LazyList
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import EntryDraft
 from workbench.memory.learnings.corrections.record import Correction, read_correction
@@ -44,7 +45,7 @@ class LearningLedger(Ledger[FeatureLearning]):
     type: LearningType = LEARNINGS
     hits: dict[str, tuple[Note, ...]] = field(default_factory=dict)
     contradictions: dict[str, tuple[Note, ...]] = field(default_factory=dict)
-    said: list[Correction] = field(default_factory=list)
+    said: LazyList[Correction] = field(default_factory=LazyList)
     noted: set[tuple[str, str, str]] = field(default_factory=set)
 
     def find(self, identifier: str) -> FeatureLearning | None:

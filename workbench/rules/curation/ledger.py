@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.curation import CURATION
+from workbench.curation.lazy import LazyDict, LazyList
 from workbench.curation.ledger import Ledger
 from workbench.curation.records import CurationStep, EntryDraft, StepMarks
 from workbench.ports import Entry, Journal
@@ -80,10 +81,10 @@ class RuleLedger(Ledger[Rule]):
     type: RuleType = RULES
     files: dict[str, FileState] = field(default_factory=dict)
     undos: dict[str, Undo] = field(default_factory=dict)
-    file_changes: list[FileChange] = field(default_factory=list)
+    file_changes: LazyList[FileChange] = field(default_factory=LazyList)
 
     @property
-    def live(self) -> dict[str, Rule]:
+    def live(self) -> LazyDict[Rule]:
         """The rules in force, by id."""
         return self.records
 

@@ -18,14 +18,12 @@ CONFLICTS = "conflicts"  # the generation of what was found among rules
 class RuleStore(CurationStore[RuleLedger]):
     """Where rules come from and go to. `home` is None when the user's own rule files are not to be read.
 
-    `publish` and `latest` keep a generation of a kind. `replace_file(path, data, expected)` writes a rule
+    `replace_file(path, data, expected)` writes a rule
     file that has the bytes `expected`, None for a new one; `data` None removes it.
     """
 
     root: Path
     home: Path | None
-    latest: Callable[[str], Path | None]
-    publish: Callable[[str, Callable[[Path], None]], Path]
     replace_file: Callable[[Path, bytes | None, bytes | None], None]
 
     def empty_ledger(self) -> RuleLedger:

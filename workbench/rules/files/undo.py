@@ -84,8 +84,9 @@ def walk_step(
 
 def _undo_wrote(ledger: RuleLedger) -> tuple[str, ...]:
     """Return the files that the undo of the step to be done again was written into."""
-    undos = [step for step in ledger.steps.values() if ledger.undone and step.undoes == ledger.undone[-1]]
-    return undos[-1].writes if undos else ()
+    last = ledger.undone[-1] if ledger.undone else ""
+    walks = (ledger.steps[identifier] for identifier in reversed(ledger.walks.get(last, ())))
+    return next((walk.writes for walk in walks if walk.undoes == last), ())
 
 
 def _restorer(undo: Undo | None) -> Callable[[bytes, bytes], bytes]:

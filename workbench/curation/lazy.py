@@ -1,0 +1,159 @@
+"""Values that stay in the lines of a file until somebody asks for one: lists and mappings of such values.
+
+What is asked for once is decoded once, also by copies: they share what was decoded and nothing else.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
+from typing import Any, Generic, TypeVar, overload
+
+Value = TypeVar("Value")
+Other = TypeVar("Other")
+
+
+class StoredLines:
+    """Lines in one piece of memory; `ends` are the offsets after them, ascending."""
+
+    def __init__(self, data: memoryview, ends: array[int]) -> None:
+        self.data = data
+        self.ends = ends
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, number: int) -> bytes:
+        """Return a line without its newline."""
+        return bytes(self.data[self.ends[number - 1] if number else 0 : self.ends[number] - 1])
+
+
+class StoredValues(Generic[Value]):
+    """Values in lines, each decoded when it is first asked for. Any number of threads may ask."""
+
+    def __init__(self, lines: StoredLines, decode: Callable[[bytes], Value]) -> None:
+        self.lines = lines
+        self.decoded: dict[int, Value] = {}
+        self._decode = decode
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, number: int) -> Value:
+        found = self.decoded.get(number)
+        return self.decoded.setdefault(number, self._decode(self.lines[number])) if found is None else found
+
+
+class LazyList(Sequence[Value]):
+    """A list that begins with stored values; values are only ever added."""
+
+    def __init__(self, values: Iterable[Value] = (), *, stored: StoredValues[Value] | None = None) -> None:
+        self.stored = stored
+        self.added = list(values)
+
+    def append(self, value: Value) -> None:
+        """Add a value at the end."""
+        self.added.append(value)
+
+    def copy(self) -> LazyList[Value]:
+        """Return a list of the same values; what is added to either is not in the other."""
+        return LazyList(self.added, stored=self.stored)
+
+    def __len__(self) -> int:
+        return (0 if self.stored is None else len(self.stored)) + len(self.added)
+
+    @overload
+    def __getitem__(self, index: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Value]: ...
+
+    def __getitem__(self, index: int | slice) -> Value | list[Value]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        before = 0 if self.stored is None else len(self.stored)
+        if self.stored is not None and 0 <= place < before:
+            return self.stored[place]
+        if place < before:
+            raise IndexError("list index out of range")
+        return self.added[place - before]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (LazyList, list)) and len(self) == len(other) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"LazyList({list(self)!r})"
+
+
+class _Values(ValuesView[Value]):
+    _mapping: LazyDict[Value]
+
+    def __reversed__(self) -> Iterator[Value]:
+        return (self._mapping[key] for key in reversed(self._mapping))
+
+
+class LazyDict(MutableMapping[str, Value]):
+    """A dict that keeps its order and begins with stored values; `places` says which line is whose."""
+
+    def __init__(
+        self, *, stored: StoredValues[Value] | None = None, places: Mapping[str, int] | None = None
+    ) -> None:
+        self.stored = stored
+        self.places: Mapping[str, int] = places or {}
+        self._values: dict[str, Any] = dict(self.places)  # a number stands for what nobody asked for yet
+
+    def place(self, key: str) -> int | None:
+        """Return the line of a value that nobody asked for yet, None for one that is at hand."""
+        found = self._values[key]
+        return found if type(found) is int else None
+
+    def copy(self) -> LazyDict[Value]:
+        """Return a dict of the same values; what is set in either is not set in the other."""
+        copied: LazyDict[Value] = LazyDict(stored=self.stored)
+        copied.places, copied._values = self.places, self._values.copy()
+        return copied
+
+    @overload
+    def get(self, key: str, default: None = None, /) -> Value | None: ...
+
+    @overload
+    def get(self, key: str, default: Value | Other, /) -> Value | Other: ...
+
+    def get(self, key: str, default: object = None, /) -> object:
+        """Return a value, or the default; unlike the inherited one without an error on the way."""
+        return self[key] if key in self._values else default
+
+    def values(self) -> _Values[Value]:
+        """Return the values, which may be reversed."""
+        return _Values(self)
+
+    def __getitem__(self, key: str) -> Value:
+        found = self._values[key]
+        if type(found) is int and self.stored is not None:
+            found = self._values[key] = self.stored[found]
+        value: Value = found
+        return value
+
+    def __setitem__(self, key: str, value: Value) -> None:
+        self._values[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"LazyDict({dict(self)!r})"
