@@ -15,7 +15,7 @@ from bench import split
 from bench.collect import Embed
 from bench.ranking import CEILING, OURS, OURS_LEXICAL, Scores, rows_of, score, table, tests
 from bench.train import train
-from workbench.plan.model_files import LEXICAL_MODEL, load_model
+from workbench.plan.ranking import LEXICAL_MODEL, load_model
 
 CACHE = Path(".bench")
 

@@ -23,7 +23,7 @@ from bench import split
 from bench.pack_tasks import PackTask
 from bench.packs import tasks_of
 from bench.touches import TOUCH_FEATURES
-from workbench.plan.model_files import CHUNK_MODEL, LEXICAL_MODEL, load_model
+from workbench.plan.ranking import CHUNK_MODEL, LEXICAL_MODEL, load_model
 from workbench.plan.representations import Shares
 from workbench.plan.snippets import FEATURES
 

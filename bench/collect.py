@@ -20,7 +20,7 @@ from workbench.records.plan import Intent
 from workbench.replay.systems import baseline_paths
 from workbench.replay.tasks import ReplayTask
 from workbench.replay.timeline import Moment
-from workbench.text.tasks import parse_task
+from workbench.text.terms import parse_task
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 

@@ -19,16 +19,14 @@ import numpy as np
 from bench.tasks import commit_tasks
 from bench.timeline import Timeline
 from workbench.plan.intent import classify, find_entities, parse_intent
-from workbench.plan.model_files import LEXICAL_MODEL, load_model
-from workbench.plan.ranking import rank_files
+from workbench.plan.ranking import LEXICAL_MODEL, load_model, rank_files
 from workbench.plan.view import RankingView, view_project
 from workbench.records.episodes import Commit, FileChange, Outcome
 from workbench.records.plan import QueryType
 from workbench.replay.metrics import ndcg
 from workbench.replay.statistics import bootstrap, paired_permutation
 from workbench.sessions.history import PastTask, Trust, build_history
-from workbench.text.tasks import clean_task
-from workbench.text.terms import count_terms
+from workbench.text.terms import clean_task, count_terms
 
 JUDGED = 0.5  # share of commits that were sessions
 FAILED = 0.5  # share of those before which a session failed

@@ -29,8 +29,7 @@ from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 from workbench.plan.intent import BIAS, KindModel, classify, kind_features, load_kinds, probabilities
 from workbench.records.plan import QueryType
 from workbench.replay.statistics import bootstrap
-from workbench.text.tasks import split_head
-from workbench.text.terms import stem
+from workbench.text.terms import split_head, stem
 
 FIT = (
     "vitejs+vite",

@@ -18,9 +18,8 @@ from bench.pack_tasks import NAMED, READ, PackTask, pack_tasks
 from bench.ranking import Say, rows_of
 from bench.timeline import Timeline, repositories
 from workbench.plan.compose import FileCandidate, Pack, ViewOffer, compose
-from workbench.plan.model_files import LEXICAL_MODEL, load_chunk_model, load_model
 from workbench.plan.pipeline import LEAST_CHANCE
-from workbench.plan.ranking import LinearModel
+from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_chunk_model, load_model
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Shares, file_offers, name_offer, outline_view
 from workbench.plan.snippets import ChunkModel, expected_shares

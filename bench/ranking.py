@@ -12,8 +12,7 @@ from bench.collect import Embed, Row, collect, load_rows, save_rows
 from bench.tasks import aged_tasks, commit_tasks, prompt_tasks
 from bench.timeline import Timeline, repositories
 from workbench.plan.features import CandidateMatrix, feature_matrix, feature_names
-from workbench.plan.model_files import load_model
-from workbench.plan.ranking import LinearModel
+from workbench.plan.ranking import LinearModel, load_model
 from workbench.replay.metrics import ndcg, recall
 from workbench.replay.statistics import bootstrap, paired_permutation
 from workbench.replay.tasks import ReplayTask

@@ -18,7 +18,7 @@ import numpy as np
 from bench.collect import Row, group
 from bench.fit import Float64, Group, calibrate, evaluate, fit
 from bench.ranking import Say
-from workbench.plan.model_files import load_model
+from workbench.plan.ranking import load_model
 
 SEMANTIC = ("affinity_semantic", "affinity_semantic_best")
 

@@ -110,7 +110,7 @@ class LanguageModel(Protocol):
     def complete_json(
         self, prompt: str, schema: Mapping[str, Any], *, system: str = "", timeout: float, max_tokens: int
     ) -> Completion:
-        """Return an object that fits the schema (`workbench.text.shape`). Raises ModelError.
+        """Return an object that fits the schema (`store.ollama`). Raises ModelError.
 
         `timeout` is in seconds for the whole call, `max_tokens` bounds the answer.
         """

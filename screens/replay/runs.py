@@ -22,7 +22,6 @@ from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.lists.filters import Field, FieldKind, Filter
 
-ELSEWHERE: Final = "elsewhere"
 COLUMNS: Final = (
     Column("state", "", 1, priority=9),
     Column("id", "Run", 8, priority=8),

@@ -155,8 +155,8 @@ def answers(engine: AppEngine, message: str, job: Job) -> MessageMatches:
 
     A project without an index is indexed first, in a process of its own.
     """
+    from workbench.plan.passages import match_task
     from workbench.plan.planner import rank
-    from workbench.plan.rule_passages import match_task
     from workbench.records.plan import PlanRequest
     from workbench.rules.matching.search import search_selected
 

@@ -15,9 +15,9 @@ from screens.sessions.conversation import Row, lay_out_turns
 from screens.sessions.story import END, EVENT, FILE, StoryLine
 from workbench.errors import UsageError
 from workbench.sessions.conversation import (
-    Page,
     PromptMark,
     Prompts,
+    TranscriptPage,
     Turn,
     first_turn,
     mark_of,
@@ -64,7 +64,7 @@ class OpenTranscript:
 class ShownPage:
     """A page and its lines; the cursor goes to turn `at`, -1 is the last line."""
 
-    page: Page
+    page: TranscriptPage
     rows: list[Row]
     at: int = 0
 
@@ -150,7 +150,7 @@ def page_at(made: OpenTranscript, offset: int, line: int, width: int, job: Job) 
     return ShownPage(page, lay_out_turns(page.turns, (), width, job.check))
 
 
-def page_before(made: OpenTranscript, page: Page, width: int, job: Job) -> ShownPage | None:
+def page_before(made: OpenTranscript, page: TranscriptPage, width: int, job: Job) -> ShownPage | None:
     """Return the page that ends where this one begins, None where nothing is. Raises: WorkbenchError."""
     place = made.prompts.before(page.line, BACK, _BACK_BYTES)
     if place is None or place[0] >= page.start:
@@ -175,7 +175,7 @@ def last_page(made: OpenTranscript, width: int, job: Job) -> ShownPage | None:
     return ShownPage(page, lay_out_turns(page.turns, (), width, job.check), -1)
 
 
-def _named(page: Page, root: Path) -> Page:
+def _named(page: TranscriptPage, root: Path) -> TranscriptPage:
     """Return the page with the project's files called what the project calls them."""
     here = f"{root}/"
     return replace(page, turns=tuple(replace(turn, head=turn.head.replace(here, "")) for turn in page.turns))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from screens.app import WorkbenchApp
     from workbench.entry.services.sessions import SessionFile
-    from workbench.sessions.conversation import Page
+    from workbench.sessions.conversation import TranscriptPage
 
 Result = TypeVar("Result")
 _GROUPS: Final = ("page", "prompts", "lines")  # of jobs
@@ -68,7 +68,7 @@ class TranscriptScreen(ModalScreen[None]):
         super().__init__()
         self.point = point
         self.made: OpenTranscript | None = None
-        self.page: Page | None = None
+        self.page: TranscriptPage | None = None
         self.missing = ""
         self._gone = False
         self._width = 0

@@ -21,7 +21,7 @@ from textual.content import Content, Span
 from textual.widget import Widget
 
 from screens.safe_text import shown
-from workbench.text.figures import drawn, new_figure
+from workbench.text.counts import drawn, new_figure
 
 Kind: TypeAlias = Literal["line", "bar", "scatter"]
 

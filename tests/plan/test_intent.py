@@ -23,7 +23,7 @@ from workbench.plan.intent import (
     query_terms,
 )
 from workbench.records.plan import QueryType, Risk
-from workbench.text.tasks import split_head
+from workbench.text.terms import split_head
 
 ROOT = Path(workbench.__file__).resolve().parents[1]
 

@@ -9,8 +9,15 @@ import pytest
 
 from workbench.errors import ModelError
 from workbench.plan.intent import parse_intent
-from workbench.plan.model_files import DEFAULT_MODEL, LEXICAL_MODEL, load_model, parse_model
-from workbench.plan.ranking import LinearModel, log_odds, rank_files
+from workbench.plan.ranking import (
+    DEFAULT_MODEL,
+    LEXICAL_MODEL,
+    LinearModel,
+    load_model,
+    log_odds,
+    parse_model,
+    rank_files,
+)
 from workbench.plan.view import view_project
 from workbench.project.extraction import extract_facts
 from workbench.project.index import ProjectIndex

@@ -9,9 +9,9 @@ from typing import Any
 
 from workbench.config import Config, RulesConfig
 from workbench.entry.project import open_project
+from workbench.plan.passages import match_task
 from workbench.plan.pipeline import plan
 from workbench.plan.planner import rank
-from workbench.plan.rule_passages import match_task
 from workbench.records.plan import PlanRequest
 from workbench.rules.matching.match import RuleMatch
 from workbench.rules.matching.recheck import Rechecked

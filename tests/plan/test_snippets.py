@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import ModelError
 from workbench.plan.intent import parse_intent
-from workbench.plan.model_files import load_chunk_model, parse_chunk_model
+from workbench.plan.ranking import load_chunk_model, parse_chunk_model
 from workbench.plan.snippets import (
     FEATURES,
     FileText,

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.project.imports import resolve_imports
 from workbench.project.languages import language_of
+from workbench.project.relations import resolve_imports
 
 
 def edges(files: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

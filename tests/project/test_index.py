@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from workbench.project.arrays import open_arrays, write_arrays
 from workbench.project.extraction import extract_facts
-from workbench.project.index import FIELDS, FILE, MappedRecords, ProjectIndex, load_index, save_index
-from workbench.project.updates import build_index, compact, path_terms, update_index
+from workbench.project.index import FIELDS, FILE, MappedRecords, ProjectIndex, load_index
+from workbench.project.updates import build_index, compact, path_terms, save_index, update_index
 from workbench.records.project import FileFacts
 
 PATHS = (

@@ -7,22 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from workbench.project.imports import resolve_imports
 from workbench.project.languages import language_of, role_of
-from workbench.project.layers import (
-    LIMITS,
-    LayerSource,
-    PathChange,
-    baseline_ranking,
-    explore,
-    render,
-    route,
-    to_dict,
-)
+from workbench.project.layers import LIMITS, LayerSource, PathChange, render, route, to_dict
 from workbench.project.manifests import parse_manifest
-from workbench.project.sections import find_bases
+from workbench.project.relations import map_tests, resolve_imports
+from workbench.project.sections import baseline_ranking, explore, find_bases
 from workbench.project.symbols import extract_symbols
-from workbench.project.testmap import map_tests
 from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Layer, Symbol
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.project.languages import role_of
-from workbench.project.testmap import HUB_TESTS, map_tests
+from workbench.project.relations import HUB_TESTS, map_tests
 
 
 def mapped(paths: list[str], edges: list[tuple[str, str]] | None = None) -> dict[str, list[str]]:

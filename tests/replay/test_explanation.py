@@ -8,7 +8,7 @@ import pytest
 
 from tests.replay.made import made_run
 from workbench.errors import UsageError
-from workbench.plan.model_files import load_model
+from workbench.plan.ranking import load_model
 from workbench.records.plan import RankedFile
 from workbench.replay.explanation import explanation_text, find_task, weigh_files
 from workbench.replay.systems import SystemRanking

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.plan.intent import parse_intent
-from workbench.plan.rule_passages import RULE_SHARE
+from workbench.plan.passages import RULE_SHARE
 from workbench.records.rules import Authority, Rule
 from workbench.replay.packs import RuleHistory, RulePassages, collect_rules
 from workbench.rules.matching.match import MatchParams

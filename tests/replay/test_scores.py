@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from workbench.records.replay import Gap, ReplayRun, SystemRow, TaskRow
 from workbench.replay.run_report import run_text, shown_difference
-from workbench.replay.scores import system_scores
 from workbench.replay.statistics import (
     bootstrap,
     clustered_means,
     clustered_p,
     median_difference,
     paired_permutation,
+    system_scores,
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.ollama import Ollama
+from store.ollama import Ollama, mismatch
 from tests.adapters import ScriptedModel
 from workbench.errors import ModelError, UsageError
 from workbench.records.rules import Rule
@@ -26,7 +26,6 @@ from workbench.rules.matching.examples import (
     schema,
     sift,
 )
-from workbench.text.shape import mismatch
 
 MakeRule = Callable[..., Rule]
 TEXT = "Refunds above 100 euros need the approval of a second person."

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.ollama import Ollama
+from store.ollama import Ollama, mismatch
 from tests.adapters import ScriptedModel
 from tests.processes import LONG
 from workbench.errors import ModelError
@@ -26,7 +26,6 @@ from workbench.rules.matching.recheck import (
     recheck,
     schema,
 )
-from workbench.text.shape import mismatch
 
 MakeRule = Callable[..., Rule]
 MESSAGE = "fix the login form"

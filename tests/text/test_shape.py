@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text.shape import mismatch
+from store.ollama import mismatch
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -133,8 +133,8 @@ class OpenedProject(ProjectState):
         """What planning needs besides a workspace. Raises: ModelError."""
         # Commands that only read rules do without what plans, which takes as long to import as they take.
         from workbench.entry.parameters import match_params
-        from workbench.plan.model_files import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model, load_model
         from workbench.plan.planner import Planner
+        from workbench.plan.ranking import DEFAULT_MODEL, LEXICAL_MODEL, load_chunk_model, load_model
         from workbench.plan.representations import Contents
 
         chunks, worth = load_chunk_model()

@@ -14,9 +14,10 @@ from workbench.plan.ranking import LinearModel
 from workbench.plan.workspace import Workspace
 from workbench.project.declared import Manifest
 from workbench.project.index import ProjectIndex
-from workbench.project.layers import LayerSource, PathChange, baseline_ranking
+from workbench.project.layers import LayerSource, PathChange
 from workbench.project.manifests import is_manifest, parse_manifest
 from workbench.project.scan import read_bytes
+from workbench.project.sections import baseline_ranking
 from workbench.records.plan import QueryType, RankedFile
 from workbench.records.project import Skipped
 

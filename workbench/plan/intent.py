@@ -25,8 +25,7 @@ from itertools import pairwise
 from math import exp
 
 from workbench.records.plan import Entities, Intent, QueryType, Risk, TaskText
-from workbench.text.tasks import parse_task, split_head
-from workbench.text.terms import count_terms, is_identifier, stem
+from workbench.text.terms import count_terms, is_identifier, parse_task, split_head, stem
 
 _PATH = re.compile(
     r"(?<![\w/.@+-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@.+-]+|(?<![\w/.@+-])[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"

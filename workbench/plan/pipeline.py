@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from workbench.plan.compose import FileCandidate, Pack, compose
-from workbench.plan.learning_passages import learned_passages
 from workbench.plan.overrides import EXCLUDED, Overrides
+from workbench.plan.passages import choose_rules, learned_passages, rule_passages, without_rule_files
 from workbench.plan.planner import Planner, Ranking, missing_parts, rank
 from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Style
 from workbench.plan.representations import Content, digests_of, file_offers, name_offer
 from workbench.plan.response import plan_response
-from workbench.plan.rule_passages import choose_rules, rule_passages, without_rule_files
 from workbench.plan.snippets import chunk_features, expected_shares
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.project.layers import route

@@ -17,7 +17,7 @@ from workbench.plan.snippets import ChunkModel
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.records.plan import Intent, QueryType, RankedFile
 from workbench.rules.matching.match import MatchParams, RuleMatch
-from workbench.text.tasks import parse_task
+from workbench.text.terms import parse_task
 from workbench.text.tokens import TokenCounter
 
 if TYPE_CHECKING:

@@ -22,11 +22,9 @@ from workbench.project.layers import route
 from workbench.project.postings import inverse_document_frequency
 from workbench.records.plan import Intent, QueryType
 from workbench.records.project import Role
-from workbench.text.tasks import scope_of
-from workbench.text.terms import parts, stem
+from workbench.text.terms import parts, scope_of, stem
 
 Float32 = NDArray[np.float32]
-Int64 = NDArray[np.int64]
 
 SIMILAR_TASKS = 60
 

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.arrays import open_arrays, write_arrays
-from workbench.project.postings import Postings, inverse_document_frequency, pack_postings, unpack_postings
+from workbench.project.arrays import open_arrays
+from workbench.project.postings import Postings, inverse_document_frequency, unpack_postings
 from workbench.records.conversion import decode_msgpack
 from workbench.records.project import Role, Symbol
 from workbench.text.tokens import estimated_tokens
@@ -168,7 +168,7 @@ def decode_record(record: bytes) -> tuple[tuple[Symbol, ...], tuple[str, ...]]:
 FORMAT = 3
 FILE = "index.arrays"
 
-_COLUMNS = ("size", "lines", "edges", "tests")
+COLUMNS = ("size", "lines", "edges", "tests")
 
 
 class MappedRecords(Sequence[bytes]):
@@ -228,30 +228,6 @@ class StoredImports(Sequence[tuple[str, ...]]):
         return self._found
 
 
-def save_index(index: ProjectIndex, directory: Path) -> None:
-    """Write an index, compacted to one segment, into an existing directory."""
-    from workbench.project.updates import compact, is_compact  # resolvers, which no reader needs
-
-    whole = index if is_compact(index) else compact(index)
-    segment = whole.segments[0]
-    arrays: dict[str, NDArray[Any] | bytes] = {name: getattr(whole, name) for name in _COLUMNS}
-    for name in FIELDS:
-        arrays |= pack_postings(segment.fields[name], name)
-    offsets = np.zeros(len(segment.records) + 1, dtype=np.int64)
-    np.cumsum([len(record) for record in segment.records], out=offsets[1:])
-    arrays["records.offsets"] = offsets
-    arrays["records"] = b"".join(segment.records)
-    arrays["imports"] = msgspec.msgpack.encode([list(found) for found in whole.imports])
-    document = {
-        "format": FORMAT,
-        "paths": [path.encode("utf-8", "surrogateescape") for path in whole.paths],
-        "languages": whole.languages,
-        "roles": [role.value for role in whole.roles],
-    }
-    arrays["files"] = msgspec.msgpack.encode(document)
-    write_arrays(directory / FILE, arrays)
-
-
 def load_index(directory: Path) -> ProjectIndex:
     """Open what `save_index` wrote.
 
@@ -262,7 +238,7 @@ def load_index(directory: Path) -> ProjectIndex:
     if document["format"] != FORMAT:
         raise ValueError(f"index format {document['format']}, expected {FORMAT}")
     paths = tuple(path.decode("utf-8", "surrogateescape") for path in document["paths"])
-    columns = {name: arrays[name] for name in _COLUMNS}
+    columns = {name: arrays[name] for name in COLUMNS}
     records = MappedRecords(arrays["records"], arrays["records.offsets"])
     rows = np.arange(len(paths), dtype=np.int32)
     same = len(paths) == len(records) == len(columns["size"]) == len(columns["lines"])

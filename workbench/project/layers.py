@@ -1,4 +1,4 @@
-"""What the layers are made from and made of: a project in columns, and sections of entries."""
+"""What the layers are made from and made of: a project in columns, sections of entries, text and JSON."""
 
 from __future__ import annotations
 
@@ -123,37 +123,6 @@ LIMITS = {
 def route(query_type: QueryType) -> tuple[Layer, ...]:
     """Return the layers for a kind of task."""
     return ROUTES[query_type]
-
-
-def explore(view: LayerSource, query_type: QueryType, detail: Detail = Detail.COMPACT) -> LayerView:
-    """Return the layers of the route, cut to the limits of the detail."""
-    from workbench.project.sections import SECTIONS  # only for those who show layers
-
-    limits = LIMITS[detail]
-    degrees = in_degrees(view)
-    order = _by_degree(view, degrees)
-    sections = tuple(SECTIONS[layer](view, order, degrees, limits) for layer in route(query_type))
-    return LayerView(query_type, detail, sections)
-
-
-def baseline_ranking(view: LayerSource, query_type: QueryType) -> list[str]:
-    """Return the files in the order the baseline shows them: compact, then what normal and verbose add."""
-    found: dict[str, None] = {}
-    for detail in (Detail.COMPACT, Detail.NORMAL, Detail.VERBOSE):
-        found.update(dict.fromkeys(explore(view, query_type, detail).paths))
-    return list(found)
-
-
-def in_degrees(view: LayerSource) -> Int32:
-    """Return int32 [n]: how many files import each file."""
-    counts = np.bincount(view.edges[:, 1], minlength=len(view.paths)) if len(view.edges) else None
-    return np.zeros(len(view.paths), dtype=np.int32) if counts is None else counts.astype(np.int32)
-
-
-def _by_degree(view: LayerSource, degrees: Int32) -> list[int]:
-    """Positions of source files, most imported first, ties by path."""
-    sources = [position for position, role in enumerate(view.roles) if role is Role.SOURCE]
-    return sorted(sources, key=lambda position: (-int(degrees[position]), view.paths[position]))
 
 
 def render(view: LayerView) -> str:

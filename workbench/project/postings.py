@@ -17,10 +17,7 @@ from numpy.typing import NDArray
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
-Float32 = NDArray[np.float32]
 
-K1 = 1.2
-B = 0.75
 
 _ARRAYS = ("offsets", "starts", "docs", "counts", "lengths")
 

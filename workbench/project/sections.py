@@ -1,4 +1,4 @@
-"""The contents of layers L0-L6, each from the columns of a project."""
+"""The contents of layers L0-L6, each from the columns of a project, and which a kind of task is shown."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from workbench.project.layers import (
+    LIMITS,
     Int32,
     LayerEntry,
     LayerLimits,
     LayerSection,
     LayerSource,
+    LayerView,
     PathChange,
+    route,
 )
+from workbench.records.plan import Detail, QueryType
 from workbench.records.project import Layer, Role, Symbol
 from workbench.text.counts import counted
 
@@ -251,3 +257,32 @@ def _without_arguments(text: str) -> str:
     for _ in range(4):
         text = _ARGUMENTS.sub("", text)
     return text
+
+
+def explore(view: LayerSource, query_type: QueryType, detail: Detail = Detail.COMPACT) -> LayerView:
+    """Return the layers of the route, cut to the limits of the detail."""
+    limits = LIMITS[detail]
+    degrees = in_degrees(view)
+    order = _by_degree(view, degrees)
+    sections = tuple(SECTIONS[layer](view, order, degrees, limits) for layer in route(query_type))
+    return LayerView(query_type, detail, sections)
+
+
+def baseline_ranking(view: LayerSource, query_type: QueryType) -> list[str]:
+    """Return the files in the order the baseline shows them: compact, then what normal and verbose add."""
+    found: dict[str, None] = {}
+    for detail in (Detail.COMPACT, Detail.NORMAL, Detail.VERBOSE):
+        found.update(dict.fromkeys(explore(view, query_type, detail).paths))
+    return list(found)
+
+
+def in_degrees(view: LayerSource) -> Int32:
+    """Return int32 [n]: how many files import each file."""
+    counts = np.bincount(view.edges[:, 1], minlength=len(view.paths)) if len(view.edges) else None
+    return np.zeros(len(view.paths), dtype=np.int32) if counts is None else counts.astype(np.int32)
+
+
+def _by_degree(view: LayerSource, degrees: Int32) -> list[int]:
+    """Positions of source files, most imported first, ties by path."""
+    sources = [position for position, role in enumerate(view.roles) if role is Role.SOURCE]
+    return sorted(sources, key=lambda position: (-int(degrees[position]), view.paths[position]))

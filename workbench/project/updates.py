@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.project.imports import resolve_imports
-from workbench.project.index import FIELDS, IndexSegment, Int32, ProjectIndex, encode_record
-from workbench.project.postings import PostingsBuilder, merge_postings
-from workbench.project.testmap import map_tests
+from workbench.project.arrays import write_arrays
+from workbench.project.index import (
+    COLUMNS,
+    FIELDS,
+    FILE,
+    FORMAT,
+    IndexSegment,
+    Int32,
+    ProjectIndex,
+    encode_record,
+)
+from workbench.project.postings import PostingsBuilder, merge_postings, pack_postings
+from workbench.project.relations import map_tests, resolve_imports
 from workbench.records.project import FileFacts, Role
 from workbench.text.terms import count_terms
 
@@ -254,3 +266,25 @@ def is_compact(index: ProjectIndex) -> bool:
 def _renumbered(pairs: Int32, moved: Int32) -> NDArray[np.int32]:
     found = moved[pairs].reshape(-1, 2)
     return found[np.lexsort((found[:, 1], found[:, 0]))]
+
+
+def save_index(index: ProjectIndex, directory: Path) -> None:
+    """Write an index, compacted to one segment, into an existing directory, for `load_index`."""
+    whole = index if is_compact(index) else compact(index)
+    segment = whole.segments[0]
+    arrays: dict[str, NDArray[Any] | bytes] = {name: getattr(whole, name) for name in COLUMNS}
+    for name in FIELDS:
+        arrays |= pack_postings(segment.fields[name], name)
+    offsets = np.zeros(len(segment.records) + 1, dtype=np.int64)
+    np.cumsum([len(record) for record in segment.records], out=offsets[1:])
+    arrays["records.offsets"] = offsets
+    arrays["records"] = b"".join(segment.records)
+    arrays["imports"] = msgspec.msgpack.encode([list(found) for found in whole.imports])
+    document = {
+        "format": FORMAT,
+        "paths": [path.encode("utf-8", "surrogateescape") for path in whole.paths],
+        "languages": whole.languages,
+        "roles": [role.value for role in whole.roles],
+    }
+    arrays["files"] = msgspec.msgpack.encode(document)
+    write_arrays(directory / FILE, arrays)

@@ -21,7 +21,7 @@ from workbench.errors import ParseError, StaleProject, StoreError
 from workbench.ports import Damaged
 from workbench.project import freshness as freshness_check
 from workbench.project.freshness import FreshnessLimits, FreshnessReport
-from workbench.project.index import ProjectIndex, load_index, save_index
+from workbench.project.index import ProjectIndex, load_index
 from workbench.project.overlay import Overlay, apply_overlay, extend_overlay, pack_overlay, unpack_overlay
 from workbench.project.scan import Lister, Scan, ScanLimits, scan
 from workbench.project.snapshot import Snapshot, advance, pack, take_snapshot, unpack
@@ -290,6 +290,8 @@ class IndexKeeper:
 
     def _publish(self, held: HeldIndex) -> HeldIndex:
         """Write what is held as a new generation and return it read back, or as it was if that fails."""
+        from workbench.project.updates import save_index  # resolvers, which no reader needs
+
         document = dict(held.report)
 
         def write(directory: Path) -> None:

@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 
 from workbench.plan.compose import Pack, compose
 from workbench.plan.matching import RuleMatcher
+from workbench.plan.passages import RULE_SHARE, matched_text, rule_passages
 from workbench.plan.pipeline import file_candidates
 from workbench.plan.planner import Planner
 from workbench.plan.ranking import needed_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
 from workbench.plan.representations import Content, content_of
-from workbench.plan.rule_passages import RULE_SHARE, matched_text, rule_passages
 from workbench.project.admission import content_refusal
 from workbench.records.plan import Intent, Representation
 from workbench.records.project import Skipped, Symbol

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from workbench.records.replay import BASELINE, Gap, ReplayRun, SystemScore
-from workbench.text.counts import counted
-from workbench.text.figures import drawn, new_figure
+from workbench.text.counts import counted, drawn, new_figure
 from workbench.text.sanitize import visible_line
 
 SIGNIFICANT: Final = 0.05

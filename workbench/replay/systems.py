@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from workbench.errors import UsageError
 from workbench.plan.baseline import index_layers, score_by_place
 from workbench.plan.features import SOURCES, CandidateMatrix, describe_files, first_look, gather, seed_mass
-from workbench.plan.model_files import LEXICAL_MODEL, load_model
-from workbench.plan.ranking import LinearModel, score_candidates
+from workbench.plan.ranking import LEXICAL_MODEL, LinearModel, load_model, score_candidates
 from workbench.plan.signals import Query, neighbour_signals, prepare_query
 from workbench.plan.view import RankingView
 from workbench.project.declared import Manifest
-from workbench.project.layers import PathChange, baseline_ranking
+from workbench.project.layers import PathChange
+from workbench.project.sections import baseline_ranking
 from workbench.records.plan import Intent, RankedFile
 from workbench.replay.timeline import Moment
 from workbench.suggest import did_you_mean

@@ -23,7 +23,7 @@ from workbench.sessions.episode_ledger import task_of
 from workbench.sessions.episodes_fold import FORGOTTEN, MALFORMED, follow
 from workbench.sessions.history import Trust, build_history
 from workbench.sessions.importers.git import session_commit
-from workbench.text.tasks import clean_task
+from workbench.text.terms import clean_task
 
 MAX_FILES = 30  # larger commits are mechanical: no reading list explains them
 MAX_TEXT = 20_000

@@ -34,8 +34,7 @@ from workbench.records.worktree import Hunk
 from workbench.sessions.episode_ledger import MAX_HEAD
 from workbench.sessions.history import PastTask, Trust, build_history
 from workbench.sessions.importers.git import MAX_CHANGES, MAX_TEXT
-from workbench.text.tasks import clean_task
-from workbench.text.terms import count_terms
+from workbench.text.terms import clean_task, count_terms
 
 MAX_BYTES = 1_000_000
 HISTORY = 2000

@@ -39,7 +39,6 @@ RESULT: Final = "result"
 NOTE: Final = "note"
 
 MOST_TEXT: Final = 20_000  # characters of a turn
-_CHUNK: Final = 1 << 20
 _NAMES: Final = (
     "file_path",
     "path",
@@ -226,7 +225,7 @@ def _plain(content: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TranscriptPage:
     """Turns of the lines from `start` up to `end` (byte offsets); `line` is the number of the first line.
 
     At the file's end `more` is False.
@@ -369,7 +368,7 @@ def read_page(
     turns: int = MOST_TURNS,
     size: int = MOST_BYTES,
     until: int | None = None,
-) -> Page:
+) -> TranscriptPage:
     """Return the turns from an offset on, at most so many or of so many bytes, or up to a line's offset.
 
     Raises: OSError.
@@ -383,4 +382,4 @@ def read_page(
             break
         found += turns_of(each)
         end, line = each.end, each.number + 1
-    return Page(tuple(found), offset, end, number, line, more)
+    return TranscriptPage(tuple(found), offset, end, number, line, more)

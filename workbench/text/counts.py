@@ -1,8 +1,32 @@
-"""Counts as people read them: `1 file`, `2,000 files`."""
+"""Counts as people read them, `1 file` and `2,000 files`, and the one figure that plots are drawn into.
+
+plotext draws into a figure that all share, so plots are made from one thread only, one after the other. It is
+imported when there is something to draw.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun, in the plural unless it is one; `plural` is for those that take no s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def new_figure(width: int, height: int, *, color: bool) -> Any:  # noqa: ANN401 - plotext has no types
+    """Return the figure, empty, `width` x `height` cells whatever the terminal has."""
+    import plotext
+
+    figure = plotext.figure
+    figure.clear()
+    plotext.terminal.limit(False, False)
+    figure.plot_size(width, height)
+    figure.theme("simple" if color else "colorless")
+    return figure
+
+
+def drawn(figure: Any, *, color: bool) -> str:  # noqa: ANN401 - plotext has no types
+    """Return the lines of a figure without blanks at their ends."""
+    lines: str = figure.build().string(colorless=not color)
+    return "\n".join(line.rstrip() for line in lines.rstrip("\n").splitlines())

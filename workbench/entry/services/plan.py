@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.metrics import Measured
 from workbench.errors import StoreError, UsageError
+from workbench.plan.passages import match_task
 from workbench.plan.pipeline import Plan
 from workbench.plan.pipeline import plan as make_plan
 from workbench.plan.planner import Ranking, missing_parts
 from workbench.plan.planner import rank as rank_files
-from workbench.plan.rule_passages import match_task
 from workbench.plan.workspace import Progress, Workspace
 from workbench.records.answers.plan import PlanResponse
 from workbench.records.answers.rules import MatchedRule, MatchResponse, RejectedRule

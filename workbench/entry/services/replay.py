@@ -34,7 +34,7 @@ from workbench.entry.services.replay_engine import (
     replay_one,
 )
 from workbench.errors import ProjectError, UsageError, WorkbenchError
-from workbench.plan.model_files import DEFAULT_MODEL
+from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import head_texts, task_text
 from workbench.project.workers import worker_count
 from workbench.records.ids import new_id
@@ -45,7 +45,7 @@ from workbench.replay.explanation import Explanation, find_task, weigh_files
 from workbench.replay.packs import RuleHistory, collect_rules
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
-from workbench.replay.scores import system_scores
+from workbench.replay.statistics import system_scores
 from workbench.replay.systems import System, SystemRanking, parse_systems
 from workbench.replay.tasks import (
     PastSession,
@@ -63,7 +63,7 @@ from workbench.replay.timeline import (
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.ruletype import STREAM as RULES
 from workbench.sessions.episodes_fold import STREAM
-from workbench.text.tasks import parse_task
+from workbench.text.terms import parse_task
 
 PACKS: Final = (
     300  # packs take as long as everything else, and the figures of this many have narrow intervals

@@ -24,8 +24,8 @@ from workbench.entry.project import (
     repository_at,
     resolve,
 )
-from workbench.plan.model_files import LEXICAL_MODEL, load_chunk_model
 from workbench.plan.planner import Planner
+from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model
 from workbench.plan.representations import Contents
 from workbench.project.directories import path_filter
 from workbench.records.replay import TaskRow

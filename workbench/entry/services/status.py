@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.sessions import count_imports, session_figures
-from workbench.plan.model_files import DEFAULT_MODEL
 from workbench.plan.planner import missing_parts
+from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import known_past
 from workbench.records.answers.project import ProjectStatus
 

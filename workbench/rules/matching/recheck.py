@@ -18,7 +18,7 @@ from workbench.ports import LanguageModel
 from workbench.records.rules import Authority, Rule
 from workbench.rules.matching.match import RuleMatch
 from workbench.text.sanitize import visible_line
-from workbench.text.tasks import clean_task
+from workbench.text.terms import clean_task
 from workbench.text.tokens import utf8_bound
 
 TOP: Final = 5

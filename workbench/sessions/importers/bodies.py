@@ -16,7 +16,7 @@ from workbench.records.plan import Intent
 from workbench.sessions.importers.fold import PromptTask, SessionStory
 from workbench.sessions.importers.places import is_inside, relative
 from workbench.text.redact import redact
-from workbench.text.tasks import clean_task, split_head
+from workbench.text.terms import clean_task, split_head
 
 MAX_TEXT = 8_000  # characters of a prompt that are kept
 MAX_FILES = 400

@@ -15,7 +15,7 @@ from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED
 from workbench.sessions.importers.places import relative
 from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable, mapping, text
 from workbench.text.redact import redact
-from workbench.text.tasks import clean_task
+from workbench.text.terms import clean_task
 
 if TYPE_CHECKING:
     from workbench.records.plan import QueryType

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.records.episodes import Commit, Outcome
 from workbench.records.plan import Intent
 from workbench.text.redact import redact
-from workbench.text.tasks import clean_task
+from workbench.text.terms import clean_task
 
 MAX_TEXT = 4_000
 MAX_CHANGES = 400  # a commit beyond this is a mass change: its first files represent it

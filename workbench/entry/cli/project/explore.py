@@ -52,13 +52,13 @@ def explore(query_type: str, detail: str) -> None:
     It knows nothing of a task but its kind: this is what a plan is compared with.
     """
     from workbench.plan.baseline import layer_view
-    from workbench.project import layers
+    from workbench.project import layers, sections
 
     notes: list[str] = []
     with session("explore") as work:
         synced = work.opened.workspace.sync(progress=work.progress)
         work.measurement.synced(synced)
-        view = layers.explore(
+        view = sections.explore(
             layer_view(work.opened.workspace, notes=notes), QueryType(query_type), Detail(detail)
         )
         work.measurement.candidates = len(view.paths)

@@ -15,7 +15,7 @@ from workbench.entry.cli.session import Session, session
 from workbench.entry.os.background import give_way, in_background
 from workbench.entry.project import embedding_options, find_state, language_state, prepare_embedder
 from workbench.errors import ModelError
-from workbench.plan.model_files import DEFAULT_MODEL
+from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import head_texts
 from workbench.rules.matching.relevance import rule_texts
 from workbench.text.sanitize import visible_line

@@ -1,21 +1,95 @@
-"""Which tests cover which sources, from naming conventions and from what tests import.
+"""How files relate: which file each import specifier means, and which tests cover which sources.
 
-`test_x.py`, `x_test.go`, `XTest.java`, `x.spec.ts`, `spec/x_spec.rb` and a test folder's `x.js` all mean a
-source called x; among several the one whose folders mirror the test's wins. Imports add what names do not
-tell, except modules that a large share of all tests import, for those say nothing about any of them.
+A change of one file's content asks for that file's imports alone; a path that appears or disappears can
+redirect other files' imports.
+
+Tests are mapped by naming conventions: `test_x.py`, `x_test.go`, `XTest.java`, `x.spec.ts`, `spec/x_spec.rb`
+and a test folder's `x.js` all mean a source called x; among several the one whose folders mirror the test's
+wins. Imports add what names leave open, except of modules that a large share of all tests import, for those
+say nothing about any of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.project.resolve import compiled, others, scripts
+from workbench.project.resolve.tree import PathTree, Resolve
 from workbench.records.project import Role
 
 Int32 = NDArray[np.int32]
+Imports = Sequence[Sequence[str]]
+
+_LANGUAGES = {
+    "python": "python cython",
+    "javascript": "javascript typescript tsx vue svelte astro",
+    "rust": "rust",
+    "go": "go",
+    "jvm": "java kotlin scala groovy",
+    "c": "c cpp objective-c",
+    "ruby": "ruby",
+    "csharp": "csharp",
+    "swift": "swift",
+    "links": "markdown rst",
+}
+_IMPORT_FAMILIES = {
+    **{language: family for family, languages in _LANGUAGES.items() for language in languages.split()},
+    **{language: language for language in others.ENDINGS},
+}
+_BUILDERS: dict[str, Callable[[PathTree, Imports], Resolve]] = {
+    "python": scripts.python_resolver,
+    "javascript": lambda tree, _: scripts.javascript_resolver(tree),
+    "rust": lambda tree, _: compiled.rust_resolver(tree),
+    "go": compiled.go_resolver,
+    "jvm": lambda tree, _: compiled.jvm_resolver(tree),
+    "c": lambda tree, _: others.includes(tree),
+    "ruby": lambda tree, _: others.ruby(tree),
+    "csharp": lambda tree, _: others.type_files(tree, ".cs"),
+    "swift": lambda tree, _: others.type_files(tree, ".swift"),
+    "links": lambda tree, _: others.relative_only(tree),
+}
+
+
+def resolve_imports(paths: Sequence[str], languages: Sequence[str], imports: Imports) -> Int32:
+    """Return the import graph as int32 [m, 2] (importer, imported), positions in `paths`; sorted, unique.
+
+    imports: per file, specifiers as `extract_symbols` gives them. Specifiers that lead outside the project
+    give no edge. Files with no specifiers cost nothing, and lookups are built only for the languages that
+    import.
+    """
+    tree = PathTree(paths, languages)
+    resolvers: dict[str, Resolve] = {}
+    known: dict[tuple[str, str, str], tuple[int, ...]] = {}
+    edges: set[tuple[int, int]] = set()
+    for importer, specifiers in enumerate(imports):
+        family = _IMPORT_FAMILIES.get(languages[importer])
+        if not specifiers or family is None:
+            continue
+        if family not in resolvers:
+            resolvers[family] = _resolver(family, tree, imports)
+        resolve = resolvers[family]
+        # In one folder a specifier means one file, except in Rust, where every file is a folder of its own.
+        place = paths[importer] if family == "rust" else tree.folders[importer]
+        for specifier in specifiers:
+            key = (family, place, specifier)
+            found = known.get(key)
+            if found is None:
+                found = known[key] = resolve(importer, specifier)
+            for imported in found:
+                if imported != importer:
+                    edges.add((importer, imported))
+    return np.asarray(sorted(edges), dtype=np.int32).reshape(-1, 2)
+
+
+def _resolver(family: str, tree: PathTree, imports: Imports) -> Resolve:
+    if family in _BUILDERS:
+        return _BUILDERS[family](tree, imports)
+    return others.by_suffix(tree, others.ENDINGS[family])
+
 
 MAX_IMPORTED = 8  # sources a test is mapped to for importing them, the least imported first
 HUB_TESTS = 10  # a source imported by more tests than this, and
