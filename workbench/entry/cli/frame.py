@@ -6,12 +6,13 @@ settings and the output in its `Invocation`.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,17 +252,26 @@ class Lazy:
         return command
 
 
-def lazy_commands(package: str, table: Mapping[str, tuple[str, str]]) -> dict[str, Lazy]:
-    """Return a registry from {name: (module of the package, line in the list)}.
+def lazy_commands(group: str) -> dict[str, Lazy]:
+    """Return the commands of a group, `workbench` or the name of a command, as `commands.json` lists them.
 
-    A command's function has its name, with `_` behind it where Python has a meaning for that. Another one, or
-    one of another package, is given whole: `workbench.entry.cli.undo:undo_rules`.
+    It maps a command to its module below this package and its line in the list. A command's function has its
+    name, with `_` behind it where Python has a meaning for that, or is given: `undo:undo_rules`.
     """
     found = {}
-    for name, (module, summary) in table.items():
+    for name, (place, summary) in _registry()[group].items():
         own = f"{name}_" if name in ("import", "list") else name.replace("-", "_")
-        found[name] = Lazy(module if ":" in module else f"{package}.{module}:{own}", summary)
+        target = place if ":" in place else f"{place}:{own}"
+        found[name] = Lazy(f"{__package__}.{target}", summary)
     return found
+
+
+@cache
+def _registry() -> dict[str, dict[str, tuple[str, str]]]:
+    registry: dict[str, dict[str, tuple[str, str]]] = json.loads(
+        Path(__file__).with_name("commands.json").read_text(encoding="utf-8")
+    )
+    return registry
 
 
 class LazyGroup(Group):

@@ -27,17 +27,7 @@ _STEP = click.option("--step", metavar="NAME", help="The step of the work that i
 episode = LazyGroup(
     name="episode",
     help="Record what a session does, and show what was recorded: task, reads, edits, outcome.",
-    lazy=lazy_commands(
-        "workbench.entry.cli.sessions",
-        {
-            "start": ("episodes", "Begin an episode and print its session's id."),
-            "event": ("episodes", "Record what a session did, once for each file. Prints nothing."),
-            "end": ("episodes", "End an episode with its outcome."),
-            "list": ("traces", "List sessions, the newest first, and how many are complete."),
-            "show": ("traces", "Show a session from its task over its reads and edits to its outcome."),
-            "forget": ("episodes", "Take sessions out of everything that is learned from them."),
-        },
-    ),
+    lazy=lazy_commands("episode"),
     examples=(
         'workbench episode start "fix the login (#7)" --session fix-login',
         "workbench episode event fix-login --type edit --file src/login.py",
