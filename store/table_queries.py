@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from store.file_history import file_history
 from store.metrics import measurements, operation_stats
 from store.tables import Tables
-from workbench.records.episodes import Completeness
+from workbench.records.episodes import Completeness, SessionRow
 
 if TYPE_CHECKING:
     from store.tables import Tables
@@ -56,27 +55,6 @@ SELECT_TOUCHING: Final = """
 SELECT DISTINCT session_id FROM episode_events
 WHERE event_type IN ('read', 'edit') AND contains(lower(file_path), lower($part))
 """
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """A session in a list. `reads` and `edits` count files, `events` everything that was recorded of it."""
-
-    session_id: str
-    task_text: str
-    query_type: str
-    started_at: int
-    ended_at: int | None
-    outcome: str
-    source: str
-    parent_session: str
-    prompt_index: int | None
-    outcome_evidence: str
-    closed_by: str
-    reads: int
-    edits: int
-    events: int
-    last_at: int
 
 
 def sessions(

@@ -24,8 +24,9 @@ from screens.widgets.table import ListRows, VirtualTable
 from workbench.sessions.episodes_fold import COMMITS
 
 if TYPE_CHECKING:
-    from workbench.entry.project import FileHistory, SessionRow
+    from workbench.entry.project import FileHistory
     from workbench.entry.services.sessions import FoundTranscripts
+    from workbench.records.episodes import SessionRow
 
 _NEEDS_ROW: Final = frozenset(
     f"sessions.{name}" for name in "transcript success failed partial clear plan copy copy-id".split()

@@ -15,7 +15,7 @@ from screens.widgets.timeline import density, ends
 from workbench.lists.filters import Facet, Filter, Op, Problem, Term
 
 if TYPE_CHECKING:
-    from workbench.entry.project import SessionRow
+    from workbench.records.episodes import SessionRow
 
 Progress = Callable[[str, int, int], None]
 CELLS: Final = 2_000

@@ -20,7 +20,7 @@ from workbench.records.episodes import Outcome
 from workbench.sessions.episodes_fold import COMMITS, state_of
 
 if TYPE_CHECKING:
-    from workbench.entry.project import SessionRow
+    from workbench.records.episodes import SessionRow
 
 OPEN: Final = "open"
 COLUMNS: Final = (

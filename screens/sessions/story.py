@@ -24,7 +24,7 @@ from workbench.text.sanitize import visible, visible_line
 
 if TYPE_CHECKING:
     from screens.sessions.work import TracedSession
-    from workbench.entry.project import SessionRow
+    from workbench.records.episodes import SessionRow
 
 TASK, FILE, EVENT, END, SESSION, HEADING, FACT = "task file event end session heading fact".split()
 """What a line is: opening it leads to the prompt, the file, the moment, the end, a session, or folds."""

@@ -19,10 +19,10 @@ from workbench.sessions.episodes_fold import HOUR, state_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from workbench.entry.project import FileHistory, SessionRow
+    from workbench.entry.project import FileHistory
     from workbench.entry.services.sessions import FoundTranscripts
-    from workbench.records.episodes import Completeness, Episode
-    from workbench.sessions.episodes import EpisodeService, Trace
+    from workbench.records.episodes import Completeness, Episode, SessionRow, Trace
+    from workbench.sessions.episodes import EpisodeService
 
 MOST: Final = 100_000
 """Sessions that are listed."""

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from store.sandbox import ColumnType, Sandbox, StatementRows
     from store.search_index import SearchIndex, build_search_index, load_search_index
     from store.table_notes import table_notes
-    from store.table_queries import SessionRow, TableQueries
+    from store.table_queries import TableQueries
     from store.tables import CatchUp
     from store.vectors import open_index
     from workbench.config import Config

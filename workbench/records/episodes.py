@@ -115,6 +115,35 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """An episode with its events, in the order they were recorded: task → reads → edits → outcome."""
+
+    episode: Episode
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session in a list. `reads` and `edits` count files, `events` everything that was recorded of it."""
+
+    session_id: str
+    task_text: str
+    query_type: str
+    started_at: int
+    ended_at: int | None
+    outcome: str
+    source: str
+    parent_session: str
+    prompt_index: int | None
+    outcome_evidence: str
+    closed_by: str
+    reads: int
+    edits: int
+    events: int
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Completeness:
     """How many sessions tell a whole story [img 13, causal_trace_completeness]. Commits are no sessions.
 

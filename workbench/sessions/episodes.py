@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.errors import UsageError
 from workbench.ports import Entry, Journal
-from workbench.records.episodes import Episode, Event, EventType, Outcome
+from workbench.records.episodes import Episode, EventType, Outcome, Trace
 from workbench.records.ids import new_id
 from workbench.records.plan import Intent, QueryType
 from workbench.sessions import episodes_checks as checks
@@ -61,14 +61,6 @@ class EpisodeStore:
     now: Callable[[], float]
     timeout: float
     excluded: Callable[[str], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """An episode with its events, in the order they were recorded: task → reads → edits → outcome."""
-
-    episode: Episode
-    events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True)

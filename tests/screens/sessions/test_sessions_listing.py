@@ -10,8 +10,8 @@ import pytest
 
 from screens.sessions.listing import SessionQuery, file_terms, list_sessions, moment, resolve_since
 from screens.sessions.rows import FIELDS, SessionClock, cells, head, session_rows, span, took, when
-from store.table_queries import SessionRow
 from workbench.lists.filters import Filter, parse
+from workbench.records.episodes import SessionRow
 
 NOW = 1_790_000_000
 CLOCK = SessionClock(NOW, 3_600.0)

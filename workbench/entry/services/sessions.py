@@ -25,7 +25,7 @@ from workbench.errors import GitError, UsageError
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.answers.project import ImportedSessions, SessionFigures
-from workbench.records.episodes import Completeness, Episode
+from workbench.records.episodes import Completeness, Episode, SessionRow
 from workbench.sessions.episodes_fold import COMMITS, HOUR, STREAM
 from workbench.sessions.importers.exclusions import Withholder, path_filter
 from workbench.sessions.importers.importer import Importer, ImportReport, ImportRequest, ImportStore, Progress
@@ -43,7 +43,7 @@ from workbench.sessions.importers.places import (
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Archive, FileHistory, SessionRow
+    from workbench.entry.project import Archive, FileHistory
 
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
 

@@ -17,8 +17,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.project import SessionRow
-    from workbench.sessions.episodes import Trace
+    from workbench.records.episodes import SessionRow, Trace
 
 _TASK = 60  # characters
 _SHOWN = 30  # files of a kind
