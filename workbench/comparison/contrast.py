@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from workbench.comparison.quantities import Quantity
-from workbench.comparison.statements import ORDERING, Statement, measured_terms
+from workbench.comparison.statements import ORDERING, Quantity, Statement, measured_terms
 from workbench.comparison.tokens import LIGHT
 from workbench.comparison.vocabulary import (
     antonyms,
@@ -21,18 +20,14 @@ from workbench.comparison.vocabulary import (
     choices_of,
     implied_terms,
     named_things,
+    word_list,
 )
 
 AGREEMENT: Final = 0.8
 """Share of a subject's words that must agree for a contrast to count. At 0.66 more contradictions between
 sentences of any kind are found, but all that come on top among real rules are false alarms."""
 
-_QUALIFIED: Final = frozenset(
-    map(
-        canonical,
-        "unnecessary unnecessarily excessive excessively overly redundant premature needless too".split(),
-    )
-)
+_QUALIFIED: Final = frozenset(map(canonical, word_list("excess")))
 """What is avoided is then the excess, not the thing."""
 
 PLACING: Final = frozenset("put place store keep live go belong save locat resid stay".split())

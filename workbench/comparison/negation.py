@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Final
 
 from workbench.comparison.tokens import FUNCTION, MAX_CHARS, MAX_WORDS, Token, merge_phrases, tokens_of
-from workbench.comparison.vocabulary import choices_of, meaning
+from workbench.comparison.vocabulary import choices_of, meaning, word_list
 
 _CONTRACTED = re.compile(
     r"\b(ca|wo|sha|do|does|did|is|are|was|were|should|must|could|would|has|have|had|need)n't\b"
@@ -67,25 +67,12 @@ _MAY_DENY = re.compile(
 )
 """What any of the rewordings needs; most clauses have none of it."""
 
-DENIALS: Final = frozenset(
-    """
-    not never no none nothing nobody neither nor avoid avoids avoiding avoided refrain refraining forbid
-    forbids forbidden prohibit prohibits prohibited ban bans banned disallow disallowed discourage discouraged
-    unacceptable impermissible dont doesnt isnt shouldnt mustnt
-    """.split()
-)
+DENIALS: Final = word_list("denials")
 
 # These deny only as the verb that carries the clause: "skip tests", "never fail to check", not "fail fast".
-OMISSIONS: Final = frozenset(
-    """
-    forget forgets forgetting neglect neglecting fail fails failing skip skips skipping skipped omit omitting
-    hesitate
-    """.split()
-)
+OMISSIONS: Final = word_list("omissions")
 
-_LEADING = frozenset(
-    "please always also just then and but or so must should shall to be you we ever do".split()
-)
+_LEADING: Final = word_list("before the verb")
 
 
 def spell_out(clause: str) -> str:
@@ -129,35 +116,20 @@ MAX_TERMS: Final = 160
 
 _BREAK: Final = re.compile(r"[.!?;:](?:\s|$)|\s[—–-]\s|\n|[()]")
 _COMMA: Final = re.compile(r",")
-_ENDS: Final = frozenset("but because although though whereas since unless however while".split())
-_AFTER_COMMA: Final = frozenset("use prefer always so then which who and instead he she they it we i".split())
-_VERBS: Final = frozenset("is are was were has have had will can do does did should must".split())
-_BACKWARD: Final = frozenset(
-    "avoided forbidden prohibited banned disallowed discouraged unacceptable impermissible".split()
-)
-_PERMISSION: Final = frozenset(
-    "allowed permitted acceptable ok okay fine tolerated required needed necessary mandatory".split()
-)
+_ENDS: Final = word_list("clause ends")
+_AFTER_COMMA: Final = word_list("after a comma")
+_VERBS: Final = word_list("auxiliaries")
+_BACKWARD: Final = word_list("denies what is before")
+_PERMISSION: Final = word_list("granted")
 _GRANTED: Final = [[word] for word in sorted(_PERMISSION)]
-_LOCAL: Final = frozenset("with have has had having in of at on".split())
-_PLACES: Final = frozenset(
-    """
-    in into out on onto off up down over under above below behind front before after inside outside
-    """.split()
-)
-_QUANTIFIERS: Final = frozenset("all every each both many few most several".split())
-_PERMITTING: Final = frozenset("allow allows allowed permit permits permitted deny denies denied".split())
-_IMPLICIT: Final = frozenset(
-    "refuse refuses refused refusing lack lacks lacked lacking hardly scarcely barely seldom rarely".split()
-)
+_LOCAL: Final = word_list("before a noun phrase")
+_PLACES: Final = word_list("places")
+_QUANTIFIERS: Final = word_list("quantifiers")
+_PERMITTING: Final = word_list("permitting")
+_IMPLICIT: Final = word_list("implicit denials")
 _REPLACED: Final = {"instead": "of", "rather": "than", "free": "of", "opposed": "to"}
 _NAMED: Final = {"nobody": "person", "nothing": "thing", "none": "one"}
-_SKIPPED: Final = frozenset(
-    """
-    not no never without there be go one thing something anything time who which s t but notonly
-    although though while because
-    """.split()
-)
+_SKIPPED: Final = word_list("without meaning")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from workbench.comparison.vocabulary import canonical, choices_of, english, phrases
+from workbench.comparison.vocabulary import canonical, choices_of, english, phrases, word_list
 from workbench.text.terms import stem
 
 MAX_WORDS: Final = 80
@@ -24,29 +24,9 @@ _TOKEN = re.compile(
     r"|(?P<symbol>[=!<>]==?|(?<=\s)[=<>](?=\s)|=>|->|\?\?|&&|\|\||@\w+|(?<![\w*])\*(?![\w*]))"
 )
 
-FUNCTION = frozenset(
-    """
-    a an the this that these those it its is are be been being was were am and or of to for in on at by as
-    from your you we our they their them he she his her i my me us will would can could may might must should
-    shall do does did has have had having there here then than so such also just only very too each every all
-    any some own other both more most which who what when where how why if with into out up down about
-    please always ensure ensures make sure remember try strive aim strictly need needs use uses used using
-    utilize utilise leverage employ adopt prefer prefers preferred favor favour choose opt consider
-    recommended require requires required mandatory encouraged allowed allow allows permitted permit permits
-    acceptable ever rule rules important critical note via through across within per still yet like etc
-    get got ought let instead rather
-    """.split()
-)
+FUNCTION: Final = word_list("function")
 _USING = frozenset("use using with via prefer over choose adopt instead".split())
-LIGHT: Final = frozenset(
-    canonical(word)
-    for word in """
-    proper properly appropriate appropriately correct correctly clear clearly good best well careful carefully
-    consistent consistently explicit necessary possible whenever wherever effective effectively efficient
-    efficiently relevant specific comprehensive robust code project practice practices follow keep project's
-    simple easily generally usually thoroughly suitable throughout entire whole right accordingly do
-    """.split()
-)
+LIGHT: Final = frozenset(map(canonical, word_list("light")))
 
 
 class Token(NamedTuple):

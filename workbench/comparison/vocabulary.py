@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
 from workbench.text.terms import stem
 
 
-def _groups(name: str, section: str = "") -> list[list[str]]:
-    """Return the lines under `[section]` of a list in `data/`, each as its words."""
+@cache
+def _sections(name: str) -> dict[str, list[list[str]]]:
+    """Return the lines of a list in `data/` by their heading, each as its words."""
     text = (files(__package__) / "data" / f"{name}.txt").read_text(encoding="utf-8")
     found: dict[str, list[list[str]]] = {}
     current = ""
@@ -27,14 +28,19 @@ def _groups(name: str, section: str = "") -> list[list[str]]:
             current = line.strip("[]")
         elif line and not line.startswith("#"):
             found.setdefault(current, []).append(line.split())
-    return found[section]
+    return found
+
+
+def word_list(name: str) -> frozenset[str]:
+    """Return a list of `data/words.txt` by its heading."""
+    return frozenset(word for line in _sections("words")[name] for word in line)
 
 
 @lru_cache(maxsize=1)
 def antonym_pairs() -> frozenset[tuple[str, str]]:
     """Return the pairs of stems that oppose each other, each in both orders."""
     found = set()
-    for line in _groups("opposites", "instructions"):
+    for line in _sections("opposites")["instructions"]:
         first, second = (canonical(word) for word in line)
         found.update({(first, second), (second, first)})
     return frozenset(found)
@@ -101,7 +107,7 @@ def phrases() -> dict[tuple[str, ...], str]:
 def synonyms() -> dict[str, str]:
     """Return {stem: the stem that stands for it}."""
     found: dict[str, str] = {}
-    for line in _groups("synonyms", "instructions"):
+    for line in _sections("synonyms")["instructions"]:
         words = [stem(word) for word in line]
         for word in words[1:]:
             found.setdefault(word, words[0])
@@ -159,7 +165,7 @@ def canonical(word: str) -> str:
 def _meanings() -> dict[str, str]:
     """Return {canonical stem: the canonical stem that stands for its group}; the first group wins."""
     found: dict[str, str] = {}
-    for line in _groups("synonyms", "sentences"):
+    for line in _sections("synonyms")["sentences"]:
         head = found.get(canonical(line[0]), canonical(line[0]))
         for word in line:
             found.setdefault(canonical(word), head)
@@ -179,7 +185,7 @@ def meaning(word: str) -> str:
 @lru_cache(maxsize=1)
 def _opposed() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    lines = [[meaning(word) for word in line] for line in _groups("opposites", "sentences")]
+    lines = [[meaning(word) for word in line] for line in _sections("opposites")["sentences"]]
     known = [[_meanings().get(word, word) for word in pair] for pair in sorted(antonym_pairs())]
     for first, second in [*lines, *known]:
         if first != second:
@@ -198,4 +204,4 @@ def opposites_of(term: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _irregular() -> dict[str, str]:
-    return {form: line[0] for line in _groups("forms") for form in line[1:]}
+    return {form: line[0] for line in _sections("forms")[""] for form in line[1:]}

@@ -8,13 +8,15 @@ nowhere, and the setting `rules.tags` makes further `category:value` pairs, and 
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import TypeVar
+from importlib.resources import files
+from typing import Any, TypeVar
 
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
@@ -22,49 +24,11 @@ from workbench.suggest import did_you_mean, near_miss, suggest
 from workbench.text.sanitize import visible_line
 
 _WORD = re.compile(r"[a-z][a-z0-9+#.-]*")
-VOCABULARY: dict[str, dict[str, str]] = {
-    "language": {
-        "python": "python py",
-        "rust": "rust rs cargo",
-        "javascript": "javascript js jsx mjs",
-        "typescript": "typescript ts tsx",
-        "sql": "sql postgres postgresql mysql sqlite",
-        "go": "golang go.mod",
-        "java": "java",
-        "ruby": "ruby rb",
-        "cpp": "c++ cpp hpp cmake",
-        "csharp": "c# csharp cs csproj dotnet .net",
-        "php": "php",
-        "shell": "bash zsh sh shell",
-    },
-    "tool": {
-        "git": "git github",
-        "docker": "docker dockerfile",
-        "pytest": "pytest",
-        "uv": "uv",
-        "npm": "npm",
-        "pnpm": "pnpm",
-        "yarn": "yarn",
-        "bun": "bun",
-        "eslint": "eslint",
-        "ruff": "ruff",
-        "mypy": "mypy",
-    },
-    "workflow": {
-        "commit": "commit commits committing",
-        "review": "review reviews reviewer pr prs",
-        "deploy": "deploy deployment deploying release",
-        "test": "test tests testing",
-        "refactor": "refactor refactoring",
-    },
-    "domain": {
-        "backend": "backend server api endpoint endpoints database",
-        "frontend": "frontend css tailwind react component components ui",
-        "devops": "ci kubernetes terraform helm docker deployment",
-        "testing": "test tests testing coverage pytest jest",
-        "documentation": "docs documentation readme docstring docstrings changelog",
-    },
-}
+_TABLES: Mapping[str, Mapping[str, Any]] = json.loads(
+    (files(__package__) / "data" / "tags.json").read_text(encoding="utf-8")
+)
+VOCABULARY: Mapping[str, Mapping[str, str]] = _TABLES["words"]
+"""By category the values that an import gives, each with the words that lead to it."""
 _BY_WORD: dict[str, tuple[str, ...]] = {}
 for _kind, _values in VOCABULARY.items():
     for _value, _words in _values.items():
@@ -90,39 +54,12 @@ CUSTOM = "custom"
 CLOSED = frozenset({"priority"})
 MAX_TAG = 64  # characters
 
-PREDEFINED: Mapping[str, tuple[str, ...]] = {
-    "domain": ("backend", "frontend", "devops", "testing", "documentation"),
-    "language": ("python", "rust", "javascript", "typescript", "sql"),
-    "tool": ("git", "docker", "pytest", "uv", "npm"),
-    "workflow": ("commit", "review", "deploy", "test", "refactor"),
-    "priority": ("critical", "important", "optional"),
-}
+PREDEFINED = {category: tuple(values.split()) for category, values in _TABLES["predefined"].items()}
 """The categories and values of [rules], in their order."""
 
 # Other names, so that they are neither taken for misspellings nor missed as what somebody meant.
-_OTHERS: Mapping[str, str] = {
-    "domain": """accessibility api data database infrastructure mobile observability performance privacy
-        security""",
-    "language": """ada assembly bash c clojure cobol crystal css cuda dart elixir elm erlang fortran fsharp
-        graphql groovy haskell hcl html julia kotlin latex lisp lua markdown matlab nim nix objc ocaml perl
-        powershell prolog protobuf r racket scala scheme scss solidity svelte swift terraform toml vala
-        verilog vhdl vue wasm xml yaml zig""",
-    "tool": """ansible bazel black cargo clippy cmake conda eslint gh github gitlab gradle helm jest kubectl
-        make maven mocha mypy npx nx pdm pip pnpm podman poetry prettier pyright ruff terraform tox turbo
-        uvx vite vitest webpack yarn""",
-    "workflow": "build ci debug design docs format lint merge migrate plan rebase release rollback security",
-}
-_OTHER_WORDS: Mapping[str, Mapping[str, str]] = {
-    "priority": {
-        "high": "important",
-        "low": "optional",
-        "medium": "important",
-        "minor": "optional",
-        "must": "critical",
-        "urgent": "critical",
-    },
-    "domain": {"doc": "documentation", "docs": "documentation", "test": "testing", "tests": "testing"},
-}
+_OTHERS: Mapping[str, str] = _TABLES["others"]
+_OTHER_WORDS: Mapping[str, Mapping[str, str]] = _TABLES["meant"]
 _FORM = re.compile(r"[a-z0-9][a-z0-9+#._/-]*")
 _FREE = re.compile(r"\S(?:.*\S)?")
 

@@ -76,38 +76,7 @@ def _prefix(values: str = "", skipped: int = 0, *, assignments: bool = False, lo
     return _Prefix(frozenset(values.split()), skipped, assignments, frozenset(lookups.split()))
 
 
-_PREFIXES = {
-    "sudo": _prefix(
-        "-u -g -h -p -C -D -R -r -t -T -U --user --group --host --prompt --close-from --chdir --chroot "
-        "--role --type --command-timeout --other-user",
-        assignments=True,
-    ),
-    "doas": _prefix("-u -C"),
-    "env": _prefix("-u -C --unset --chdir", assignments=True),
-    "command": _prefix(lookups="-v -V"),
-    "builtin": _prefix(),
-    "exec": _prefix("-a"),
-    "nohup": _prefix(),
-    "setsid": _prefix(),
-    "time": _prefix("-f -o --format --output"),
-    "nice": _prefix("-n --adjustment"),
-    "ionice": _prefix("-c -n -p --class --classdata"),
-    "stdbuf": _prefix("-i -o -e --input --output --error"),
-    "timeout": _prefix("-k -s --kill-after --signal", skipped=1),
-    "gtimeout": _prefix("-k -s --kill-after --signal", skipped=1),
-    "pkexec": _prefix("--user"),
-    "busybox": _prefix(),
-    "caffeinate": _prefix("-t -w"),
-    "unbuffer": _prefix(),
-    "chronic": _prefix(),
-    "strace": _prefix("-e -o -p -s -u"),
-    "chroot": _prefix("--userspec --groups", skipped=1),
-    "flock": _prefix("-w -E -c --timeout --conflict-exit-code", skipped=1),
-    "xargs": _prefix(
-        "-I -n -P -L -d -a -E -s --max-args --max-procs --max-lines --delimiter --arg-file --max-chars --eof"
-    ),
-    "parallel": _prefix("-j -I -a -N -n --jobs --colsep --arg-file --delay --timeout --results --joblog"),
-}
+_PREFIXES = {name: _prefix(**fields) for name, fields in _TABLES["prefixes"].items()}
 
 
 def program_name(word: str) -> str:
