@@ -94,6 +94,11 @@ class KeptConnection:
             raise
 
 
+def log_file(path: Path) -> Path:
+    """Return the file of changes that are not in a database's own file yet."""
+    return path.with_name(f"{path.name}.wal")
+
+
 def insert(
     connection: DuckDBPyConnection, statement: str, columns: Mapping[str, tuple[str, Sequence[Any]]]
 ) -> None:

@@ -92,6 +92,11 @@ class FileJournal:
         self._rotated = rotated
         self._ids = IdSource(lambda: int(clock.now() * 1000))
 
+    @property
+    def root(self) -> Path:
+        """The state directory whose journals these are."""
+        return self._root
+
     def append(
         self, stream: str, kind: str, bodies: Sequence[Mapping[str, Any]], *, by: str, sync: bool = True
     ) -> list[Entry]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from store.duck import SETTINGS
+from store.duck import SETTINGS, log_file
 from store.files import private_dir, translated
 from workbench.errors import StoreError, UsageError, WorkbenchError
 from workbench.records.ids import new_id
@@ -158,7 +158,7 @@ def sandbox(tables: Tables, *, seconds: float, output: Path | None = None) -> It
     copy = private_dir(tables.path.parent / "spill") / f"sql-{new_id()}.duckdb"
     try:
         with translated(f"copying {tables.path}"):
-            tables.read(lambda _: shutil.copyfile(tables.path, copy))
+            tables.read(lambda _: _copy(tables.path, copy))
         settings = {
             **SETTINGS,
             "temp_directory": str(copy.parent),
@@ -168,7 +168,7 @@ def sandbox(tables: Tables, *, seconds: float, output: Path | None = None) -> It
         connection = duckdb.connect(str(copy), read_only=True, config=settings)
     finally:
         with contextlib.suppress(OSError):  # Windows removes no open file: below
-            copy.unlink(missing_ok=True)
+            _remove(copy)
     try:
         connection.execute(SET_PATHS, {"paths": [] if output is None else [str(output)]})
         for statement in LOCK_DOWN:
@@ -176,7 +176,20 @@ def sandbox(tables: Tables, *, seconds: float, output: Path | None = None) -> It
         yield Sandbox(connection, seconds)
     finally:
         connection.close()
-        copy.unlink(missing_ok=True)
+        _remove(copy)
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copy a database with the changes that only its log has; called again it starts over."""
+    _remove(copy)
+    shutil.copyfile(path, copy)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copyfile(log_file(path), log_file(copy))
+
+
+def _remove(copy: Path) -> None:
+    copy.unlink(missing_ok=True)
+    log_file(copy).unlink(missing_ok=True)
 
 
 def _check(statement: str) -> None:

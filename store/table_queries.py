@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from store.file_history import file_history
 from store.metrics import measurements, operation_stats
+from store.table_state import tables_report
 from store.tables import Tables
 from workbench.records.episodes import Completeness, SessionRow
 
@@ -89,5 +90,6 @@ class TableQueries(Tables):
     file_history = file_history
     measurements = measurements
     operation_stats = operation_stats
+    report = tables_report
     sessions = sessions
     touching = touching

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store import locks, projector
-from store.duck import ATTACH_READING, DamagedTables, ForeignSchema, KeptConnection, migrate
+from store.duck import ATTACH_READING, DamagedTables, ForeignSchema, KeptConnection, log_file, migrate
 from store.files import private_dir, translated
 from store.journal import FileJournal
 from store.projections import artifacts
@@ -223,7 +223,7 @@ class Tables:
                     hint="Check the disk; the journals are untouched.",
                 ) from finding
             # The old log must not be taken for the new file's. Without it the old file is an earlier state.
-            _log(self.path).unlink(missing_ok=True)
+            log_file(self.path).unlink(missing_ok=True)
             os.replace(fresh, self.path)
         self._caught_up = {}
         return replace(_report(rounds), rebuilt=reason)
@@ -235,19 +235,15 @@ class Tables:
         with translated(f"setting {self.path} aside"):
             for old in self.path.parent.glob(f"{FILE}.corrupt-*"):
                 old.unlink()
-            _log(self.path).unlink(missing_ok=True)
+            log_file(self.path).unlink(missing_ok=True)
             with contextlib.suppress(FileNotFoundError):
                 os.replace(self.path, aside)
         return aside
 
 
-def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}.wal")
-
-
 def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
-    _log(path).unlink(missing_ok=True)
+    log_file(path).unlink(missing_ok=True)
 
 
 def _identity(path: Path) -> object:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
 import pytest
 
@@ -12,7 +17,9 @@ from store.table_notes import table_notes, with_reference
 from store.tables import Tables
 from tests.adapters import ManualClock
 
-DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "tables.md"
+PROGRAM = [path for place in ("store", "workbench", "screens") for path in (ROOT / place).glob("**/*.py")]
 
 # [img 6], with what SQLite calls INTEGER and TEXT as DuckDB's types, and autoincremented ids as plain ones.
 SPECIFIED = {
@@ -131,3 +138,51 @@ def test_specified_tables_keep_their_columns_keys_and_indexes(tables: Tables) ->
         for name, table, expressions in indexes
         if name in INDEXES
     } == {name: (table, parts) for name, (table, parts) in INDEXES.items()}
+
+
+def texts_of(code: CodeType, names: dict[str, Any], owner: type | None, seen: set[str]) -> Iterator[str]:
+    """Yield the texts that code uses: its own, its module's constants, those of functions it calls."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from texts_of(constant, names, owner, seen)
+        elif isinstance(constant, str):
+            yield constant
+    for name in code.co_names:
+        found = names.get(name, getattr(owner, name, None))
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, FunctionType) and found.__qualname__ not in seen:
+            seen.add(found.__qualname__)
+            yield from texts_of(found.__code__, found.__globals__, owner, seen)
+
+
+WAITING = frozenset({"learnings", "rule_conflicts", "rule_files", "rules"})
+"""Tables whose lists are still folded from journals."""
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(name, marks=pytest.mark.xfail(strict=True)) if name in WAITING else name
+        for name in table_notes()
+    ],
+)
+def test_each_table_is_read_by_what_its_note_names(table: str) -> None:
+    """Every reader exists, is called by the program, and has a SELECT that names the table."""
+    readers = table_notes()[table].readers
+    assert readers, f"{table} is read by nothing: give it a reader or drop it"
+    for reader in readers:
+        name, _, last = reader.rpartition(".")
+        owner: Any = None
+        try:
+            place: Any = import_module(name)
+        except ModuleNotFoundError:
+            module, _, cls = name.rpartition(".")
+            place = owner = getattr(import_module(module), cls)
+        function = getattr(place, last)
+        texts = texts_of(function.__code__, function.__globals__, owner, {function.__qualname__})
+        reading = re.compile(rf"\b(FROM|JOIN)\s+{table}\b", re.I)
+        assert any(reading.search(text) for text in texts), reader
+        called = re.compile(rf"\b{last}\b")
+        uses = [path for path in PROGRAM if called.search(path.read_text(encoding="utf-8"))]
+        assert last == "__init__" or len(uses) > 1, f"{reader} is called by nothing"

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from store.search_index import SearchIndex, build_search_index, load_search_index
     from store.table_notes import table_notes
     from store.table_queries import TableQueries
+    from store.table_state import TableFile
     from store.tables import CatchUp
     from store.vectors import open_index
     from workbench.config import Config
@@ -212,6 +213,13 @@ class OpenedProject(ProjectState):
         from store.table_queries import TableQueries
 
         return TableQueries(self.state, {"project": self.journal, "home": self.home_journal}, self.clock)
+
+    def table_file(self) -> TableFile | None:
+        """Return how the file of the tables is without opening it, None before the first. Raises: OSError."""
+        from store.table_state import table_file
+        from store.tables import FILE
+
+        return table_file(self.state / FILE, {"project": self.journal, "home": self.home_journal})
 
     @contextmanager
     def tables(self) -> Iterator[TableQueries]:

@@ -150,6 +150,8 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     try:
         report = tables.catch_up()
         count, first = tables.rejected()
+        found = tables.report()
+        file = project.table_file()
     finally:
         tables.close()
     findings = []
@@ -160,7 +162,19 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
         where = f"{first.origin} {first.stream}.jsonl, byte {first.offset}, {visible_line(first.kind)}"
         text = f"{count:,} journal entries are left out, the first: {where}: {visible_line(first.reason)}"
         findings.append(DoctorFinding("tables", State.NOTE, text, "They are in the table `rejected`."))
-    return iter(findings) if findings else ok("tables", f"up to date at {tables.path}")
+    size = f"{(file.bytes if file else 0) / 1e6:,.1f} MB"
+    were = f", {counted(report.entries, 'entry', 'entries')} behind until now" if report.entries else ""
+    known = f"{counted(found.entries, 'entry', 'entries')} of {counted(found.streams, 'stream')}"
+    odd = f", {found.unknown:,} of kinds this program does not know" if found.unknown else ""
+    findings.append(DoctorFinding("tables", State.OK, f"{tables.path}: {size}, {known}{odd}{were}"))
+    rows = sorted(((count, name) for name, count in found.rows.items() if count), reverse=True)
+    text = ", ".join(f"{name} {count:,}" for count, name in rows)
+    findings.append(DoctorFinding("tables", State.OK, f"rows: {text}"))
+    for model in found.models:
+        name = visible_line(f"{model.model_id} {model.version}")
+        text = f"registered {model.model_kind} {name}{', active' if model.active else ''}"
+        findings.append(DoctorFinding("tables", State.OK, text))
+    return iter(findings)
 
 
 def _locks(project: OpenedProject) -> Iterator[DoctorFinding]:

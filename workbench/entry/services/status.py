@@ -10,7 +10,7 @@ from workbench.entry.services.sessions import count_imports, session_figures
 from workbench.plan.planner import missing_parts
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import known_past
-from workbench.records.answers.project import ProjectStatus
+from workbench.records.answers.project import ProjectStatus, TableFigures
 
 _EXAMPLES: Final = 20  # skipped files that are named
 
@@ -22,7 +22,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
     """
     workspace, config, repository = project.workspace, project.config, project.repository
     stored = workspace.look()
-    report, planner = stored.report, project.planner
+    report, planner, tables = stored.report, project.planner, project.table_file()
     scanned: Mapping[str, Any] = workspace.scan_report
     unembedded = known_past(planner.embedder, stored.past.heads if stored.past else ()).missing
     return ProjectStatus(
@@ -44,6 +44,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         episodes=0 if stored.past is None else stored.past.history.size,
         sessions=session_figures(workspace.session_stories()[0]),
         imported=count_imports(project),
+        tables=None if tables is None else TableFigures(bytes=tables.bytes, behind=tables.behind),
         rules=0 if stored.rules is None else len(stored.rules.rules),
         rule_files=() if stored.rules is None else tuple(stored.rules.files),
         ranking_model=config.models.ranking or DEFAULT_MODEL,

@@ -35,6 +35,16 @@ class ImportedSessions(Answer, frozen=True):
     archived_bytes: Count
 
 
+class TableFigures(Answer, frozen=True):
+    """The file of tables that lists and figures are read from."""
+
+    bytes: Count
+    behind: Annotated[
+        tuple[str, ...],
+        Meta(description="Journal streams that changed since; the next reader catches up."),
+    ]
+
+
 class ProjectStatus(Answer, frozen=True):
     """What `workbench status --json` prints: what is known of a project, looked at and not changed."""
 
@@ -64,6 +74,7 @@ class ProjectStatus(Answer, frozen=True):
     episodes: Annotated[Count, Meta(description="Past tasks that plans weigh.")]
     sessions: SessionFigures
     imported: ImportedSessions
+    tables: Annotated[TableFigures | None, Meta(description="null before anything was read from tables.")]
     rules: Annotated[Count, Meta(description="Rules in force.")]
     rule_files: Texts
     ranking_model: Text

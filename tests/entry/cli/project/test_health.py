@@ -10,6 +10,7 @@ import pytest
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.times import parse_span
+from workbench.entry.project import find_state
 from workbench.errors import UsageError
 
 
@@ -132,3 +133,31 @@ def test_what_is_no_span(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_span(text)
     assert "30m" in caught.value.hint
+
+
+def test_the_tables_are_reported(project: Any, run: Any) -> None:
+    """`status` says how large they are and what changed since, `doctor` what is in them, how far behind."""
+    assert run("status", "--json").json()["tables"] is None
+    run("index")
+    run("sql", "from episodes")
+    before = run("status", "--json").json()["tables"]
+    assert before["behind"] == []
+    assert before["bytes"] > 0
+    run("episode", "start", "fix the login")
+    assert run("status", "--json").json()["tables"]["behind"] == ["sessions"]
+    assert "behind the journals: sessions" in run("status").out
+    told = [one["text"] for one in run("doctor", "--json").json()["findings"] if one["name"] == "tables"]
+    assert "1 entry behind until now" in told[0]
+    assert "episodes 4" in told[1]
+    assert run("status", "--json").json()["tables"]["behind"] == []
+
+
+def test_registered_models_are_reported(project: Any, run: Any) -> None:
+    """`doctor` names the models of the registry and the active one of each kind."""
+    place = find_state(project.root)
+    body = {"model_id": "mine-1", "model_kind": "rust_linear", "version": "1", "created_at": 1}
+    place.journal.append("models", "model.registered", [body], by="cli")
+    place.journal.append("models", "model.activated", [{"model_id": "mine-1"}], by="cli")
+    run("sql", "from model_registry")
+    told = [one["text"] for one in run("doctor", "--json").json()["findings"] if one["name"] == "tables"]
+    assert told[-1] == "registered rust_linear mine-1 1, active"

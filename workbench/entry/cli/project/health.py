@@ -65,6 +65,9 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
         size = f"{imported.archived_bytes / 1e6:,.1f} MB"
         kept = f", {counted(imported.archived, 'file')} archived ({size})" if imported.archived else ""
         lines.append(("imported", f"{counted(imported.sessions, 'session')}{kept}"))
+    if (tables := found.tables) is not None:
+        behind = f", behind the journals: {', '.join(tables.behind)}" if tables.behind else ", up to date"
+        lines.append(("tables", f"{tables.bytes / 1e6:,.1f} MB{behind}"))
     files = found.rule_files
     lines.append(("rules", f"{found.rules:,}" + (f" from {', '.join(files[:6])}" if files else "")))
     embedding = found.embedding_model or "none: by words alone"
