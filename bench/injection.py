@@ -28,12 +28,12 @@ from workbench.text.injection import (
     InjectionModel,
     find_hidden,
     find_phrases,
+    has_phrase,
     load_model,
     scan,
     score_sentences,
 )
 from workbench.text.injection_features import NAMES, split_sentences, table
-from workbench.text.injection_patterns import has_phrase
 
 Float64 = NDArray[np.float64]
 BASELINE: Final = re.compile(

@@ -1,20 +1,22 @@
 """Whether a text carries an instruction to the assistant that reads it, what speaks for it, and where.
 
-Two judges: phrases that only attacks have (`patterns`), and a linear model over what separates a spliced
-sentence from its surroundings (`features`), with weights that `python -m bench.injection --fit` writes. Rules
-are imperative by nature: a text that instructs throughout is no carrier with a splice.
+Two judges: phrases that only attacks have (`injection.toml`), and a linear model over what separates a
+spliced sentence from its surroundings (`injection_features`), with weights that `python -m bench.injection
+--fit` writes. Rules are imperative by nature: a text that instructs throughout is no carrier with a splice.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import exp
-from typing import Final
+from typing import Any, Final
 
+from workbench.text.expressions import read_sources
 from workbench.text.injection_features import (
     ALONE,
     NAMES,
@@ -24,7 +26,6 @@ from workbench.text.injection_features import (
     split_sentences,
     table,
 )
-from workbench.text.injection_patterns import HIDDEN, STRONG, TAGS, ZERO_WIDTH, has_phrase
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible
 
@@ -36,6 +37,15 @@ _CLOSING: Final = "[end of quoted text]"
 _SHORT: Final = "[quoted, no instruction] "
 # Marks of chat formats become brackets that no template knows.
 _TEMPLATE: Final = re.compile(r"<\|([\w ]{1,40})\|>|\[(/?INST)\]|<<(/?SYS)>>|<((?:start|end)_of_turn)>")
+
+
+_ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u2060\ufeff]")
+_TAGS: Final = re.compile("[\U000e0020-\U000e007e]{4,}")
+_HIDDEN: Final = re.compile(
+    r"<!--((?:(?!-->|<!--).){1,4000})-->|<[a-z]{1,10}\b[^>\n]{0,200}(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0|color:\s*(?:white|#fff))[^>\n]{0,200}>([^<]{1,4000})</"
+    r"|^\[(?://|comment)\]:\s*#\s*[(\"']([^\n]{1,2000})[)\"']$",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +124,19 @@ def find_phrases(text: str) -> list[InjectionFinding]:
         return []
     return [
         InjectionFinding(match.start(), match.end(), kind, _SURE)
-        for kind, expression in STRONG.items()
+        for kind, expression in _strong().items()
         for match in expression.finditer(text)
     ]
 
 
 def find_hidden(text: str) -> list[InjectionFinding]:
     """Return what is written in invisible letters, and what speaks to an assistant where no reader looks."""
-    found = [InjectionFinding(match.start(), match.end(), "hidden", _SURE) for match in TAGS.finditer(text)]
-    for match in HIDDEN.finditer(text):
+    found = [InjectionFinding(match.start(), match.end(), "hidden", _SURE) for match in _TAGS.finditer(text)]
+    for match in _HIDDEN.finditer(text):
         inside = match[match.lastindex or 0]
         if speaks_to_assistant(inside) or has_phrase(inside):
             found.append(InjectionFinding(match.start(), match.end(), "hidden", _SURE))
-    if ZERO_WIDTH.search(text) and has_phrase(ZERO_WIDTH.sub("", text)) and not has_phrase(text):
+    if _ZERO_WIDTH.search(text) and has_phrase(_ZERO_WIDTH.sub("", text)) and not has_phrase(text):
         found.append(InjectionFinding(0, len(text), "hidden", _SURE))
     return found
 
@@ -160,3 +170,29 @@ def defuse(text: str) -> str:
 
 def _cut(line: str) -> str:
     return line if len(line) <= MAX_LEARNING else line[: MAX_LEARNING - 1].rstrip() + "…"
+
+
+def has_phrase(text: str) -> bool:
+    """Whether a text holds a phrase of attacks: one linear pass, for the many texts that hold none."""
+    return _any_phrase().search(text.encode("utf-8", "replace")) is not None
+
+
+@cache
+def _any_phrase() -> Any:  # noqa: ANN401 - re2 has no types
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = 256 << 20
+    options.log_errors = False
+    joined = "|".join(f"(?:{source})" for source in _phrases().values())
+    return re2.compile(f"(?im){joined}".encode(), options=options)
+
+
+@cache
+def _strong() -> dict[str, re.Pattern[str]]:
+    return {kind: re.compile(source, re.IGNORECASE | re.MULTILINE) for kind, source in _phrases().items()}
+
+
+def _phrases() -> Mapping[str, str]:
+    return read_sources(__package__, "injection.toml")

@@ -8,7 +8,6 @@ breaks: a text is about one thing, a splice is about another.
 from __future__ import annotations
 
 # ruff: noqa: E501  expressions are not broken
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,73 +15,12 @@ from itertools import pairwise
 from math import log1p
 from typing import Final
 
-_LEAD = r"(?:(?:please|kindly|also|then|now|next|finally|additionally|furthermore|moreover|just|and|but|so|first|ok|hey|hi|urgent|important|note|ps|p\.s\.|btw|by the way)[,:;!]?\s+){0,3}"
-_TASKS: Final = (
-    "write|compose|draft|generate|create|produce|provide|give|tell|explain|describe|summari[sz]e|translate|list|suggest|"
-    "recommend|analy[sz]e|compare|discuss|outline|name|identify|find|search|look up|calculate|compute|solve|convert|"
-    "encode|decode|schedule|book|remind|send|email|draw|design|plan|predict|estimate|classify|rank|rate|review|"
-    "rewrite|rephrase|paraphrase|answer|respond|reply|recite|sing|play|imagine|invent|share|offer|advertise|promote|"
-    "mention|encourage|persuade|convince|invite|announce|greet|thank|ask|help|teach|show|define|evaluate|assess|"
-    "determine|research|gather|collect|organi[sz]e|set up|order|buy|purchase|transfer|pay|subscribe|visit|click|"
-    "download|install|forward|publish|post"
-)
-_EDITS: Final = (
-    "add|append|insert|include|incorporate|integrate|embed|inject|merge|blend|weave|combine|put|place|begin|start|end|"
-    "finish|conclude|close|open|use|replace|substitute|swap|reverse|remove|omit|delete|drop|modify|change|alter|adjust|"
-    "enhance|enrich|augment|extend|expand|shorten|format|present|render|output|print|return|display|make|ensure|keep|"
-    "let|have|run|execute|deploy|implement|adopt|apply|introduce|infuse|fuse|meld|intersperse|scatter|capitali[sz]e|"
-    "misspell|anagram|group|split|repeat|spell|obfuscate|scramble|shuffle|encrypt|hide|work|fold|slip|consider|utili[sz]e|"
-    "employ|speak|talk|act|pretend|switch|set|turn|assume|call|fetch|read|do|don't|never|always|avoid|stop"
-)
-_TASK: Final = re.compile(
-    rf"{_LEAD}(?:could you |can you |would you |will you |i (?:want|need|would like) you to |you (?:must|should|need to|have to) |let's |go ahead and )?(?:{_TASKS})\b(?![-:(=_./])",
-    re.IGNORECASE,
-)
-_EDIT: Final = re.compile(
-    rf"{_LEAD}(?:you (?:must|should|need to|have to) )?(?:\w+ly\s+)?(?:{_EDITS})\b(?![-:(=_./])",
-    re.IGNORECASE,
-)
-_QUESTION: Final = re.compile(
-    rf"{_LEAD}(?:what|who|how|why|when|where|which|can|could|would|will|is|are|do|does|did|should)\b.*\?\s*$",
-    re.IGNORECASE,
-)
-_OWN: Final = re.compile(
-    r"\b(?:your|the|each|every|this)\s+(?:(?:next|final|own|entire|whole|full|last|first|generated|upcoming|subsequent)\s+)?"
-    r"(?:response|reply|replies|responses|answers?|summary|reasoning|completion)\b|\byour\s+(?:final\s+)?(?:output|message|text|sentences?|words|explanation)\b"
-    r"|\b(?:respond|reply|answer|write|speak|talk)\s+(?:only\s+|back\s+|entirely\s+)?(?:in|with|using|as|like)\b",
-    re.IGNORECASE,
-)
-_YOUR_ANSWER: Final = re.compile(
-    r"\byour\s+(?:(?:next|final|own|entire|whole|full|upcoming|subsequent)\s+)?(?:response|reply|replies|responses|answers?|output|summary)\b",
-    re.IGNORECASE,
-)
-_SNIPPET: Final = re.compile(
-    r"\b(?:following|subsequent|below|this|these|next|ensuing|succeeding)\s+(?:\w+\s+){0,2}?(?:code|snippets?|block|excerpt|script|segment|fragment|program|lines?(?: of code)?|routine)\b",
-    re.IGNORECASE,
-)
-_YOUR_CODE: Final = re.compile(
-    r"\byour\s+(?:\w+\s+){0,2}?(?:code(?:base)?|solution|implementation|program|script|project|algorithm|application|function|response|answer|software|work|design|output|framework)\b|\bthe code you\b",
-    re.IGNORECASE,
-)
-_ANAPHORA: Final = re.compile(
-    r"\b(?:this|that|these|those|it|its|above|below|following|here|they|them|such)\b", re.IGNORECASE
-)
-_CODEISH: Final = re.compile(r"`|\w\(|\w_\w|[a-z][A-Z]|[{}<>=\\]|\w\.\w+\(|/\w+/|--\w|\w\.\w{1,4}\b|::|->")
-_DANGER: Final = re.compile(
-    r"\bos\.system|subprocess|popen|\bexec\(|\beval\(|requests\.(?:post|get|put)|urllib|urlopen|http\.client|httpx|aiohttp|socket\.|smtplib|sendmail|paramiko|"
-    r"ftplib|curl |wget |chmod |/etc/|rm -rf|shutil\.(?:rmtree|move)|os\.environ|psutil|pynput|keylog|keyboard\.|pyautogui|ImageGrab|mss\b|scapy|sniff|"
-    r"getpass|Fernet|cryptography|winreg|ctypes|nohup|crontab|\bdd if|mkfs|iptables|base64\.b64decode|fetch\(|XMLHttpRequest|child_process|net\.connect|nc -|/dev/",
-    re.IGNORECASE,
-)
-_ME: Final = re.compile(r"\b(?:me|my|mine|our)\b", re.IGNORECASE)
-_WHOLE: Final = re.compile(r"[\"'(*_]*[A-Z].*[.!?:][\"')*_]*\s*$", re.DOTALL)
-_WORD: Final = re.compile(r"[^\W\d_]{3,}")
-_STOP: Final = frozenset(
-    "the and for with that this from your you are was were have has had not but can will would should could into about "
-    "them they their there then than when what which who how why where all any some our out use using used its also one "
-    "two more most other such each only please make made very just like get does did been being over after before these "
-    "those here".split()
-)  # fmt: skip
+from workbench.text.expressions import read_expressions, read_words
+
+_FORMS: Final = read_expressions(__package__, "splices.toml")
+_WORDS: Final = read_words(__package__, "splices.toml")
+
+
 _MANY: Final = 4000  # sentences of a text that are compared
 MOSTLY: Final = 0.6  # of the sentences around, from which on a text is one of instructions
 ALONE: Final = 19  # indexes in NAMES
@@ -99,13 +37,6 @@ NAMES: Final = (
     "instructions around",
 )  # fmt: skip
 
-_FENCE: Final = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
-_END: Final = re.compile(r"(?<=[.!?。！？])[\"')\]*_`]{0,3}(?:\s+|(?<=[。！？]))(?=\S)|\n+")
-_ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|[A-Za-z][.)])\s+")
-_CODE_LINE: Final = re.compile(
-    r"\s*(?:[{}()\[\];,]+\s*$|//|#include|import\s|from\s+\S+\s+import|def\s|class\s|return\b|for\s*\(|if\s*\(|\w+\s*=[^=]|"
-    r"@\w+|>>>|\$\s|<\/?\w+|\w+\(.*\)\s*[;{]?\s*$|.*[;{}]\s*$|(?:const|let|var|public|private|static|fn|func)\s)"
-)
 _LONGEST: Final = 600  # characters of a sentence that are looked at
 
 
@@ -119,14 +50,16 @@ def table(found: Sequence[Sentence]) -> list[tuple[float, ...]]:
     everywhere: Counter[str] = Counter()
     for held in words.values():
         everywhere.update(held)
-    instructs = {index: bool(_TASK.match(one.text) or _EDIT.match(one.text)) for index, one in prose}
-    own = {index: bool(_OWN.search(one.text)) for index, one in prose}
-    asks = {index: bool(_QUESTION.match(one.text)) for index, one in prose}
+    instructs = {
+        index: bool(_FORMS["task"].match(one.text) or _FORMS["edit"].match(one.text)) for index, one in prose
+    }
+    own = {index: bool(_FORMS["own"].search(one.text)) for index, one in prose}
+    asks = {index: bool(_FORMS["question"].match(one.text)) for index, one in prose}
     either = sum(instructs[index] or asks[index] for index, _ in prose)
     totals = (len(prose), sum(instructs.values()), sum(own.values()), sum(asks.values()), either)
     rows = [(1.0,) + (0.0,) * (len(NAMES) - 1)] * len(found)
     for index, one in prose:
-        if not (instructs[index] or asks[index] or own[index] or _SNIPPET.search(one.text)):
+        if not (instructs[index] or asks[index] or own[index] or _FORMS["snippet"].search(one.text)):
             continue
         around = _Around(found, index, totals, instructs[index], own[index], asks[index])
         rows[index] = _row(one, words[index], everywhere, around)
@@ -167,42 +100,46 @@ def _row(
     one: Sentence, words: frozenset[str], everywhere: Counter[str], around: _Around
 ) -> tuple[float, ...]:
     text = one.text
-    task = float(_TASK.match(text) is not None)
-    edit = float(_EDIT.match(text) is not None)
-    question = float(_QUESTION.match(text) is not None)
-    yours_at_all = _YOUR_ANSWER.search(text) is not None
-    answer = float(yours_at_all or (not around.ruled and _OWN.search(text) is not None))
+    task = float(_FORMS["task"].match(text) is not None)
+    edit = float(_FORMS["edit"].match(text) is not None)
+    question = float(_FORMS["question"].match(text) is not None)
+    yours_at_all = _FORMS["your_answer"].search(text) is not None
+    answer = float(yours_at_all or (not around.ruled and _FORMS["own"].search(text) is not None))
     yours = float(yours_at_all)
-    snippet = float(_SNIPPET.search(text) is not None)
-    fitted = float(bool(snippet) and _YOUR_CODE.search(text) is not None)
-    danger = float(bool(one.code) and _DANGER.search(one.code) is not None)
+    snippet = float(_FORMS["snippet"].search(text) is not None)
+    fitted = float(bool(snippet) and _FORMS["your_code"].search(text) is not None)
+    danger = float(bool(one.code) and _FORMS["danger"].search(one.code) is not None)
     overlap = sum(everywhere[word] > 1 for word in words) / max(1, len(words))
     apart = float(overlap < 0.2 and len(words) >= 2 and not around.alone)
-    code = float(_CODEISH.search(text) is not None)
-    points = float(_ANAPHORA.search(text) is not None)
+    code = float(_FORMS["codeish"].search(text) is not None)
+    points = float(_FORMS["anaphora"].search(text) is not None)
     alone = around.alone
-    whole = float(_WHOLE.match(text) is not None)
-    names = sum(word[0].isupper() and everywhere[word.lower()[:6]] <= 1 for word in _WORD.findall(text)[1:])
+    whole = float(_FORMS["whole"].match(text) is not None)
+    names = sum(
+        word[0].isupper() and everywhere[word.lower()[:6]] <= 1 for word in _FORMS["word"].findall(text)[1:]
+    )
     return (
         1.0, task, edit, question, answer, yours * max(task, edit, 0.5), snippet, fitted,
         danger * max(snippet, fitted), overlap, task * apart, edit * apart, question * apart, code,
         points, around.instructs, max(task, edit) * around.instructs, max(answer, fitted) * around.instructs,
         around.own, alone, task * alone, max(answer, fitted) * alone, around.last, around.first, float(one.item),
         min(1.0, len(text) / 300), task * points, question * alone, min(1.0, log1p(around.size) / 6), task * apart * code, around.asks, yours,
-        fitted, float(text[:1].islower()), whole, float(_ME.search(text) is not None), min(2, names) / 2 * (1 - alone),
+        fitted, float(text[:1].islower()), whole, float(_FORMS["me"].search(text) is not None), min(2, names) / 2 * (1 - alone),
         max(task, question) * apart * whole, yours * around.own,
         around.orders,
     )  # fmt: skip
 
 
 def _content(text: str) -> frozenset[str]:
-    return frozenset(word.lower()[:6] for word in _WORD.findall(text) if word.lower() not in _STOP)
+    return frozenset(
+        word.lower()[:6] for word in _FORMS["word"].findall(text) if word.lower() not in _WORDS["stop"]
+    )
 
 
 def speaks_to_assistant(text: str) -> bool:
     """Whether a text speaks of the answer or the code of whoever reads it."""
-    return _YOUR_ANSWER.search(text) is not None or (
-        _SNIPPET.search(text) is not None and _YOUR_CODE.search(text) is not None
+    return _FORMS["your_answer"].search(text) is not None or (
+        _FORMS["snippet"].search(text) is not None and _FORMS["your_code"].search(text) is not None
     )
 
 
@@ -234,7 +171,7 @@ def split_sentences(text: str) -> tuple[Sentence, ...]:
 
 def _blocks(text: str) -> list[tuple[int, int, bool]]:
     """Return (start, end, whether fenced) of the parts between fences."""
-    marks = [match.start() for match in _FENCE.finditer(text)]
+    marks = [match.start() for match in _FORMS["fence"].finditer(text)]
     edges = [0, *marks, len(text)]
     return [(a, b, index % 2 == 1) for index, (a, b) in enumerate(pairwise(edges)) if a < b]
 
@@ -250,14 +187,17 @@ def _attach(found: list[Sentence], start: int, end: int, code: str) -> None:
 def _sentences(text: str, start: int, end: int) -> list[Sentence]:
     found = []
     at = start
-    edges = [*((match.start(), match.end()) for match in _END.finditer(text, start, end)), (end, end)]
+    edges = [
+        *((match.start(), match.end()) for match in _FORMS["end"].finditer(text, start, end)),
+        (end, end),
+    ]
     for stop, after in edges:
         raw = text[at:stop]
-        item = _ITEM.match(raw)
+        item = _FORMS["item"].match(raw)
         body = raw[item.end() :] if item else raw
         plain = body.strip().lstrip("`>|*_~ ")
         if plain and not plain.startswith(("```", "~~~")):
-            code = _CODE_LINE.match(raw[:_LONGEST]) is not None
+            code = _FORMS["code_line"].match(raw[:_LONGEST]) is not None
             found.append(Sentence(at, stop, plain[:_LONGEST], plain if code else "", item is not None, code))
         at = after
     return found

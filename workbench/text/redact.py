@@ -14,8 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from workbench.text.secret_formats import COMMANDS, PLACES, TOKENS, Shape
-from workbench.text.secret_values import EXPRESSION, kind_of
+from workbench.text.secret_values import EXPRESSION, SecretShape, kind_of, secret_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -233,18 +232,21 @@ def _text(data: bytes) -> str:
 
 
 @cache
-def _tokens() -> tuple[Any, tuple[Shape, ...]]:
-    return _compile("|".join(f"({shape.expression})" for shape in TOKENS)), TOKENS
+def _tokens() -> tuple[Any, tuple[SecretShape, ...]]:
+    shapes = secret_shapes("tokens")
+    return _compile("|".join(f"({shape.expression})" for shape in shapes)), shapes
 
 
 @cache
-def _places() -> tuple[Any, tuple[Shape, ...]]:
-    return _compile("(?i)" + "|".join(shape.expression for shape in PLACES)), PLACES
+def _places() -> tuple[Any, tuple[SecretShape, ...]]:
+    shapes = secret_shapes("places")
+    return _compile("(?i)" + "|".join(shape.expression for shape in shapes)), shapes
 
 
 @cache
-def _commands() -> tuple[Any, tuple[Shape, ...]]:
-    return _compile("(?i)" + "|".join(shape.expression for shape in COMMANDS)), COMMANDS
+def _commands() -> tuple[Any, tuple[SecretShape, ...]]:
+    shapes = secret_shapes("commands")
+    return _compile("(?i)" + "|".join(shape.expression for shape in shapes)), shapes
 
 
 @cache

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from math import log2
 from typing import Final
+
+from workbench.text.expressions import read_rows
+
+Check = Callable[[str], bool]
 
 _PLACEHOLDER = re.compile(
     r"[$%{<@!][({<]?[\w.-]|[<{\[(].*[>}\])]\Z|\$|%[sdv]|[xX*.•_#?0-]+\Z|\.\.\."
@@ -217,3 +224,26 @@ def _is_identifier(value: str) -> bool:
 def _is_label(value: str) -> bool:
     """Whether a text is one that programs show or compare: `current-password`, `auth.password.label`."""
     return re.fullmatch(r"[a-z]+(?:[-_.:][a-z]+)+", value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretShape:
+    """How secrets of a kind look. Where the expression is too loose, `holds` judges what it found."""
+
+    kind: str
+    expression: str
+    holds: Check | None = None
+
+
+@cache
+def secret_shapes(table: str) -> tuple[SecretShape, ...]:
+    """Return the shapes of a table of `secrets.toml`: tokens, places or commands."""
+    rows = read_rows(__package__, "secrets.toml", table)
+    return tuple(
+        SecretShape(kind, source, *(_CHECKS[name] for name in check)) for kind, source, *check in rows
+    )
+
+
+_CHECKS: Final = {
+    check.__name__: check for check in (is_given, is_key_block, is_mixed, is_numbered, is_random)
+}

@@ -11,71 +11,23 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from workbench.records.iterations import DecisionEntry
+from workbench.text.expressions import read_expressions
+
+_FORMS: Final = read_expressions(__package__, "decisions.toml")
+
 
 MAX_SENTENCE: Final = 600  # characters
 _SHORTEST = 12
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_SENTENCE = re.compile(r"[^\n]+")
-_SPLIT = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[A-Z\"'`*(])")
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+")
-_MARKS = re.compile(r"\*\*|__|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)")
 
-_WHO = r"\b(?:I|we)(?:'ve| have|'m| am|'re| are|'ll| will)?"
-_ADVERB = r"(?: (?:also|then|finally|ultimately|therefore|deliberately|instead|intentionally|now))?"
-_CHOSEN = re.compile(
-    rf"{_WHO}{_ADVERB} (?:decided (?:to|on|against|not to|that)|cho(?:se|sen|osing)|opt(?:ed|ing) (?:for|to)|"
-    r"settled on|picked|went with|going (?:to go )?with|go with|stick(?:ing)? with|opt for|"
-    r"switched (?:\S+ ){0,4}(?:from|to)|keep using)\b"
-    r"|^(?:design )?decision:"
-    r"|^the decision (?:is|was)\b"
-    r"|^(?:decided|chose|opted|settled) (?:to|for|on|against)\b"
-    r"|^(?:let's|let me|going to) (?:go with|stick with|opt for)\b"
-    r"|\bcho(?:se|osing) \S+(?: \S+){0,5} over\b"
-    r"|^switched \S+(?: \S+){0,4} from \S+(?: \S+){0,3} to\b",
-    re.IGNORECASE,
-)
-# What an agent looks at, runs or says next is its way of working and decides nothing about the work.
-_LOOKS = (
-    r"check|verify|inspect|wait|run|look|read|pull|review|search|confirm|try|fetch|compar|ask|continu|report|"
-    r"open|load|watch|monitor|investigat|explor|grep|pin|see|find|need|us(?:e|ing) the \S+(?: \S+){0,2} "
-    r"(?:workflow|skill|tool|agent|command)|hav|was|were|been|not|had|do|guess|can|could|may|might|would|going"
-)
-_INSTEAD = re.compile(
-    rf"(?:{_WHO}{_ADVERB} (?:going to )?|^(?:let's |let me ))(?!{_LOOKS})\w+ .{{2,240}}?"
-    r"\b(?:instead of|rather than|in favou?r of)\b"
-    r"|^(?:used|using) .{2,160}?\b(?:instead of|rather than|in favou?r of)\b",
-    re.IGNORECASE,
-)
-_BECAUSE = re.compile(
-    rf"(?:{_WHO}{_ADVERB} (?:going to )?|^(?:let's |let me ))(?!{_LOOKS})"
-    r"(?:us(?:e|ed|ing)|keep(?:ing)?|kept|avoid(?:ed|ing)?|rely(?:ing)?|relied|leav(?:e|ing)|left|skip(?:ped)?|"
-    r"mak(?:e|ing)|made|creat(?:e|ed|ing)|stor(?:e|ed|ing)|put(?:ting)?|nam(?:e|ed|ing)|treat(?:ed|ing)?|"
-    r"pass(?:ed|ing)?|set|edit(?:ing)?|appl(?:y|ying))\b"
-    r".{2,240}?\b(?:because|since|so that|to avoid|as it)\b",
-    re.IGNORECASE,
-)
 # Each pattern with words of which one is in whatever it finds: most sentences hold none.
 _PATTERNS = (
-    (("because", "since", "so that", "to avoid", "as it"), _BECAUSE),
-    (("instead", "rather", "in favo"), _INSTEAD),
+    (("because", "since", "so that", "to avoid", "as it"), _FORMS["because"]),
+    (("instead", "rather", "in favo"), _FORMS["instead"]),
     (
         ("decid", "decision", "chose", "choos", "opt", "settled", "picked", "with", "switch", "keep using"),
-        _CHOSEN,
+        _FORMS["chosen"],
     ),
-)
-_REASON = re.compile(
-    r"[,;:(–—-]*\s*\b(because(?: of)?|since(?! v?\d)|so that|due to|in order to|to avoid|"
-    r"as (?:it|this|that|they|the)\b(?= \w+)|which (?:avoids|keeps|makes|means|lets|allows|is))\s+",
-    re.IGNORECASE,
-)
-_NOT = re.compile(
-    r"\?\s*$"
-    r"|^(?:if|should|would|could|do|does|can|shall|unless|whether|when|maybe|perhaps|alternatively|option|"
-    r"error|warning)\b"
-    r"|\b(?:you (?:could|can|may|might|should|decided|chose|want)|would you|if you|do you|let me know|"
-    r"could (?:also )?(?:use|be)|(?:I|we) (?:could|might|should))\b",
-    re.IGNORECASE,
 )
 
 
@@ -99,15 +51,15 @@ def sentences(text: str, shortest: int = _SHORTEST) -> Iterator[str]:
     """
     text = text.replace("\u2019", "'")
     if "```" in text or "~~~" in text:
-        text = _FENCE.sub("\n", text)
-    for line in _SENTENCE.findall(text):
+        text = _FORMS["fence"].sub("\n", text)
+    for line in _FORMS["sentence"].findall(text):
         if line.lstrip().startswith("|") or len(line) > 20_000:
             continue
-        line = _BULLET.sub("", line)
+        line = _FORMS["bullet"].sub("", line)
         if "*" in line or "__" in line:
-            line = _MARKS.sub("", line)
+            line = _FORMS["marks"].sub("", line)
         line = line.strip()
-        for sentence in _SPLIT.split(line):
+        for sentence in _FORMS["split"].split(line):
             if shortest <= len(sentence) <= MAX_SENTENCE:
                 yield sentence.strip()
 
@@ -117,13 +69,13 @@ def is_decision(sentence: str) -> bool:
     folded = sentence.casefold()
     for signs, pattern in _PATTERNS:
         if any(sign in folded for sign in signs) and pattern.search(sentence):
-            return not _NOT.search(sentence)
+            return not _FORMS["not"].search(sentence)
     return False
 
 
 def with_reason(sentence: str) -> DecisionEntry:
     """Split a decision from its reason, where it gives one in the same sentence."""
-    reason = _REASON.search(sentence, _SHORTEST)
+    reason = _FORMS["reason"].search(sentence, _SHORTEST)
     if reason is None:
         return DecisionEntry(sentence.rstrip(" .;:"))
     because = reason[1].casefold().startswith(("because", "since", "due"))

@@ -27,21 +27,15 @@ from workbench.records.iterations import (
     RawIterationOutput,
 )
 from workbench.records.learnings import MAX_TEXT, LearningKind, bounded
+from workbench.text.expressions import read_expressions
 from workbench.text.redact import redact
 from workbench.text.sanitize import visible
 
+_FORMS: Final = read_expressions(__package__, "lessons.toml")
+
+
 LEAST_WORDS: Final = 5
 MOST_CHARACTERS: Final = 320
-
-INFRASTRUCTURE: Final = re.compile(
-    r"(?:^|/)(?:\.git|\.ralph|\.workbench|\.claude|\.codex|\.cursor|\.github/workflows|\.idea|\.vscode|node_modules|"
-    r"\.venv|venv|__pycache__|dist|build|target|coverage|\.mypy_cache|\.pytest_cache|\.ruff_cache|\.tox|"
-    r"\.next|\.cache|tmp)(?:/|$)"
-    r"|(?:^|/)(?:[\w.-]*lock(?:\.json|\.yaml|b)?|go\.sum|\.DS_Store|\.gitignore|\.env[\w.]*|CLAUDE\.md|AGENTS\.md|"
-    r"GEMINI\.md|\.cursorrules|PROMPT\.md|TO-?DO\.md|progress\.(?:md|txt)|fix_plan\.md|CHANGELOG\.md)$"
-    r"|^/(?:tmp|var|private|dev|proc)/|\.(?:log|pyc|map|min\.js|jsonl)$",
-    re.IGNORECASE,
-)
 
 
 def sanitize_learning_text(text: str) -> str:
@@ -68,7 +62,7 @@ def instructs(text: str) -> bool:
 
 def should_exclude_from_auto_accumulation(path: str) -> bool:
     """Whether a file is part of the tooling rather than of any task: lock files, caches, state, settings."""
-    return bool(INFRASTRUCTURE.search(path.replace("\\", "/")))
+    return bool(_FORMS["infrastructure"].search(path.replace("\\", "/")))
 
 
 _NAMED = re.compile(
@@ -78,34 +72,20 @@ _NAMED = re.compile(
     r"|(?<!\w)--?[a-z][\w-]*|\b\w+\(\)"  # options, calls
     r"|\b\d+(?:\.\d+)*\b|\"[^\"\n]{3,}\""  # numbers, quoted messages
 )
-_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_DEICTIC = re.compile(
-    r"(?:this|that|these|those|it|here|there|they|he|she|both|all of (?:this|these|them)|the (?:above|below|"
-    r"former|latter|following|same|other|fix|issue|problem|error|change|code|file|test|tests|user|plan|next|"
-    r"last|first))\b",
-    re.IGNORECASE,
-)
-_NARRATION = re.compile(
-    r"(?:let me|let's|i(?:'ll|'ve|'m| will| have| am| need| should| can| think| see| was| want| understand|"
-    r" notice)|now\b|next\b|first\b|then\b|great|perfect|excellent|ok(?:ay)?\b|sure|done|good\b|alright|wait|"
-    r"hmm|actually,? (?:i|let)|we(?:'ll|'ve| will| have| are| were)|you(?:'re| are|'ve)|sorry|thanks|"
-    r"looks? like|seems?|summary|step \d|successfully|all tests|everything)",
-    re.IGNORECASE,
-)
 
 
 def too_vague(text: str) -> str:
     """Return why a text says too little to be learned, or ''."""
     plain = text.strip().lstrip("-*•> ").strip()
-    if len(_WORDS.findall(plain)) < LEAST_WORDS:
+    if len(_FORMS["words"].findall(plain)) < LEAST_WORDS:
         return "it is too short to say something"
     if not _NAMED.search(plain):
         return "it names nothing in particular"
     if plain.endswith("?"):
         return "it asks"
-    if _NARRATION.match(plain):
+    if _FORMS["narration"].match(plain):
         return "it narrates what somebody did or will do"
-    if _DEICTIC.match(plain):
+    if _FORMS["deictic"].match(plain):
         return "it points at something that is not in it"
     return ""
 
@@ -130,34 +110,6 @@ class Lesson:
     strength: str = ""
 
 
-_FOUND = re.compile(
-    r"^(?:(?:ah|aha|so|okay|ok|good|great|right|yes|got it|found it|interesting|perfect|excellent)"
-    r"[,!.:—–-]*\s+)*"
-    r"(?:i (?:now )?(?:see|understand|found|can see)(?: that| what)?[,:—–-]*\s+)?"
-    r"(?:the|our|a) (?:root cause|real (?:issue|problem|cause)|actual (?:issue|problem|cause)|underlying "
-    r"(?:issue|problem)|issue|problem|bug|culprit|reason|failure|error|cause)"
-    r"(?: here| was| is|,? (?:it )?turns out,?)*\s*"
-    r"(?:is|was|:|—|–|comes from|came from|occurs because|happens because|happened because|lies in)"
-    r"(?: (?:now |quite )?(?:clear|obvious|simple)(?: from [\w ]{1,30})?)?"
-    r"(?: that| because| due to| likely)?\s*[:,—–]?\s*",
-    re.IGNORECASE,
-)
-_TURNS_OUT = re.compile(r"^(?:it |this )?turns out,? (?:that )?", re.IGNORECASE)
-_MECHANISM = re.compile(
-    r"\b(?:because|since|which (?:means|causes|caused|breaks|broke|makes)|so (?:that )?(?:it|the)|"
-    r"instead of|causing|both|weren't|hasn't|haven't|couldn't|"
-    r"doesn't|does not|don't|do not|isn't|is not|aren't|are not|wasn't|was not|never|only|must|"
-    r"needs? to|requires?|expects?|returns?|fails?|raises?|throws?|overrides?|ignores?|missing|shadows?|"
-    r"conflicts?|before|after|unless|when|always|without|no longer|deprecated|not)\b",
-    re.IGNORECASE,
-)
-_DOUBT = re.compile(
-    r"\b(?:might|may|maybe|perhaps|probably|possibly|likely|could be|i think|seems?|appears?|guess|suspect|"
-    r"not sure|unclear|let me|i'll|i will|should i|we should|i should|i need|want me|would you|your)\b"
-    r"|\?\s*$",
-    re.IGNORECASE,
-)
-_CODE = re.compile(r"`[^`]*`")
 _MOST: Final = 3
 """More causes than these in one iteration are a report, not findings."""
 
@@ -182,26 +134,27 @@ def explanation_lessons(raw: RawIterationOutput, outcome: IterationOutcome) -> I
 
 def extract_cause(sentence: str) -> str:
     """Return what a sentence names as a cause, as a sentence of its own, or ''."""
-    found = _FOUND.match(sentence) or _TURNS_OUT.match(sentence)
-    if found is None or _DOUBT.search(sentence):
+    found = _FORMS["found"].match(sentence) or _FORMS["turns_out"].match(sentence)
+    if found is None or _FORMS["doubt"].search(sentence):
         return ""
     rest = sentence[found.end() :].strip().rstrip(" .:;!")
-    if len(rest) > MOST_CHARACTERS or not _MECHANISM.search(_CODE.sub("", rest)) or too_vague(rest):
+    if (
+        len(rest) > MOST_CHARACTERS
+        or not _FORMS["mechanism"].search(_FORMS["code"].sub("", rest))
+        or too_vague(rest)
+    ):
         return ""
     return f"{rest[0].upper()}{rest[1:]}."
 
 
 LOOK_BACK: Final = 8  # iterations
 _MOST_MESSAGE: Final = 160
-_VOLATILE = re.compile(
-    r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+(?:\.\d+)*|'/[^']*'|\"/[^\"]*\"|/\S+", re.IGNORECASE
-)
 _KINDS = frozenset({ErrorType.RUNTIME, ErrorType.COMPILE, ErrorType.TEST, ErrorType.LINT})
 
 
 def error_signature(message: str) -> str:
     """Return an error in the form in which it is recognised again: without numbers, addresses and paths."""
-    return " ".join(_VOLATILE.sub("#", message.casefold()).split())[:200]
+    return " ".join(_FORMS["volatile"].sub("#", message.casefold()).split())[:200]
 
 
 def recurring_lessons(record: IterationRecord, before: Sequence[IterationRecord]) -> Iterator[Lesson]:
@@ -241,13 +194,7 @@ def recurring_lessons(record: IterationRecord, before: Sequence[IterationRecord]
 
 LEAST_REASON: Final = 5  # words
 
-_I = re.compile(
-    r"^(?:(?:so|ok|okay|therefore|then|now|for now|instead|given (?:this|that)|alright)[,:]?\s+)*"
-    r"(?:(?:i|we)(?:'ve| have|'ll| will|'m| am| are|'re)?|let's|let me|going to|decision:?|decided:?)\s+"
-    r"(?:(?:also|then|finally|therefore|instead|just|simply|going to)\s+)?",
-    re.IGNORECASE,
-)
-_FORMS = (
+_VERB_PHRASES = (
     (
         re.compile(
             r"^(?:decided|chosen|chose|opted|gone|going|go|went) (?:to use|to go with|for|with|to) ", re.I
@@ -258,32 +205,23 @@ _FORMS = (
     (re.compile(r"^(?:kept|keeping|keep) ", re.I), "Keep "),
     (re.compile(r"^(?:picked|choose|settled on|sticking with|stick with|stick to) ", re.I), "Use "),
 )
-_CHOICE = re.compile(
-    r"(?:use|keep|kept|avoid|prefer|store|put|make|made|add|replace|switch|move|return|treat|rely|leave|skip|"
-    r"drop|implement|chose|write|wrote)(?:e?d)? ",
-    re.IGNORECASE,
-)
-_POINTS = re.compile(r"(?:i|we|this|it|that|they|these|those|there|he|she|you|as)\b", re.IGNORECASE)
-_PURPOSE = re.compile(r"(?:to|in order|which|so)\b", re.IGNORECASE)
-_ONE_OFF = re.compile(
-    r"\b(?:this (?:task|session|time|pr|commit|change|step|file|test|one)|for now|right now|next|first|"
-    r"let me|to-?do|background|sub-?agents?|task tool|read tool|same (?:approach|pattern|way)|both|these|"
-    r"those|above|below)\b",
-    re.IGNORECASE,
-)
-_BETWEEN_US = re.compile(r"\b(?:the user|you|your)\b", re.IGNORECASE)
 
 
 def decision_lessons(decisions: Sequence[DecisionEntry]) -> Iterator[Lesson]:
     """Yield the decisions that give a reason and name what they are about, without who took them."""
     for decision in decisions:
         reason = (decision.rationale or "").strip()
-        if len(reason.split()) < LEAST_REASON or _POINTS.match(reason):
+        if len(reason.split()) < LEAST_REASON or _FORMS["points"].match(reason):
             continue
         text = _impersonal(decision.description)
-        joined = "" if _PURPOSE.match(reason) else "because "
+        joined = "" if _FORMS["purpose"].match(reason) else "because "
         whole = f"{text} {joined}{reason}."
-        if not _CHOICE.match(text) or too_vague(text) or _ONE_OFF.search(whole) or _BETWEEN_US.search(whole):
+        if (
+            not _FORMS["choice"].match(text)
+            or too_vague(text)
+            or _FORMS["one_off"].search(whole)
+            or _FORMS["between_us"].search(whole)
+        ):
             continue
         if len(whole) <= MOST_CHARACTERS:
             yield Lesson(
@@ -295,7 +233,7 @@ def decision_lessons(decisions: Sequence[DecisionEntry]) -> Iterator[Lesson]:
 
 
 def _impersonal(text: str) -> str:
-    plain = _I.sub("", text.strip()).rstrip(" .,;:")
-    for pattern, instead in _FORMS:
+    plain = _FORMS["i"].sub("", text.strip()).rstrip(" .,;:")
+    for pattern, instead in _VERB_PHRASES:
         plain = pattern.sub(instead, plain)
     return f"{plain[:1].upper()}{plain[1:]}"

@@ -1,0 +1,55 @@
+"""Expressions and words that are data: read from TOML files beside the code that uses them.
+
+`[expressions]` has regular expressions by name, a string or a list of strings that are put together, flags in
+front as `(?i)`. `{{name}}` in one stands for an entry of `[parts]`. `[words]` has words by name, separated by
+spaces.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_PART = re.compile(r"\{\{(\w+)\}\}")
+
+
+@cache
+def read_sources(package: str, name: str) -> Mapping[str, str]:
+    """Return {name: source} of the expressions of a data file in a package, parts filled in, in its order."""
+    held = _held(package, name)
+    return {key: _fill(held, value) for key, value in held["expressions"].items()}
+
+
+@cache
+def read_expressions(package: str, name: str) -> Mapping[str, re.Pattern[str]]:
+    """Return {name: expression} of a data file in a package."""
+    return {key: re.compile(source) for key, source in read_sources(package, name).items()}
+
+
+@cache
+def read_words(package: str, name: str) -> Mapping[str, frozenset[str]]:
+    """Return {name: words} of a data file in a package."""
+    return {key: frozenset(_text(value, " ").split()) for key, value in _held(package, name)["words"].items()}
+
+
+def read_rows(package: str, name: str, table: str) -> list[list[str]]:
+    """Return a list of lists of texts in a data file of a package, parts filled in."""
+    held = _held(package, name)
+    return [[_fill(held, cell) for cell in row] for row in held[table]]
+
+
+@cache
+def _held(package: str, name: str) -> dict[str, Any]:
+    return tomllib.loads((files(package) / "data" / name).read_text(encoding="utf-8"))
+
+
+def _fill(held: Mapping[str, Any], value: str | list[str]) -> str:
+    return _PART.sub(lambda match: _fill(held, held["parts"][match[1]]), _text(value))
+
+
+def _text(value: str | list[str], between: str = "") -> str:
+    return value if isinstance(value, str) else between.join(value)
