@@ -26,7 +26,7 @@ from workbench.rules.files.named import detect_format
 from workbench.rules.files.placement import TARGETS, reach_of
 from workbench.rules.files.unit_edits import Delete, Edit, Insert, Replace
 from workbench.rules.formats.families import family_of
-from workbench.rules.formats.managed import written
+from workbench.rules.formats.managed import managed_text
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.imports import import_rules
 from workbench.text.instructions import VERBS
@@ -252,7 +252,7 @@ def exports_of(rules: Sequence[Rule], target: str) -> Exported:
 def meaning(rule: Rule) -> tuple[str, str, str, tuple[str, ...]]:
     """Return what an export has to keep of a rule: words, authority, when it applies."""
     reach = reach_of(rule)
-    return written(rule.rule), rule.authority.value, reach.activation.value, reach.globs
+    return managed_text(rule.rule), rule.authority.value, reach.activation.value, reach.globs
 
 
 def same_texts(data: bytes, rules: Sequence[Rule]) -> bool:

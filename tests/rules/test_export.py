@@ -15,7 +15,7 @@ from workbench.records.rules import Activation, Authority, Provenance, Rule
 from workbench.rules.files.export import ExportedFile, export_files
 from workbench.rules.files.placement import TARGETS, portable, reach_of
 from workbench.rules.formats.families import family_of
-from workbench.rules.formats.managed import BEGIN, END, written
+from workbench.rules.formats.managed import BEGIN, END, managed_text
 from workbench.rules.formats.textfile import parse_file
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.imports import import_rules
@@ -64,7 +64,7 @@ def after(files: Mapping[str, bytes], exported: Sequence[ExportedFile]) -> dict[
 def told(rule: Rule) -> tuple[str, Authority, Activation, tuple[str, ...]]:
     """Return what an export has to keep of a rule."""
     reach = reach_of(rule)
-    return written(rule.rule), rule.authority, reach.activation, reach.globs
+    return managed_text(rule.rule), rule.authority, reach.activation, reach.globs
 
 
 TEXTS = st.one_of(
@@ -90,7 +90,7 @@ TEXTS = st.one_of(
         max_size=5,
     ).map("".join),
     st.text(min_size=1, max_size=20),
-).filter(lambda text: bool(written(text)))
+).filter(lambda text: bool(managed_text(text)))
 GLOBS = st.lists(
     st.sampled_from(
         ["*.ts", "src/**/*.{ts,tsx}", "/pkg/", "pkg/sub/**", "a b/*.md", "!x", "/pkg/../x/", "**"]
@@ -171,7 +171,7 @@ def test_exported_rules_read_back_and_a_second_export_changes_nothing(
         }
         for identifier, line, end_line in file.anchors:
             if identifier in by_id:
-                assert written(by_id[identifier].rule) == places[line, end_line].rule
+                assert managed_text(by_id[identifier].rule) == places[line, end_line].rule
     anchors = {file.path: file.anchors for file in exported}
     assert not any(file.changed for file in export_files([*before, *found], target, there, anchors=anchors))
     assert not any(file.changed for file in export_files(again, target, there, anchors=anchors_of(again)))

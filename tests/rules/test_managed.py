@@ -18,13 +18,13 @@ from workbench.rules.formats.managed import (
     Stated,
     bullet_lines,
     managed_lines,
+    managed_text,
     reach_in,
     read_entries,
     render_part,
     section_of,
     stray_marks,
     words_for,
-    written,
 )
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.imports import import_rules
@@ -60,7 +60,7 @@ HOSTILE = st.lists(
     min_size=1,
     max_size=8,
 ).map("".join)
-TEXTS = st.one_of(HOSTILE, st.text(min_size=1, max_size=40)).filter(lambda text: bool(written(text)))
+TEXTS = st.one_of(HOSTILE, st.text(min_size=1, max_size=40)).filter(lambda text: bool(managed_text(text)))
 GLOBS = st.sampled_from([(), ("*.ts",), ("src/**/*.{ts,tsx}", "/a b/"), ("a`b",), ("!x", "[ab]*")])
 REACHES = st.builds(
     Reach,
@@ -77,7 +77,7 @@ def test_any_text_comes_back(texts: list[str]) -> None:
     part = managed_lines(lines)
     assert part == range(len(lines))
     entries, others = read_entries(lines, part)
-    assert [entry.text for entry in entries] == [written(text) for text in texts]
+    assert [entry.text for entry in entries] == [managed_text(text) for text in texts]
     assert others == []
 
 
@@ -176,7 +176,7 @@ def test_rules_in_the_part_are_edited_like_others(text: str) -> None:
     line = before.decode().split("\n").index("- One") + 1
     result = edit_file(before, [Replace(line, line, text)])
     rules = import_rules([RuleSource("AGENTS.md", "agents", "x")], lambda _: result.data).rules
-    assert [rule.rule for rule in rules] == ["Use a.", written(text), "Two\n\n  more"]
+    assert [rule.rule for rule in rules] == ["Use a.", managed_text(text), "Two\n\n  more"]
     assert edit_file(result.data, [Delete(line, line + len(bullet_lines(text)) - 1)]).data.count(b"\n- ") == 1
     assert edit_file(before, [Insert("Three", line)]).data == before.replace(b"- One\n", b"- One\n- Three\n")
 

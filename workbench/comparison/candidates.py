@@ -106,14 +106,16 @@ class DuplicateIndex:
 
     def matches(self, text: str, vector: Float32 | None = None) -> list[Match]:
         """Return all texts that a new one repeats or contradicts: contradictions first, then by score."""
-        return self._judged(text, vector, self.candidates(text, vector))
+        return self._judge_candidates(text, vector, self.candidates(text, vector))
 
     def earlier(self, at: int) -> list[Match]:
         """Return what the text at a position repeats or contradicts among those before it, as `matches`."""
         text, vector = self._texts[at], self._rows[at]
-        return self._judged(text, vector, self._candidates(text, vector, at, self._bands.beside(at)))
+        return self._judge_candidates(
+            text, vector, self._candidates(text, vector, at, self._bands.beside(at))
+        )
 
-    def _judged(self, text: str, vector: Float32 | None, places: Iterable[int]) -> list[Match]:
+    def _judge_candidates(self, text: str, vector: Float32 | None, places: Iterable[int]) -> list[Match]:
         found = []
         for at in places:
             judgement = judge(text, self._texts[at], self._cosine(at, vector))

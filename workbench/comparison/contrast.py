@@ -134,8 +134,8 @@ def _denial(left: Statement, right: Statement) -> Contrast | None:
     named = len((left.subject & right.subject) - LIGHT) + len(left.choices) + len(left.paths)
     if not named or (named == 1 and not (_curt(left) and _curt(right))):
         return None
-    implied = _implied(left.choices)
-    score = _settled(left, right, left.subject - implied, right.subject - implied)
+    implied = _implied_words(left.choices)
+    score = _subject_agreement(left, right, left.subject - implied, right.subject - implied)
     if score < AGREEMENT or (left.subject ^ right.subject) & _QUALIFIED:
         return None
     verbs = "asks for", "rules out"
@@ -149,7 +149,7 @@ def _curt(statement: Statement) -> bool:
     return not statement.rejected and len(statement.text.split()) <= CURT
 
 
-def _implied(choices: frozenset[str]) -> frozenset[str]:
+def _implied_words(choices: frozenset[str]) -> frozenset[str]:
     """Return the words that the named alternatives imply."""
     known = choices_of()
     return frozenset[str]().union(*(implied_terms()[at] for name in choices for at in known[name]))
@@ -206,7 +206,7 @@ def _choice(left: Statement, right: Statement) -> Contrast | None:
         if not mine or not theirs or left.choices - mine != right.choices - theirs:
             continue
         implied = implied_terms()[position]
-        score = _settled(left, right, left.subject - implied, right.subject - implied)
+        score = _subject_agreement(left, right, left.subject - implied, right.subject - implied)
         if choices()[position].name == NAMING and len(mine) == len(theirs) == 1:
             score = max(score, _naming(left, right, implied))
         if score < AGREEMENT:
@@ -239,7 +239,7 @@ def _antonym(left: Statement, right: Statement) -> Contrast | None:
     if len(pairs) != 1 or not ((left.subject & right.subject) - LIGHT or left.choices):
         return None
     first, second = pairs[0]
-    score = _settled(left, right, left.subject - {first}, right.subject - {second})
+    score = _subject_agreement(left, right, left.subject - {first}, right.subject - {second})
     if score < AGREEMENT:
         return None
     a, b = dict(left.words).get(first, first), dict(right.words).get(second, second)
@@ -281,7 +281,7 @@ def _number(left: Statement, right: Statement) -> Contrast | None:
         mine, theirs = mine | (left.label - implied), theirs | (right.label - implied)
         score = agreement(mine, theirs)
     else:
-        score = _settled(left, right, mine | {first.unit}, theirs | {second.unit})
+        score = _subject_agreement(left, right, mine | {first.unit}, theirs | {second.unit})
     if score < AGREEMENT or not (mine & theirs or first.unit.startswith("of ") or first.unit == "space"):
         return None
     return Contrast("number", score, f"{first.text} against {second.text}", first.text, second.text)
@@ -316,7 +316,7 @@ def _path(left: Statement, right: Statement) -> Contrast | None:
     if not one_verb or first.startswith(second) or second.startswith(first):
         return None
     subject = (left.subject & right.subject) - verbs - LIGHT
-    score = _settled(left, right, left.subject - PLACING, right.subject - PLACING)
+    score = _subject_agreement(left, right, left.subject - PLACING, right.subject - PLACING)
     if score < 1.0 or not subject:
         return None
     return Contrast("path", score, f"{first} against {second}", first, second)
@@ -338,7 +338,9 @@ def _order(left: Statement, right: Statement) -> Contrast | None:
     return None
 
 
-def _settled(left: Statement, right: Statement, mine: frozenset[str], theirs: frozenset[str]) -> float:
+def _subject_agreement(
+    left: Statement, right: Statement, mine: frozenset[str], theirs: frozenset[str]
+) -> float:
     """Return the agreement of two subjects. Labels are part of them, and one side's label may be said by the
     other side in its sentence."""
     mine, theirs = mine | (left.label & theirs), theirs | (right.label & mine)

@@ -169,7 +169,7 @@ def obstacle(found: Alignment, left: ScopedText, right: ScopedText, *, instruct:
         both, one = bool(mine and theirs), bool(mine or theirs)
         if (both and (short or kind == "name")) or (one and size <= TERSE):
             return f"other {kind}s: {', '.join(mine) or 'none'} and {', '.join(theirs) or 'none'}"
-    if short and _exchanged(left_only, right_only):
+    if short and _is_exchange(left_only, right_only):
         instead = [" ".join(w.text for w in side) for side in (left_only, right_only)]
         return " where the other says ".join(instead)
     if swaps_sides(found, left, right, instruct=instruct):
@@ -184,7 +184,7 @@ SLOT: Final = 3
 """Words that can take the same place in a sentence."""
 
 
-def _exchanged(left: Sequence[Word], right: Sequence[Word]) -> bool:
+def _is_exchange(left: Sequence[Word], right: Sequence[Word]) -> bool:
     """Whether both say something of their own in one place, the rest being the same."""
     mine, theirs = (sum(w.kind in ("word", "place") for w in side) for side in (left, right))
     if not mine or not theirs or max(mine, theirs) > SLOT:

@@ -59,7 +59,7 @@ def text_lines(lines: Iterable[bytes], *, json_lines: bool) -> Iterator[TextLine
         if not json_lines:
             yield TextLine(number, line.decode("utf-8", "replace").strip())
             continue
-        value, error = _decoded(line)
+        value, error = _decode(line)
         text = value.get("text") if isinstance(value, dict) else value
         if not error and not isinstance(text, str):
             error = "neither a text nor an object with one under `text`"
@@ -69,13 +69,13 @@ def text_lines(lines: Iterable[bytes], *, json_lines: bool) -> Iterator[TextLine
 def _object(line: bytes) -> tuple[dict[str, Any], str]:
     if not line.strip():
         return {}, "the line is empty"
-    value, error = _decoded(line)
+    value, error = _decode(line)
     if not error and not isinstance(value, dict):
         return {}, "not a JSON object"
     return (value, "") if isinstance(value, dict) else ({}, error)
 
 
-def _decoded(line: bytes) -> tuple[Any, str]:
+def _decode(line: bytes) -> tuple[Any, str]:
     try:
         return json.loads(line.decode("utf-8").removeprefix("\ufeff")), ""
     except UnicodeDecodeError as error:

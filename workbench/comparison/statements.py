@@ -70,13 +70,13 @@ def quantity_at(text: str, tokens: Sequence[Token], at: int) -> tuple[Quantity, 
     elif not unit and following == "spaces":
         unit = "space"
         used.add(at + 1)
-    elif not unit and (before := _named(tokens, at)):
+    elif not unit and (before := _counted_word(tokens, at)):
         unit = "of " + (before if before in choices_of() else stem(before))
     head, tail = text[:start], text[end:]
     return Quantity(unit, digits, _bound(token, head, tail), text[start:end].strip()), used
 
 
-def _named(tokens: Sequence[Token], at: int) -> str:
+def _counted_word(tokens: Sequence[Token], at: int) -> str:
     """Return the word that a number is of: the one before it, signs left out ("Node >= 20"); '' for none."""
     last = next((token for token in reversed(tokens[:at]) if token.kind != "symbol"), None)
     return last.text if last is not None and last.kind == "word" and last.text not in FUNCTION else ""

@@ -102,7 +102,7 @@ def judge(left: str, right: str, similarity: float | None = None) -> TextJudgeme
         return TextJudgement(TextVerdict.UNIQUE, round(1 - doubt, 3), reasons)
     whole = mine.whole and theirs.whole and max(len(left), len(right)) <= MAX_CHARS
     apart = lone_denial(found) or is_elsewhere(found) or swaps_sides(found, mine, theirs, instruct=both)
-    if whole and both and not apart and _restated(first, second):
+    if whole and both and not apart and _is_restated(first, second):
         same = Evidence("statement", 0.95, "the same statement once light words and reasons are left out")
         return TextJudgement(TextVerdict.DUPLICATE, 0.95, (same,))
     against = obstacle(found, mine, theirs, instruct=both)
@@ -141,10 +141,10 @@ def opposition(left: str, right: str) -> tuple[float, tuple[Evidence, ...]]:
     both = instructs(left) and instructs(right)
     stated = stated_contrast(left, right, both=both)
     if both:
-        return (0.0, ()) if stated is None else (stated.score, (_stated(stated),))
+        return (0.0, ()) if stated is None else (stated.score, (_contrast_evidence(stated),))
     found = [conflict_chance(pair, stated) for pair in opposed_sentences(left, right)]
     if stated is not None and stated.test in _SURE:
-        found.append((stated.score, (_stated(stated),)))
+        found.append((stated.score, (_contrast_evidence(stated),)))
     return max(found, key=lambda item: item[0], default=(0.0, ()))
 
 
@@ -172,7 +172,7 @@ def opposed_sentences(left: str, right: str) -> list[Alignment]:
     for a in mine:
         for b in theirs:
             first, second = words_of(a), words_of(b)
-            if not alone and len(_known(first) & _known(second)) < _SHARED:
+            if not alone and len(_known_terms(first) & _known_terms(second)) < _SHARED:
                 continue
             pair = align(first, second)
             if (pair.denials or pair.antonyms) and enough_in_common(pair) and not is_taken_back(pair):
@@ -188,7 +188,7 @@ _SENTENCES: Final = 8
 _SHARED: Final = 2
 
 
-def _known(words: ScopedText) -> set[str]:
+def _known_terms(words: ScopedText) -> set[str]:
     return {word.term for word in words.words if word.kind != "place"}
 
 
@@ -209,11 +209,11 @@ def conflict_chance(found: Alignment, opposed: Contrast | None) -> tuple[float, 
     weights = _weights()[kind]
     features = {**features, "contrast": float(opposed is not None)}
     chance = _sigmoid(weights, features)
-    stated = () if opposed is None else (_stated(opposed),)
+    stated = () if opposed is None else (_contrast_evidence(opposed),)
     return chance, (*stated, _words(found, chance), *_terms(weights, features))
 
 
-def _stated(opposed: Contrast) -> Evidence:
+def _contrast_evidence(opposed: Contrast) -> Evidence:
     return Evidence(opposed.test, round(opposed.score, 3), opposed.detail)
 
 
@@ -251,7 +251,7 @@ def _words(found: Alignment, chance: float) -> Evidence:
     return Evidence("opposed", round(chance, 3), "; ".join([*parts, *sorted(pairs)]))
 
 
-def _restated(left: str, right: str) -> bool:
+def _is_restated(left: str, right: str) -> bool:
     """Whether both make one statement, and the same but for light words, placing verbs and reasons."""
     mine, theirs = statements(plain(left)), statements(plain(right))
     if code_blocks(left) != code_blocks(right):

@@ -63,5 +63,5 @@ def check_text(rule: Rule) -> str:
     """Return a rule's check as JSON without what is empty in it, "" if it has none."""
     if rule.check is None:
         return ""
-    told = to_body(rule)["check"]
-    return json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)
+    fields = to_body(rule)["check"]
+    return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)

@@ -101,7 +101,7 @@ def new_rule(fields: Mapping[str, Any], project_id: str | None) -> Rule:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise UsageError(f"{name} is a text, not {_said(value)}", hint=f'Such as: "{name}": "…"')
+        raise UsageError(f"{name} is a text, not {_spelled(value)}", hint=f'Such as: "{name}": "…"')
     text = value.replace("\r\n", "\n").strip()
     if len(text) > MAX_TEXT:
         raise UsageError(
@@ -120,7 +120,9 @@ def _needed(name: str, value: object) -> str:
 def _texts(name: str, value: object) -> tuple[str, ...]:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-        raise UsageError(f"{name} is a list of texts, not {_said(value)}", hint=f'Such as: "{name}": ["…"]')
+        raise UsageError(
+            f"{name} is a list of texts, not {_spelled(value)}", hint=f'Such as: "{name}": ["…"]'
+        )
     found = tuple(dict.fromkeys(item.strip() for item in items))
     if "" in found:
         raise UsageError(f"{name} has an empty entry", hint="Leave it out.")
@@ -148,7 +150,7 @@ def _number(most: int) -> Callable[[str, Any], int]:
             found = None
         if found is None or not 0 <= found <= most:
             raise UsageError(
-                f"{name} is a whole number from 0 to {most:,}, not {_said(value)}", hint="Correct it."
+                f"{name} is a whole number from 0 to {most:,}, not {_spelled(value)}", hint="Correct it."
             )
         return found
 
@@ -191,7 +193,7 @@ def _examples(name: str, value: object) -> tuple[str, ...]:
 
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise UsageError(f"{name} is true or false, not {_said(value)}", hint="Without quotes.")
+        raise UsageError(f"{name} is true or false, not {_spelled(value)}", hint="Without quotes.")
     return value
 
 
@@ -199,7 +201,9 @@ def _check(name: str, value: object) -> object:
     from workbench.rules.enforcement.checks import parse_check  # few rules have one
 
     if value is not None and not isinstance(value, (str, Mapping)):
-        raise UsageError(f"{name} is an object, not {_said(value)}", hint='Such as: {"command": "git push"}')
+        raise UsageError(
+            f"{name} is an object, not {_spelled(value)}", hint='Such as: {"command": "git push"}'
+        )
     return None if value is None else parse_check(value)
 
 
@@ -220,7 +224,7 @@ def _choice(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any enume
     return lambda name, value: choose(kind, _text(name, value))
 
 
-def _said(value: object) -> str:
+def _spelled(value: object) -> str:
     return visible_line(repr(value))[:60]
 
 

@@ -92,7 +92,9 @@ def test_agents_at_once_lose_and_break_nothing() -> None:
 
 def test_what_agents_lose_is_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries that are not there and agents that ended are said."""
-    monkeypatch.setattr(gate_evidence, "_agent", lambda root, rounds, number: gate_evidence._killed(number))
+    monkeypatch.setattr(
+        gate_evidence, "_agent", lambda root, rounds, number: gate_evidence._without_answer(number)
+    )
     agents, broken = stress(agents=1, rounds=2)
     assert broken == ["2 of 2 acknowledged entries are lost", "agent 0: its process ended"]
     assert agents[0].looks == 0

@@ -46,7 +46,7 @@ class Invocation:
 
     def __init__(self, flags: Flags) -> None:
         self.flags = flags
-        self._told: set[str] = set()
+        self._noted: set[str] = set()
 
     @cached_property
     def out(self) -> Output:
@@ -60,13 +60,13 @@ class Invocation:
 
         found = find_project(self.flags.project)
         for note in state_notes(found):
-            self.tell(note)
+            self.note(note)
         return found
 
-    def tell(self, note: str) -> None:
+    def note(self, note: str) -> None:
         """Print a sentence on stderr, only once."""
-        if note not in self._told:
-            self._told.add(note)
+        if note not in self._noted:
+            self._noted.add(note)
             self.out.say(note)
 
     def settings(self, **flags: object) -> Settings:
@@ -77,8 +77,8 @@ class Invocation:
             project=self.project, flags={key.replace("__", "."): value for key, value in flags.items()}
         )
         for warning in settings.warnings:
-            if warning not in self._told:
-                self._told.add(warning)
+            if warning not in self._noted:
+                self._noted.add(warning)
                 self.out.warn(warning)
         return settings
 

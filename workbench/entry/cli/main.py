@@ -84,19 +84,19 @@ def run(arguments: list[str]) -> int:
         return result if isinstance(result, int) else exits.OK
     except (BrokenPipeError, SystemExit):
         # Outside its standalone mode click exits by itself only for a broken pipe; no command exits.
-        return _unheard()
+        return _end_unread()
     except (KeyboardInterrupt, click.Abort):
         Output().fail("interrupted", "Nothing acknowledged is lost; run it again to go on.")
         return exits.INTERRUPTED
     except Exception as error:  # the outermost boundary: whatever happens, the user gets a sentence
-        if isinstance(error, Unasked) and _agreed(error):
+        if isinstance(error, Unasked) and _ask_consent(error):
             return run(arguments)
         if is_debugging(arguments):
             traceback.print_exc()
         return explain(error)
 
 
-def _agreed(unasked: Unasked) -> bool:
+def _ask_consent(unasked: Unasked) -> bool:
     """Ask a person at a terminal whether all of a directory is to be indexed, and note a yes."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
@@ -125,7 +125,7 @@ def as_command(arguments: list[str]) -> list[str]:
     return arguments
 
 
-def _unheard() -> int:
+def _end_unread() -> int:
     """Give stdout a place that takes what the interpreter still flushes on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.__stdout__ or sys.stdout).fileno())
     return exits.BROKEN_PIPE

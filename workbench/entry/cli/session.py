@@ -24,10 +24,10 @@ class Session:
     measurement: Measured
     progress: Callable[[str, int, int], None]
 
-    def tell_notes(self) -> None:
+    def show_notes(self) -> None:
         """Say on stderr what is missing or elsewhere than usual: no history, state in the user's home."""
         for note in self.opened.workspace.adapters.notes:
-            self.here.tell(note)
+            self.here.note(note)
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from workbench.entry.cli.curation import show_stacks, show_walked
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.learnings import LEARNING_CHANGES
 from workbench.entry.cli.memory.session import LearningSession, learning_session
-from workbench.entry.cli.rules.diff import RULE_CHANGES, tell_written, written_document
-from workbench.entry.cli.rules.session import RuleSession, rule_session, tell_files
+from workbench.entry.cli.rules.diff import RULE_CHANGES, show_written, written_document
+from workbench.entry.cli.rules.session import RuleSession, report_files, rule_session
 from workbench.rules.files.undo import Walked
 
 _STEP = click.argument("step", metavar="[STEP]", required=False, default="")
@@ -74,9 +74,9 @@ def _show_rules(work: RuleSession, done: Walked | None) -> None:
     written = [written_document(item) for item in done.written]
     entries = show_walked(work.here, work.store.ledger(), RULE_CHANGES, done.title, written=written)
     if not work.here.flags.json:
-        tell_written(work.here.out, done.written)
+        show_written(work.here.out, done.written)
         moved = [one.after or one.before for one in entries if one.what != "changed"]  # others are in no file
-        tell_files(work, [rule for rule in moved if rule is not None])
+        report_files(work, [rule for rule in moved if rule is not None])
 
 
 def _show_learnings(work: LearningSession, title: str) -> None:

@@ -21,7 +21,7 @@ _DUMB = frozenset({"", "dumb", "unknown"})
 def can_show_app(environment: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> str:
     """Return why the app cannot be shown, one sentence, or an empty string if it can.
 
-    A driver that Textual is told to use (`TEXTUAL_DRIVER`, as in a browser) needs no terminal. The size is no
+    A driver that Textual has to use (`TEXTUAL_DRIVER`, as in a browser) needs no terminal. The size is no
     reason: a terminal can be made larger while the app runs.
     """
     if environment.get("TEXTUAL_DRIVER"):

@@ -134,17 +134,17 @@ def _language_model(config: Config) -> Iterator[DoctorFinding]:
         yield DoctorFinding(name, State.OK, "off")
     elif not state.available:
         step = state.step or "Set both models.llm and models.llm_url, or unset both."
-        yield DoctorFinding(name, State.NOTE, f"{_named(state)}: {state.reason}", step)
+        yield DoctorFinding(name, State.NOTE, f"{_model_name(state)}: {state.reason}", step)
     elif state.elsewhere:
-        text = f"{_named(state)}: what it is asked goes to {state.elsewhere}"
+        text = f"{_model_name(state)}: what it is asked goes to {state.elsewhere}"
         yield DoctorFinding(
             name, State.NOTE, text, "Choose a model that runs on this machine to keep it here."
         )
     else:
-        yield DoctorFinding(name, State.OK, f"{_named(state)}, on this machine")
+        yield DoctorFinding(name, State.OK, f"{_model_name(state)}, on this machine")
 
 
-def _named(state: ModelState) -> str:
+def _model_name(state: ModelState) -> str:
     return visible_line(" at ".join(filter(None, (state.model, state.url))))
 
 

@@ -80,7 +80,7 @@ def stale_files(workspace: Workspace) -> tuple[list[str], int]:
     What changes while it is read is looked at once more.
     """
     workspace.sync()
-    wanted = [path for path, digest in zip(*_known(workspace), strict=True) if digest]
+    wanted = [path for path, digest in zip(*_indexed(workspace), strict=True) if digest]
     found = _differing(workspace, wanted)
     if found:
         workspace.sync()
@@ -88,12 +88,12 @@ def stale_files(workspace: Workspace) -> tuple[list[str], int]:
     return found, len(wanted)
 
 
-def _known(workspace: Workspace) -> tuple[Sequence[str], Sequence[str]]:
+def _indexed(workspace: Workspace) -> tuple[Sequence[str], Sequence[str]]:
     return workspace.snapshot.paths, workspace.snapshot.hashes
 
 
 def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
-    digests = dict(zip(*_known(workspace), strict=True))
+    digests = dict(zip(*_indexed(workspace), strict=True))
     found = []
     for path in paths:
         data = read_bytes(workspace.adapters.root, path, max(workspace.limits.max_bytes, _MOST_BYTES))
@@ -144,7 +144,7 @@ def stress(agents: int = AGENTS, rounds: int = ROUNDS) -> tuple[list[Agent], lis
             _write(root, number, 0)
         work = partial(_agent, root, rounds)
         found: list[Agent] = []
-        for several in spread(work, range(agents), workers=agents, batch=1, failed=_killed):
+        for several in spread(work, range(agents), workers=agents, batch=1, failed=_without_answer):
             found += several
         scratch = _open(root)
         broken, _ = state_damage(scratch)
@@ -163,7 +163,7 @@ def _agent(root: Path, rounds: int, number: int) -> Agent:
         for turn in range(1, rounds + 1):
             data = _write(root, number, turn)
             project.workspace.sync()
-            digests = dict(zip(*_known(project.workspace), strict=True))
+            digests = dict(zip(*_indexed(project.workspace), strict=True))
             if digests.get(_name(number)) != content_hash(data):
                 stale.append(f"{_name(number)} in round {turn}")
             project.journal.append(_STREAM, "stress.turn", [{"agent": number, "round": turn}], by="gates")
@@ -172,7 +172,7 @@ def _agent(root: Path, rounds: int, number: int) -> Agent:
     return Agent(number, rounds, tuple(stale))
 
 
-def _killed(number: int) -> Agent:
+def _without_answer(number: int) -> Agent:
     return Agent(number, 0, (), "its process ended")
 
 

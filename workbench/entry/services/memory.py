@@ -191,7 +191,7 @@ def record(
                 kept.append(KeptIteration(before, Novelty.UNCHANGED, one.extraction))
                 continue
             if before is not None:
-                entry = _further(entry, before)
+                entry = _lengthen(entry, before)
             else:
                 number += 1
                 prints.append(entry.fingerprint)
@@ -204,22 +204,22 @@ def record(
     if learn is None:
         return kept
     return [
-        one if one.novelty is Novelty.UNCHANGED else _learned(one, output, learn)
+        one if one.novelty is Novelty.UNCHANGED else _learn_from(one, output, learn)
         for one, output in zip(kept, found, strict=True)
     ]
 
 
-def _learned(kept: KeptIteration, output: DigestedOutput, learn: Learn) -> KeptIteration:
+def _learn_from(kept: KeptIteration, output: DigestedOutput, learn: Learn) -> KeptIteration:
     try:
         done = learn(kept.entry.record, output)
     except WorkbenchError as error:
         return replace(kept, unlearned=error.message)
     learned = len(done.added) + len(done.conflicts)
-    untaught = "" if learned or done.hits else _untaught(kept.entry.record, done)
+    untaught = "" if learned or done.hits else _why_untaught(kept.entry.record, done)
     return replace(kept, learned=learned, confirmed=len(done.hits), untaught=untaught)
 
 
-def _untaught(record_: IterationRecord, done: Accumulated) -> str:
+def _why_untaught(record_: IterationRecord, done: Accumulated) -> str:
     """Return why an iteration taught nothing: of what was left out the first, which is the surest kind."""
     if done.left_out:
         reason = done.left_out[0][1]
@@ -227,17 +227,17 @@ def _untaught(record_: IterationRecord, done: Accumulated) -> str:
     return _SEEN_ONCE if record_.errors else _NOTHING
 
 
-def _further(entry: JournalEntry, before: JournalEntry) -> JournalEntry:
+def _lengthen(entry: JournalEntry, before: JournalEntry) -> JournalEntry:
     """Return a longer record with the number and the task of the earlier one."""
-    told, first = entry.record, before.record
+    longer, first = entry.record, before.record
     return replace(
         entry,
         record=replace(
-            told,
+            longer,
             iteration_number=first.iteration_number,
-            task_id=told.task_id or first.task_id,
-            task_title=told.task_title or first.task_title,
-            discipline=told.discipline or first.discipline,
+            task_id=longer.task_id or first.task_id,
+            task_title=longer.task_title or first.task_title,
+            discipline=longer.discipline or first.discipline,
         ),
     )
 

@@ -1,7 +1,7 @@
 """Collecting: from a stream that passes through to records in the journal of a feature.
 
-The stream comes first. A project that cannot be opened, or a journal that cannot be written, is told when it
-has ended, and what recording needs is imported when there is something to record: nothing holds it up.
+The stream comes first. A project that cannot be opened, or a journal that cannot be written, is reported when
+it has ended, and what recording needs is imported when there is something to record: nothing holds it up.
 """
 
 from __future__ import annotations

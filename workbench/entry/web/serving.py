@@ -1,7 +1,7 @@
 """Serves the app to browsers: a page, a websocket for each visit, a process of the app behind it.
 
 textual-serve brings the page's script, the fonts and the protocol. What it leaves open is decided here: who
-may connect (`access`), that nothing comes from another server, that a port that is taken is told, and that
+may connect (`access`), that nothing comes from another server, that a port in use is reported, and that
 every process ends with its visit, at the latest with the server.
 """
 
@@ -63,19 +63,19 @@ def app_command(project: Path) -> tuple[str, ...]:
 
 
 def serve(serving: Serving, ready: Callable[[str], object]) -> None:
-    """Serve until Ctrl-C or SIGTERM; `ready` is told the URL once it can be visited.
+    """Serve until Ctrl-C or SIGTERM; `ready` gets the URL once it can be visited.
 
     Raises: UsageError if the port is taken or the host is none of this machine's.
     """
     stdout = sys.stdout
 
-    def told(url: str) -> None:
+    def announce(url: str) -> None:
         with redirect_stdout(stdout):
             ready(url)
 
     # What an app that failed has said goes to stderr: stdout is for the URL.
     with redirect_stdout(sys.stderr):
-        asyncio.run(_serve(serving, told))
+        asyncio.run(_serve(serving, announce))
 
 
 async def _serve(serving: Serving, ready: Callable[[str], object]) -> None:
@@ -91,14 +91,14 @@ async def _serve(serving: Serving, ready: Callable[[str], object]) -> None:
         try:
             await web.TCPSite(runner, serving.host, serving.port).start()
         except (OSError, OverflowError) as error:
-            raise _unserved(serving, error) from error
+            raise _address_error(serving, error) from error
         ready(url_of(serving.host, runner.addresses[0][1]))
         await stopped.wait()
     finally:
         await runner.cleanup()
 
 
-def _unserved(serving: Serving, error: Exception) -> WorkbenchError:
+def _address_error(serving: Serving, error: Exception) -> WorkbenchError:
     """Return the error for an address that cannot be listened at."""
     place = f"{serving.host}:{serving.port}"
     if isinstance(error, OSError) and error.errno == EADDRINUSE:

@@ -77,7 +77,7 @@ def _likeness(left: Reading, right: Reading, cosine: float | None) -> list[Evide
 
 
 def _repetition(left: Reading, right: Reading, cosine: float | None) -> Finding | None:
-    if min(len(left.profile), len(right.profile)) < LEAST_TERMS or _turned(left, right):
+    if min(len(left.profile), len(right.profile)) < LEAST_TERMS or _is_turned(left, right):
         return None
     if not left.whole or not right.whole:
         return None
@@ -89,7 +89,7 @@ def _repetition(left: Reading, right: Reading, cosine: float | None) -> Finding 
     if only_left and only_right:
         return _alike(left, right, cosine, evidence)
     short, long = (left, right) if only_right else (right, left)
-    if not _contained(short, long):
+    if not _is_contained(short, long):
         return None
     score = round(0.5 + 0.5 * len(short.profile) / len(long.profile), 3)
     side = "left" if long is left else "right"
@@ -102,7 +102,12 @@ def _alike(
 ) -> Finding | None:
     """Repetitions with own words on both sides: only if meaning and words agree almost wholly."""
     value = jaccard(left.profile, right.profile)
-    if cosine is None or cosine < NEAR_COSINE or value < NEAR_JACCARD or _fixed(left) != _fixed(right):
+    if (
+        cosine is None
+        or cosine < NEAR_COSINE
+        or value < NEAR_JACCARD
+        or _fixed_terms(left) != _fixed_terms(right)
+    ):
         return None
     return Finding(
         ConflictKind.NEAR,
@@ -112,12 +117,12 @@ def _alike(
     )
 
 
-def _fixed(reading: Reading) -> frozenset[str]:
+def _fixed_terms(reading: Reading) -> frozenset[str]:
     """Return the terms in which repetitions may not differ: denials, conditions, values, names in code."""
     return frozenset(term for term in reading.profile if term[0] in "!?^-#/" or not term.isalpha())
 
 
-def _contained(short: Reading, long: Reading) -> bool:
+def _is_contained(short: Reading, long: Reading) -> bool:
     """Whether each statement of the shorter rule is made, in one place and to a good part, by the longer."""
     if any(_turns(mine, theirs) for mine in short.statements for theirs in long.statements):
         return False
@@ -170,7 +175,7 @@ def _inside_word(text: str, at: int) -> bool:
     return 0 <= at < len(text) and (text[at].isalnum() or text[at] in "_-")
 
 
-def _turned(left: Reading, right: Reading) -> bool:
+def _is_turned(left: Reading, right: Reading) -> bool:
     """Whether words change sides around a word of direction ("from strings to bytes")."""
     mine, theirs = _DIRECTED.match(left.normal), _DIRECTED.match(right.normal)
     if not mine or not theirs or mine[2] != theirs[2]:

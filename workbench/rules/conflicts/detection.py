@@ -230,18 +230,18 @@ def find_conflicts(
     if vectors is not None and len(vectors) != len(given):
         raise ValueError(f"{len(given)} rules have {len(vectors)} vectors")
     rows = sorted((row for row, rule in enumerate(given) if rule.enabled), key=lambda row: given[row].id)
-    tell = progress or _silent
+    report = progress or _silent
     readings: list[Reading] = []
     for row in rows:
         readings.append(read_rule(given[row]))
         if len(readings) % 1000 == 0:
-            tell("reading", len(readings), len(rows))
+            report("reading", len(readings), len(rows))
     touched = None if changed is None else [reading.rule.id in changed for reading in readings]
-    found = {pair: None for pair in _copies(readings) if _wanted(pair, touched)}
+    found = {pair: None for pair in _copies(readings) if _is_wanted(pair, touched)}
     spoken = _speakers(readings)
     for at, reading in zip(spoken, without_series([readings[at] for at in spoken]), strict=True):
         readings[at] = reading
-    pairs = _candidates(readings, spoken, rows, vectors, neighbours, touched, tell)
+    pairs = _candidates(readings, spoken, rows, vectors, neighbours, touched, report)
     found.update(dict.fromkeys(pairs))
     conflicts = []
     for done, (a, b) in enumerate(found, 1):
@@ -251,7 +251,7 @@ def find_conflicts(
             if conflict is not None:
                 conflicts.append(conflict)
         if done % 10_000 == 0:
-            tell("comparing", done, len(found))
+            report("comparing", done, len(found))
     return tuple(sorted(conflicts, key=lambda item: (-item.score, item.id)))
 
 
@@ -317,7 +317,7 @@ def _candidates(
     vectors: Float32 | None,
     neighbours: VectorIndex | None,
     touched: list[bool] | None,
-    tell: Progress,
+    report: Progress,
 ) -> list[tuple[int, int]]:
     chosen = [readings[at] for at in spoken]
     sources: list[tuple[str, Iterable[tuple[int, int]]]] = [
@@ -332,13 +332,13 @@ def _candidates(
     for done, (name, pairs) in enumerate(sources, 1):
         for a, b in pairs:
             pair = (spoken[a], spoken[b])
-            if _wanted(pair, touched):
+            if _is_wanted(pair, touched):
                 found.add(pair)
-        tell(name, done, len(sources))
+        report(name, done, len(sources))
     return sorted(found)
 
 
-def _wanted(pair: tuple[int, int], touched: list[bool] | None) -> bool:
+def _is_wanted(pair: tuple[int, int], touched: list[bool] | None) -> bool:
     return touched is None or touched[pair[0]] or touched[pair[1]]
 
 

@@ -64,7 +64,7 @@ def known_duplicates(
 def stamp_of(rule: Rule) -> Stamp:
     """Return a rule's stamp."""
     where = rule.provenance
-    told = (
+    decides = (
         rule.enabled,
         rule.scope,
         rule.project_id,
@@ -76,7 +76,7 @@ def stamp_of(rule: Rule) -> Stamp:
         rule.updated_at,
         None if where is None else (where.file, where.section),
     )
-    rest = hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+    rest = hashlib.blake2b(repr(decides).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
     return text_digest(rule.rule), rest
 
 

@@ -62,7 +62,7 @@ def conflict_queue(
     stamps = {rule.id: stamp_of(rule) for rule in rules}
     model = "" if meaning is None else meaning.model
     kept = read_findings(store, model)
-    changed = None if kept is None else _changed(kept.stamps, stamps)
+    changed = None if kept is None else _find_changed(kept.stamps, stamps)
     if kept is not None and changed == set():
         found = kept.conflicts
     else:
@@ -71,7 +71,7 @@ def conflict_queue(
             vectors = meaning.embed([(rule.action_text or rule.rule)[:MAX_TEXT] or "." for rule in rules])
             index = meaning.index(vectors)
         fresh = find_conflicts(rules, vectors, index, changed=changed, progress=progress)
-        found = _joined(kept, fresh, changed, stamps)
+        found = _join(kept, fresh, changed, stamps)
         try:
             write_findings(store, Findings(model, stamps, found), rules)
         except StoreError as error:
@@ -100,7 +100,7 @@ def find_in_queue(queue: Queue, identifier: str) -> Conflict:
     raise UsageError(f"there is no conflict {identifier}", hint=hint)
 
 
-def _changed(before: Mapping[str, Stamp], now: Mapping[str, Stamp]) -> set[str]:
+def _find_changed(before: Mapping[str, Stamp], now: Mapping[str, Stamp]) -> set[str]:
     """Return the rules whose pairs have to be compared again."""
     changed = {identifier for identifier, stamp in now.items() if before.get(identifier) != stamp}
     # One of several equal texts is compared for all of them, and which one may be another now.
@@ -109,7 +109,7 @@ def _changed(before: Mapping[str, Stamp], now: Mapping[str, Stamp]) -> set[str]:
     return changed | {identifier for identifier, (text, _) in now.items() if text in texts}
 
 
-def _joined(
+def _join(
     kept: Findings | None,
     fresh: Sequence[Conflict],
     changed: set[str] | None,

@@ -37,13 +37,13 @@ def merge_text(left: str, right: str) -> str:
     if "```" in left or "```" in right:
         return max(left.strip(), right.strip(), key=lambda text: (len(text), text))
     first, second = sorted(
-        (left.strip(), right.strip()), key=lambda text: (-len(_said(text)), -len(text), text)
+        (left.strip(), right.strip()), key=lambda text: (-len(_profile(text)), -len(text), text)
     )
-    said = _said(first)
+    said = _profile(first)
     extra = [
         piece.strip()
         for piece in _SENTENCE.split(second)
-        if piece.strip() and normal_text(piece) not in normal_text(first) and not _said(piece) <= said
+        if piece.strip() and normal_text(piece) not in normal_text(first) and not _profile(piece) <= said
     ]
     if not extra:
         return first
@@ -52,7 +52,7 @@ def merge_text(left: str, right: str) -> str:
     return separator.join([head, *extra])
 
 
-def _said(text: str) -> frozenset[str]:
+def _profile(text: str) -> frozenset[str]:
     return profile_of(statements(text))
 
 

@@ -51,9 +51,9 @@ class Curator(CurationService[RuleLedger, Rule]):
 
         `places` say where each was read, for the message. Raises: as `add`.
         """
-        wholes = [self._worded(rule) for rule in rules]
+        wholes = [self._complete(rule) for rule in rules]
         named = places or [""] * len(wholes)
-        return list(self.step(lambda ledger: self._all_added(ledger, wholes, named, reason)).records)
+        return list(self.step(lambda ledger: self._draft_all(ledger, wholes, named, reason)).records)
 
     def edit_all(
         self, identifiers: Sequence[str], *, reason: str = "", title: str = "", **changes: Any
@@ -84,7 +84,7 @@ class Curator(CurationService[RuleLedger, Rule]):
         if self.rule_files is not None:
             refuse_unwritable(self.store, self.rule_files, ledger, drafts, known)
 
-    def _worded(self, new: Rule) -> Rule:
+    def _complete(self, new: Rule) -> Rule:
         """Return a rule with its name, what it says to do, and its cost."""
         rule = redact_values(new)
         action = rule.action_text or plain(rule.rule)
@@ -103,29 +103,29 @@ class Curator(CurationService[RuleLedger, Rule]):
             follows["name"] = short_name(action)
         return {**follows, **mine}
 
-    def _added(
+    def _draft_new(
         self, ledger: RuleLedger, rule: Rule, known: Mapping[Said, str], reason: str
     ) -> StepDraft[Rule]:
-        there = known.get(said(rule))
+        there = known.get(statement_key(rule))
         if there is not None:
             raise UsageError(
                 f"that rule is already there: {there}", hint=f"workbench rules show {there[:13]}"
             )
         return draft_addition(ledger, rule, reason=redact_values(reason), now=self.store.moment())
 
-    def _all_added(
+    def _draft_all(
         self, ledger: RuleLedger, rules: Sequence[Rule], places: Sequence[str], reason: str
     ) -> StepDraft[Rule]:
-        parts, known = [], already_said(ledger)
+        parts, known = [], known_statements(ledger)
         for rule, place in zip(rules, places, strict=True):
             try:
-                part = self._added(ledger, rule, known, reason)
+                part = self._draft_new(ledger, rule, known, reason)
             except UsageError as error:
                 raise UsageError(
                     f"{place}: {error.message}" if place else error.message, hint=error.hint
                 ) from error
             preview(self.store, part.entries, by=self.by, ledger=ledger)  # the next one may say the same
-            known[said(rule)] = part.records[0].id
+            known[statement_key(rule)] = part.records[0].id
             parts.append(part)
         title = parts[0].title if len(parts) == 1 else f"add {counted(len(parts), 'rule')}"
         return combine(parts, title=title, reason=redact_values(reason))
@@ -134,14 +134,14 @@ class Curator(CurationService[RuleLedger, Rule]):
 Said = tuple[str, tuple[str, ...], str | None]
 
 
-def said(rule: Rule) -> Said:
+def statement_key(rule: Rule) -> Said:
     """Return what two rules have in common that say the same in the same place."""
     return " ".join(rule.rule.split()).casefold(), rule.scope, rule.project_id
 
 
-def already_said(ledger: RuleLedger) -> dict[Said, str]:
+def known_statements(ledger: RuleLedger) -> dict[Said, str]:
     """Return the id of a rule in force for everything that is said."""
-    return {said(rule): rule.id for rule in ledger.live.values()}
+    return {statement_key(rule): rule.id for rule in ledger.live.values()}
 
 
 def lineage(ledger: RuleLedger, identifier: str) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class DescribedChange:
 
 
 def changed_fields(before: Rule, after: Rule) -> tuple[FieldChange, ...]:
-    """Return the fields that somebody decided anew, the text first, the others in the order of the record."""
+    """Return the fields that somebody changed, the text first, the others in the order of the record."""
     old, new = to_body(before), to_body(after)
     names = [field.name for field in fields(Rule) if field.name not in UNTOLD | {"version"}]
     names.sort(key=lambda name: name != "rule")

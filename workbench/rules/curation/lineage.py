@@ -26,7 +26,7 @@ Pair = tuple[int | None, int | None]
 
 
 def text_digest(text: str) -> str:
-    """Return what tells a rule's text from others; white space and case don't count."""
+    """Return what identifies a rule's text; white space and case don't count."""
     normal = " ".join(text.split()).casefold()
     return blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
@@ -47,16 +47,18 @@ def align(
     old = list(digests) if digests is not None else [text_digest(text) for text in before]
     new = [text_digest(text) for text in after]
     kept = {at for at, said in enumerate(current) if at < len(old) and said == old[at]}
-    matched = _same(dict(enumerate(old)), dict(enumerate(new)), kept)
+    matched = _pair_equal(dict(enumerate(old)), dict(enumerate(new)), kept)
     left = set(range(len(old))) - set(matched.values())
     written = {at: current[at] for at in sorted(left) if at < len(current) and current[at]}
-    matched.update(_same(written, {at: said for at, said in enumerate(new) if at not in matched}))
-    matched.update(_reworded(before, after, matched))
+    matched.update(_pair_equal(written, {at: said for at, said in enumerate(new) if at not in matched}))
+    matched.update(_pair_reworded(before, after, matched))
     gone = sorted(set(range(len(before))) - set(matched.values()))
     return [*((matched.get(at), at) for at in range(len(after))), *((at, None) for at in gone)]
 
 
-def _same(before: Mapping[int, str], after: Mapping[int, str], kept: Collection[int] = ()) -> dict[int, int]:
+def _pair_equal(
+    before: Mapping[int, str], after: Mapping[int, str], kept: Collection[int] = ()
+) -> dict[int, int]:
     """Return {after: before} of equal texts by their places, the first with the first.
 
     Where fewer are left, it is those of `before` that are to be `kept`.
@@ -73,7 +75,7 @@ def _same(before: Mapping[int, str], after: Mapping[int, str], kept: Collection[
     return found
 
 
-def _reworded(before: Sequence[str], after: Sequence[str], matched: dict[int, int]) -> dict[int, int]:
+def _pair_reworded(before: Sequence[str], after: Sequence[str], matched: dict[int, int]) -> dict[int, int]:
     """Return {after: before} of texts that were changed."""
     taken = set(matched.values())
     old_gaps, new_gaps = defaultdict(list), defaultdict(list)
@@ -93,15 +95,15 @@ def _reworded(before: Sequence[str], after: Sequence[str], matched: dict[int, in
     for gap, news in new_gaps.items():
         olds = old_gaps.get(gap, [])
         least = SIMILAR_IN_PLACE if len(olds) == len(news) == 1 else SIMILAR
-        found.update(_closest(before, after, olds, news, least))
+        found.update(_pair_closest(before, after, olds, news, least))
     taken |= set(found.values())
     left_old = [at for at in range(len(before)) if at not in taken]
     left_new = [at for at in range(len(after)) if at not in matched and at not in found]
-    found.update(_closest(before, after, left_old, left_new, SIMILAR))
+    found.update(_pair_closest(before, after, left_old, left_new, SIMILAR))
     return found
 
 
-def _closest(
+def _pair_closest(
     before: Sequence[str], after: Sequence[str], olds: Sequence[int], news: Sequence[int], least: float
 ) -> dict[int, int]:
     """Pair the most similar first; of very many only the first are compared."""

@@ -22,7 +22,7 @@ DERIVED: Final = ("authority", "priority", "category", "scope", "tags", "level",
 """What an import reads out of a file and a person may decide otherwise."""
 
 AS_IMPORTED: Final = "as_imported"
-"""The key of `metadata` with what an import decided, so that decisions of people can be told from it."""
+"""The key of `metadata` with what an import decided, so that decisions of people are known from it."""
 
 MANAGED: Final = "managed"
 """The key of `metadata` that is true of a rule read from a part of a file that the workbench wrote."""
@@ -30,10 +30,10 @@ MANAGED: Final = "managed"
 
 def next_version(before: Rule, after: Rule, *, reason: str, now: str) -> Rule:
     """Return `after`, which has an id of its own, as the version that follows `before`."""
-    history = before.metadata.get(HISTORY) or [_told(before, "initial version")]
+    history = before.metadata.get(HISTORY) or [_history_entry(before, "initial version")]
     metadata = {
         **after.metadata,
-        HISTORY: [*history, _told(replace(after, version=before.version + 1), reason, now)],
+        HISTORY: [*history, _history_entry(replace(after, version=before.version + 1), reason, now)],
     }
     return replace(
         after,
@@ -109,7 +109,7 @@ def free_id(owner: str, file: str, text: str, taken: Container[str]) -> str:
     return identifier
 
 
-def _told(rule: Rule, reason: str, now: str = "") -> dict[str, Any]:
+def _history_entry(rule: Rule, reason: str, now: str = "") -> dict[str, Any]:
     return {
         "version": rule.version,
         "rule_id": rule.id,
@@ -153,12 +153,12 @@ def _components(links: Mapping[str, Sequence[str]]) -> list[list[str]]:
         for other in others:
             back[other].append(one)
     seen: set[str] = set()
-    order = [node for root in links for node in _reached(root, links, seen)]
+    order = [node for root in links for node in _walk(root, links, seen)]
     seen = set()
-    return [group for root in reversed(order) if (group := _reached(root, back, seen))]
+    return [group for root in reversed(order) if (group := _walk(root, back, seen))]
 
 
-def _reached(root: str, links: Mapping[str, Sequence[str]], seen: set[str]) -> list[str]:
+def _walk(root: str, links: Mapping[str, Sequence[str]], seen: set[str]) -> list[str]:
     """Return the nodes that a walk from a root adds to those seen, each after the ones it leads to."""
     found: list[str] = []
     todo = [] if root in seen else [(root, iter(links[root]))]

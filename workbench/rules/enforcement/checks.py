@@ -207,7 +207,7 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
         if found.faults:
             doubts.append(f"the command could not be read whole: {found.faults[0]}")
     if check.paths:
-        uses = _used(check, commands, found)
+        uses = _counted_uses(check, commands, found)
         use = _find(check.paths, uses, found)
         if use is None:
             return None
@@ -228,7 +228,7 @@ def _breach(rule: Rule, check: Check, found: Facts) -> Breach | None:
     return Breach(rule, decision, " and ".join(reasons), decides, "; ".join(doubts))
 
 
-def _used(check: Check, commands: tuple[Simple, ...] | None, found: Facts) -> list[FileUse]:
+def _counted_uses(check: Check, commands: tuple[Simple, ...] | None, found: Facts) -> list[FileUse]:
     """Return the paths that count: of the commands that the check is about, or of the whole input."""
     uses = (
         [*found.named, *found.ran]
@@ -253,7 +253,7 @@ def parse_check(value: str | Mapping[str, Any]) -> Check:
 
     Raises: UsageError that names what is wrong and what was meant.
     """
-    given = _decoded(value) if isinstance(value, str) else dict(value)
+    given = _decode(value) if isinstance(value, str) else dict(value)
     for key in given:
         if key not in _KEYS:
             hint = did_you_mean(str(key), _KEYS, f"A check has {', '.join(_KEYS)}.")
@@ -303,7 +303,7 @@ def _faulty(check: Check) -> list[tuple[str, str]]:
     return found
 
 
-def _decoded(text: str) -> dict[str, Any]:
+def _decode(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

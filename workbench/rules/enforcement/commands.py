@@ -188,7 +188,7 @@ def matches(pattern: CommandPattern, words: Sequence[str]) -> bool:
     if subcommand and not _operands_match(pattern, program, arguments):
         return False
     given = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return all(_option_given(option, program, subcommand, given, arguments) for option in pattern.options)
+    return all(_has_option(option, program, subcommand, given, arguments) for option in pattern.options)
 
 
 def _is_option(word: str) -> bool:
@@ -239,19 +239,19 @@ def _operand_like(wanted: str, found: str) -> bool:
     return not _is_option(value) and like(wanted, value)
 
 
-def _option_given(
+def _has_option(
     option: str, program: str, subcommand: str, given: Sequence[str], arguments: Sequence[str]
 ) -> bool:
     names = aliases(program, subcommand, option)
-    if any(_written(name, program, word) for name in names for word in given):
+    if any(_is_written(name, program, word) for name in names for word in given):
         return True
-    if program not in LONG_SINGLE_DASH and _clustered(option, names, program, subcommand, given):
+    if program not in LONG_SINGLE_DASH and _is_clustered(option, names, program, subcommand, given):
         return True
     forced = (program, subcommand) == ("git", "push") and "--force" in names
     return forced and any(word.startswith("+") and len(word) > 1 for word in arguments)
 
 
-def _written(name: str, program: str, word: str) -> bool:
+def _is_written(name: str, program: str, word: str) -> bool:
     """Whether a word is an option by its full name, with a value or shortened where the program allows it."""
     if "*" in name:
         return like(name, word)
@@ -261,7 +261,7 @@ def _written(name: str, program: str, word: str) -> bool:
     return long and name.startswith(word) and word.startswith("--")
 
 
-def _clustered(
+def _is_clustered(
     option: str, names: frozenset[str], program: str, subcommand: str, given: Sequence[str]
 ) -> bool:
     """Whether the letters of a short option are all given, in clusters or apart."""
@@ -275,7 +275,7 @@ def _clustered(
     return all(
         letter in there
         or any(
-            name[1:] in there if len(name) == 2 else any(_written(name, program, word) for word in given)
+            name[1:] in there if len(name) == 2 else any(_is_written(name, program, word) for word in given)
             for name in aliases(program, subcommand, f"-{letter}")
         )
         for letter in letters

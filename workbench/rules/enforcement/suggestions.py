@@ -188,7 +188,7 @@ def accept_command(identifier: str, check: Check) -> str:
 
 
 def _decision(rest: str) -> Decision | None:
-    """Return what a breach gets by the words after it: none of it if they tell of a situation."""
+    """Return what a breach gets by the words after it: none of it if they describe a situation."""
     if _OTHER_KIND.match(rest):
         return None
     if _UNLESS.match(rest):
@@ -284,11 +284,11 @@ def _token(sentence: str) -> Check | None:
         return Check(paths=paths, pattern=pattern, writes=True, decision=Decision.ASK)
     if not all(_DISTINCT.fullmatch(span) and not _PATH.fullmatch(span) for span in spans):
         return None
-    pattern = "|".join(_named(span) for span in spans)
+    pattern = "|".join(_name_pattern(span) for span in spans)
     return Check(paths=_CODE_FILES, pattern=pattern, writes=True, decision=Decision.ASK)
 
 
-def _named(span: str) -> str:
+def _name_pattern(span: str) -> str:
     """Return the expression that finds a name of code, called or not, as a whole word."""
     name = span.removesuffix("()")
     return ("" if name.startswith("@") else r"\b") + re.escape(name) + (r"\s*\(" if name != span else r"\b")

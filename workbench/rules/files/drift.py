@@ -101,7 +101,7 @@ def _is_version_of(ledger: RuleLedger, identifier: str, rule: Rule) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FileDrift:
-    """What is out of step about one file.
+    """What is not synced about one file.
 
     `incoming` only the file changed, `pending` only the store, `conflicts` both.
     """
@@ -144,7 +144,7 @@ class SyncOutcome:
 
 
 def find_drift(store: RuleStore, candidates: Sequence[str]) -> SyncOutcome:
-    """Return what is out of step, changing nothing. Raises: StoreError."""
+    """Return what is not synced, changing nothing. Raises: StoreError."""
     ledger = store.ledger()
     found = sync_files(store, ledger, find_sources(store, candidates))
     return SyncOutcome(drift=drifts(found.merges), warnings=found.warnings)
@@ -155,7 +155,7 @@ def files_behind(
 ) -> tuple[str, ...]:
     """Return which files of the rules, sorted, do not say what was decided of them; files gone are such, too.
 
-    The project's rule files are asked for only if a rule stands in one. Raises: StoreError.
+    The project's rule files are asked for only if a rule is in one. Raises: StoreError.
     """
     files = {rule.provenance.file for rule in rules if rule.provenance is not None}
     if not files:
@@ -173,7 +173,7 @@ def _exists(store: RuleStore, file: str) -> bool:
 
 
 def drifts(merges: Sequence[FileMerge]) -> list[FileDrift]:
-    """Return what merges found out of step, by file; files that agree with the store are left out."""
+    """Return what merges found not synced, by file; files that agree with the store are left out."""
     found = []
     for merge in merges:
         incoming = tuple(change for change in merge.incoming if change.what is not Incoming.REFRESHED)
@@ -223,7 +223,7 @@ def settle(
         found = sync_files(store, ledger, list(rule_sources(store, candidates).values()))
         merge, conflict = _conflict(found.merges, identifier)
         record(store, found.drafts, by=AUTOMATIC)
-        settlement = _theirs if side == "theirs" else _ours
+        settlement = _keep_theirs if side == "theirs" else _keep_ours
         drafts = settlement(ledger, merge.state, conflict, store.moment())
         record(store, drafts.entries, by=by)
     return conflict
@@ -309,7 +309,7 @@ def _conflict(merges: Sequence[FileMerge], identifier: str) -> tuple[FileMerge, 
     )
 
 
-def _ours(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
+def _keep_ours(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
     """The file's words become what both sides agreed on last, so that the store's are a change of them."""
     del ledger, now
     marks = new_marks(f"drift {conflict.base.id[:13]}: ours", f"our words hold, not those of {state.file}")
@@ -323,11 +323,11 @@ def _ours(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str
     return StepDraft(marks.title, (synced_draft(replace(state, anchors=tuple(anchors)), marks),))
 
 
-def _theirs(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
+def _keep_theirs(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: str) -> StepDraft[Rule]:
     """The file's words become the rule's next version, or the rule goes as it went from the file."""
     marks = new_marks(f"drift {conflict.base.id[:13]}: theirs", f"the words of {state.file} hold")
     entries: list[EntryDraft] = []
-    rule = _taken(ledger, conflict, marks, now)
+    rule = _take_version(ledger, conflict, marks, now)
     if rule is None:
         if conflict.ours is not None:
             entries.append(RULES.removed_draft(conflict.ours, marks))
@@ -340,7 +340,7 @@ def _theirs(ledger: RuleLedger, state: FileState, conflict: FileConflict, now: s
     return StepDraft(marks.title, tuple(entries), () if rule is None else (rule,))
 
 
-def _taken(ledger: RuleLedger, conflict: FileConflict, marks: StepMarks, now: str) -> Rule | None:
+def _take_version(ledger: RuleLedger, conflict: FileConflict, marks: StepMarks, now: str) -> Rule | None:
     theirs, ours = conflict.theirs, conflict.ours
     if theirs is None:
         return None

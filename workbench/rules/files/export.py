@@ -28,7 +28,7 @@ from workbench.rules.formats.managed import (
     words_for,
 )
 from workbench.rules.formats.markdown import Kind
-from workbench.rules.reading.construction import PROSE, worded
+from workbench.rules.reading.construction import PROSE, rule_text
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.imports import imported_paths
 from workbench.text.sanitize import visible_line
@@ -81,7 +81,7 @@ def write_managed_part(
     notes = [f"{path}:{entry.start + 1}: added there by hand, kept: {_short(entry.text)}" for entry in added]
     notes += [f"{path}:{at + 1}: no rule, moved below the workbench's part" for at in others]
     after = apply_patches(parsed.file, [_patch(parsed, part, meant, [lines[at] for at in others])])
-    return _checked(path, parsed, part, after, meant, wanted, (*wanted.notes, *notes))
+    return _check_part(path, parsed, part, after, meant, wanted, (*wanted.notes, *notes))
 
 
 def _new_file(wanted: ManagedContent) -> ExportedPart:
@@ -123,7 +123,7 @@ def _patch(parsed: Parsed, part: range | None, meant: Sequence[ManagedEntry], ot
     return Patch(start, stop, tuple(Laid(line) for line in (*rendered, *moved)), None)
 
 
-def _checked(
+def _check_part(
     path: str,
     before: Parsed,
     part: range | None,
@@ -227,20 +227,20 @@ def export_files(
         for path, data in sorted(existing.items())
         if is_of(path, kind)
     }
-    standing = {identifier for draft in drafts.values() for identifier, _, _ in draft.own}
+    there = {identifier for draft in drafts.values() for identifier, _, _ in draft.own}
     read = {other for path, draft in drafts.items() for other in _pulled_in(path, draft.data)}
-    standing.update(rule.id for path in read - drafts.keys() for rule in by_file.get(path, ()))
-    said = {_said(known[identifier]) for identifier in standing}
+    there.update(rule.id for path in read - drafts.keys() for rule in by_file.get(path, ()))
+    said = {_statement(known[identifier]) for identifier in there}
     going = [
         rule
         for rule in known.values()
-        if rule.id not in standing
-        and _said(rule) not in said
+        if rule.id not in there
+        and _statement(rule) not in said
         and _exportable(rule, kind, drafts, include_home=include_home)
     ]
     wanted = place(going, kind, {path: draft.data for path, draft in drafts.items()}, directories)
     return tuple(
-        _finished(path, drafts.get(path), wanted.get(path, ManagedContent()))
+        _finish(path, drafts.get(path), wanted.get(path, ManagedContent()))
         for path in sorted({*drafts, *wanted})
     )
 
@@ -291,14 +291,13 @@ def _in_place(
     """Edit the rules in a file outside of the managed part."""
     parsed = parse(data)
     part = managed_lines(parsed.lines) or range(0)
-    anchors = [*anchors, *_found(parsed, {anchor[0] for anchor in anchors}, here)]
+    anchors = [*anchors, *_find_unanchored(parsed, {anchor[0] for anchor in anchors}, here)]
     own = [anchor for anchor in anchors if anchor[1] - 1 not in part]
     stay = [anchor for anchor in own if anchor[0] in known]
     edits = list(_edits(parsed, own, known, removed))
     result = try_edits(data, [edit for _, edit in edits])
     refused = [
-        f"{path}:{told.line}: rule {edits[told.at][0]} stays as it is: {told.reason}"
-        for told in result.refused
+        f"{path}:{one.line}: rule {edits[one.at][0]} stays as it is: {one.reason}" for one in result.refused
     ]
     lines = [
         (identifier, *result.lines.get((line, end_line), (line, end_line)))
@@ -316,7 +315,7 @@ def _in_place(
     )
 
 
-def _found(parsed: Parsed, anchored: Collection[str], here: Iterable[Rule]) -> Iterable[Anchor]:
+def _find_unanchored(parsed: Parsed, anchored: Collection[str], here: Iterable[Rule]) -> Iterable[Anchor]:
     """Yield where rules are that were imported from this file, or from one like it, and have no anchor."""
     missing = [rule for rule in here if rule.id not in anchored]
     if not missing:
@@ -324,7 +323,7 @@ def _found(parsed: Parsed, anchored: Collection[str], here: Iterable[Rule]) -> I
     places: dict[str, list[tuple[int, int]]] = {}
     for unit in parsed.units:
         if unit.kind in PROSE or unit.kind is Kind.TABLE_ROW:
-            places.setdefault(_normal(worded(unit)), []).append((unit.line, unit.end_line))
+            places.setdefault(_normal(rule_text(unit)), []).append((unit.line, unit.end_line))
     for rule in missing:
         lines = places.get(_normal(as_written(rule.rule)), [])
         where = rule.provenance
@@ -345,7 +344,7 @@ def _edits(
         seen.add((line, end_line))
         if identifier in known:
             text = known[identifier].rule
-            if at is None or _normal(worded(parsed.units[at])) != _normal(as_written(text)):
+            if at is None or _normal(rule_text(parsed.units[at])) != _normal(as_written(text)):
                 yield identifier, Replace(line, end_line, text)
         elif identifier in removed and at is not None:
             yield identifier, Delete(line, end_line)
@@ -362,7 +361,7 @@ def _exportable(rule: Rule, kind: Target, files: Collection[str], *, include_hom
     return not tools or not tools.isdisjoint(kind.tools)
 
 
-def _said(rule: Rule) -> tuple[str, tuple[str, ...]]:
+def _statement(rule: Rule) -> tuple[str, tuple[str, ...]]:
     return _normal(rule.rule), tuple(sorted(rule.scope))
 
 
@@ -370,7 +369,7 @@ def _normal(text: str) -> str:
     return " ".join(text.split())
 
 
-def _finished(path: str, draft: _Draft | None, wanted: ManagedContent) -> ExportedFile:
+def _finish(path: str, draft: _Draft | None, wanted: ManagedContent) -> ExportedFile:
     """Write the managed part of a file and say where everything is."""
     if draft is None:
         part = write_managed_part(path, None, wanted, ())

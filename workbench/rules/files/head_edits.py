@@ -47,8 +47,8 @@ def edit_front_matter(data: bytes, key: str, value: Value | None, *, path: str =
     value = _one_line(value)
     if key in front.fields:
         first, last = front.lines[key] - 1, front.ends[key]
-        new = [] if value is None else _restyled(lines[first:last], value)
-        patch = Patch(first, last, _laid(lines, first, new), None)
+        new = [] if value is None else _restyle(lines[first:last], value)
+        patch = Patch(first, last, _lay_lines(lines, first, new), None)
     elif value is None:
         return data
     elif front.body_start:
@@ -72,14 +72,14 @@ def _one_line(value: Value | None) -> Value | None:
     return tuple(visible_line(item) for item in value)
 
 
-def _laid(lines: Sequence[str], first: int, new: Sequence[str]) -> tuple[Laid, ...]:
+def _lay_lines(lines: Sequence[str], first: int, new: Sequence[str]) -> tuple[Laid, ...]:
     """Return new lines, those that the file has as the file's own."""
     known = {line: at for at, line in enumerate(lines) if at >= first}
     head = [Laid(new[0], first)] if new else []
     return (*head, *(Laid(line, known.get(line)) for line in new[1:]))
 
 
-def _restyled(old: Sequence[str], value: Value) -> list[str]:
+def _restyle(old: Sequence[str], value: Value) -> list[str]:
     """Return the lines of a key with another value, written the way the old one is."""
     match = _LINE.match(old[0])
     if match is None:
@@ -91,11 +91,11 @@ def _restyled(old: Sequence[str], value: Value) -> list[str]:
     if text.startswith("["):
         listed = (value,) if isinstance(value, str) else value
         quote = next((char for char in "".join(old) if char in "\"'"), "")
-        return [f"{key}{space}[{', '.join(_quoted(item, quote) for item in listed)}]{comment}"]
+        return [f"{key}{space}[{', '.join(_quote(item, quote) for item in listed)}]{comment}"]
     joined = value if isinstance(value, str) else (", " if ", " in text else ",").join(value)
     quote = text[:1] if text[:1] in ("'", '"') else ""
     bare = joined if not isinstance(value, str) else scalar(joined)
-    return [f"{key}{space}{_quoted(joined, quote) if quote else bare}".rstrip() + comment]
+    return [f"{key}{space}{_quote(joined, quote) if quote else bare}".rstrip() + comment]
 
 
 def _items(old: Sequence[str], items: Sequence[re.Match[str]], value: Sequence[str]) -> list[str]:
@@ -110,10 +110,10 @@ def _items(old: Sequence[str], items: Sequence[re.Match[str]], value: Sequence[s
             above = []
     mark, first = items[0][1], items[0][2]
     quote = first[:1] if first[:1] in ("'", '"') else ""
-    return [line for item in value for line in lines.get(item, [mark + _quoted(item, quote)])]
+    return [line for item in value for line in lines.get(item, [mark + _quote(item, quote)])]
 
 
-def _quoted(text: str, quote: str) -> str:
+def _quote(text: str, quote: str) -> str:
     return quoted(text, quote) if quote else text
 
 

@@ -51,7 +51,7 @@ class Laid:
 
 
 def places_of(lines: Sequence[str], unit: Unit) -> tuple[Place, ...] | None:
-    """Return where the lines of a unit's text are, or None if that can't be told.
+    """Return where the lines of a unit's text are, or None if that is not certain.
 
     `lines` are the file's, as an import reads them.
     """
@@ -138,16 +138,16 @@ def lay_out(lines: Sequence[str], places: Sequence[Place], text: str) -> tuple[L
     old = [place.text for place in places]
     new = text.split("\n")
     style = _Style(lines, places)
-    done = [*_kept(lines, places[0].before), style.line(new[0], places[0], first=True)]
-    done.extend(_kept(lines, places[0].after))
+    done = [*_keep(lines, places[0].before), style.line(new[0], places[0], first=True)]
+    done.extend(_keep(lines, places[0].after))
     matcher = SequenceMatcher(None, old[1:], new[1:], autojunk=False)
     for name, low, high, start, end in matcher.get_opcodes():
         paired = min(high - low, end - start)
         for offset in range(paired):
             place, line = places[1 + low + offset], new[1 + start + offset]
-            done.extend(_kept(lines, place.before))
+            done.extend(_keep(lines, place.before))
             done.append(Laid(lines[place.index], place.index) if name == "equal" else style.line(line, place))
-            done.extend(_kept(lines, place.after))
+            done.extend(_keep(lines, place.after))
         done.extend(style.line(line, None) for line in new[1 + start + paired : 1 + end])
     return tuple(done)
 
@@ -168,7 +168,7 @@ def following_mark(mark: str) -> str:
     return re.sub(r"\[[xX~]\]", "[ ]", mark)
 
 
-def _kept(lines: Sequence[str], indexes: Iterable[int]) -> list[Laid]:
+def _keep(lines: Sequence[str], indexes: Iterable[int]) -> list[Laid]:
     return [Laid(lines[index], index) for index in indexes]
 
 

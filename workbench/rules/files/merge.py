@@ -51,7 +51,7 @@ class FromFile:
 class Pending:
     """A change of the store that a file does not have yet.
 
-    `rule` is what should stand in the lines, None for nothing; `base` is what stands there, None for a rule
+    `rule` is what should be in the lines, None for nothing; `base` is what is there, None for a rule
     that is to be added: below the line `after`, or at the end of its section.
     """
 
@@ -84,9 +84,7 @@ class FileMerge:
 
     state: FileState
     incoming: list[FromFile] = field(default_factory=list)
-    revived: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # (rule, earlier version that it gives way to)
+    revived: list[tuple[str, str]] = field(default_factory=list)  # (rule, earlier version that supersedes it)
     pending: list[Pending] = field(default_factory=list)
     conflicts: list[FileConflict] = field(default_factory=list)
     unknown: int = 0  # rules of a part that the workbench wrote whose originals are not there (yet)
@@ -119,12 +117,12 @@ def merge_file(
         if old is None and new is not None:
             later.append(rules[new])
         elif old is not None and new is not None:
-            merge.both(state.anchors[old], bases[old], rules[new])
+            merge.match(state.anchors[old], bases[old], rules[new])
         elif old is not None:
-            merge.gone(state.anchors[old], bases[old])
+            merge.remove(state.anchors[old], bases[old])
     for rule in later:
-        merge.arrived(rule)
-    merge.waiting()
+        merge.add(rule)
+    merge.find_waiting()
     anchors = tuple(sorted(merge.anchors, key=lambda anchor: (anchor.line, anchor.rule_id)))
     merge.result.state = replace(state, anchors=anchors)
     return merge.result
@@ -140,7 +138,7 @@ class _Merge:
         self.moved, self.complete = moved, complete
         self.result = FileMerge(state)
         self.anchors: list[Anchor] = []
-        self.standing: set[str] = set()  # rules in force that have their lines in the file
+        self.anchored: set[str] = set()  # rules in force that have their lines in the file
         self.fresh: dict[str, Rule] = {}
         self.own = {anchor.rule_id for anchor in state.anchors if anchor.line}
         self.originals: dict[str, Rule] | None = None
@@ -150,20 +148,20 @@ class _Merge:
             rule for rule in ledger.live.values() if rule_file(rule) == self.file and rule.id not in claimed
         ]
 
-    def both(self, anchor: Anchor, base: Rule | None, theirs: Rule) -> None:
+    def match(self, anchor: Anchor, base: Rule | None, theirs: Rule) -> None:
         """Take a rule that the file had and has."""
         ours = self.ledger.current(anchor.rule_id)
         said = text_digest(theirs.rule)
         changed_here = self._changed_here(anchor, ours)
         if base is None:
-            self.arrived(theirs)
+            self.add(theirs)
         elif said == anchor.digest:
             if changed_here:
                 self._pending(anchor, base, ours, theirs)
             elif ours is not None:
                 self._refresh(ours, theirs)
         elif not changed_here and ours is not None:
-            self._reworded(ours, theirs)
+            self._reword(ours, theirs)
         elif ours is not None and said == text_digest(ours.rule):
             self._refresh(ours, theirs, as_decided)  # our words were written there
         else:
@@ -171,12 +169,12 @@ class _Merge:
             self.anchors.append(replace(anchor, line=line, end_line=end_line))
             self.result.conflicts.append(FileConflict(self.file, line, end_line, base, ours, theirs))
 
-    def gone(self, anchor: Anchor, base: Rule | None) -> None:
+    def remove(self, anchor: Anchor, base: Rule | None) -> None:
         """Take a rule that the file had and no longer has."""
         ours = self.ledger.current(anchor.rule_id)
         if ours is None or base is None or rule_file(ours) != self.file:
             return  # gone on both sides, or a copy of a rule that lives elsewhere
-        if ours.id != anchor.rule_id and ours.id in self.standing:
+        if ours.id != anchor.rule_id and ours.id in self.anchored:
             return  # as wanted: the rule that took its place has a line of its own
         if anchor.digest in self.moved and self.moved[anchor.digest].id == ours.id:
             return
@@ -190,11 +188,11 @@ class _Merge:
         else:
             self.result.incoming.append(FromFile(Incoming.REFRESHED, anchor.line, ours, other))
 
-    def arrived(self, theirs: Rule) -> None:
+    def add(self, theirs: Rule) -> None:
         """Take a rule that the file did not have."""
         said = text_digest(theirs.rule)
         for known in self.unplaced:
-            if known.id not in self.standing and text_digest(known.rule) == said:
+            if known.id not in self.anchored and text_digest(known.rule) == said:
                 self._refresh(known, theirs)
                 return
         if theirs.metadata.get(MANAGED):
@@ -206,7 +204,7 @@ class _Merge:
                 self.result.unknown += 1
                 return
         here = self.moved.get(said)
-        if here is not None and rule_file(here) != self.file and here.id not in self.standing:
+        if here is not None and rule_file(here) != self.file and here.id not in self.anchored:
             self._incoming(Incoming.MOVED, here, carried_over(here, theirs), theirs)
             return
         before = self.ledger.versions.get(theirs.id)
@@ -217,10 +215,10 @@ class _Merge:
             rule = carried_over(before, theirs)  # it was in the file before
         self._incoming(Incoming.ADDED, None, rule, theirs)
 
-    def waiting(self) -> None:
+    def find_waiting(self) -> None:
         """Find the rules that were made for this file and are not in it."""
         for rule in self.unplaced:
-            if rule.id not in self.standing:
+            if rule.id not in self.anchored:
                 self.result.pending.append(Pending(self.file, 0, 0, None, rule))
 
     def _original(self, digest: str) -> Rule | None:
@@ -231,7 +229,7 @@ class _Merge:
                 text_digest(rule.rule): rule for rule in found if not rule.metadata.get(MANAGED)
             }
         rule = self.originals.get(digest)
-        return None if rule is None or rule.id in self.standing else rule
+        return None if rule is None or rule.id in self.anchored else rule
 
     def _changed_here(self, anchor: Anchor, ours: Rule | None) -> bool:
         return ours is None or text_digest(ours.rule) != anchor.digest
@@ -240,9 +238,9 @@ class _Merge:
         line, end_line = _lines(theirs)
         self.anchors.append(replace(anchor, line=line, end_line=end_line))
         elsewhere = ours is not None and anchor.rule_id != ours.id and ours.id in self.own
-        wanted = None if ours is None or elsewhere or ours.id in self.standing else ours
+        wanted = None if ours is None or elsewhere or ours.id in self.anchored else ours
         if wanted is not None:
-            self.standing.add(wanted.id)
+            self.anchored.add(wanted.id)
         self.result.pending.append(Pending(self.file, line, end_line, base, wanted))
 
     def _refresh(self, ours: Rule, theirs: Rule, read: Callable[[Rule, Rule], Rule] = carried_over) -> None:
@@ -252,7 +250,7 @@ class _Merge:
         else:
             self._incoming(Incoming.REFRESHED, ours, read(ours, theirs), theirs)
 
-    def _reworded(self, ours: Rule, theirs: Rule) -> None:
+    def _reword(self, ours: Rule, theirs: Rule) -> None:
         """Other words: the next version of the rule, or one that it had before."""
         # A copy keeps what its own file says beside it.
         words = (carried_over if rule_file(ours) == self.file else with_words)(ours, theirs)
@@ -285,7 +283,7 @@ class _Merge:
         return None
 
     def _other_place(self, rule: Rule) -> Rule | None:
-        """Return a rule as standing in another file that has a copy of it."""
+        """Return a rule with its place in another file that has a copy of it."""
         where = rule.provenance
         for name in sorted(self.ledger.files):
             state = self.ledger.files[name]
@@ -304,7 +302,7 @@ class _Merge:
 
     def _anchor(self, rule: Rule, theirs: Rule) -> None:
         line, end_line = _lines(theirs)
-        self.standing.add(rule.id)
+        self.anchored.add(rule.id)
         self.anchors.append(Anchor(rule.id, line, end_line, text_digest(theirs.rule)))
 
     def _free(self, rule: Rule) -> str:

@@ -16,9 +16,9 @@ from workbench.rules.formats.managed import (
     ManagedEntry,
     Stated,
     managed_lines,
+    managed_text,
     section_of,
     words_for,
-    written,
 )
 from workbench.rules.formats.textfile import parse_file
 from workbench.rules.globs import narrow, split_globs
@@ -194,10 +194,10 @@ def _group(
         return _Group(f"{nested}/{single}") if nested else _Group(single, words=spoken)
     head = head_for(target.family, reach)
     if head is not None:
-        told = drop_keys(reach, head.lost)
-        if single and always and not told.kept:
+        carried = drop_keys(reach, head.lost)
+        if single and always and not carried.kept:
             return _Group(single)
-        path = _free_path(target, told, files)
+        path = _free_path(target, carried, files)
         lost = tuple(f"{path}: its format has no place for {key!r}" for key in head.lost)
         return _Group(path, head.lines, notes=lost)
     if single:
@@ -244,7 +244,7 @@ def _free_path(target: Target, reach: Reach, files: Mapping[str, bytes]) -> str:
 
 
 def _slug(reach: Reach) -> str:
-    """Return a name for files of a reach: its words, and a digest that tells it from all others."""
+    """Return a name for files of a reach: its words, and a digest that identifies it."""
     if _key(reach) == _key(Reach(Activation.ALWAYS)):
         return "always"
     source = " ".join(reach.globs) or reach.description or reach.activation.value
@@ -258,7 +258,7 @@ def _entry(rule: Rule, words: Reach | None) -> ManagedEntry:
     section = () if rule.provenance is None else rule.provenance.section
     lead = rule.metadata.get("lead", "")
     parts = (*section, lead) if isinstance(lead, str) else section
-    return ManagedEntry(written(rule.rule), section_of(parts), Stated(rule.authority, words))
+    return ManagedEntry(managed_text(rule.rule), section_of(parts), Stated(rule.authority, words))
 
 
 def _order(item: tuple[str, ManagedEntry]) -> tuple[bool, tuple[str, ...], str]:
@@ -277,7 +277,7 @@ def _notes(rule: Rule, target: Target) -> list[str]:
     names = context_names(rule.scope)
     if names:
         notes.append(f"rule {rule.id}: the scope {', '.join(map(visible_line, names))} is not in the file")
-    if rule.rule.strip() and written(rule.rule) != rule.rule:
+    if rule.rule.strip() and managed_text(rule.rule) != rule.rule:
         notes.append(f"rule {rule.id}: control characters are shown, spaces at line ends left out")
     if target.main in ("CLAUDE.md", "GEMINI.md") and _FOLLOWED.search(rule.rule):
         notes.append(f"rule {rule.id}: the agent follows the @path in it and reads that file")

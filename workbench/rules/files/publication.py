@@ -48,7 +48,7 @@ def publish(
         sources = find_sources(store, candidates)
         ledger = store.ledger()
         found = sync_files(store, ledger, sources)
-        files = _exported(store, ledger, found, sources, target, directories, include_home, notes)
+        files = _export(store, ledger, found, sources, target, directories, include_home, notes)
         if not dry_run:
             record(store, found.drafts, by=AUTOMATIC)
             for file in files:
@@ -58,7 +58,7 @@ def publish(
     return Published(files, tuple(notes))
 
 
-def _exported(
+def _export(
     store: RuleStore,
     ledger: RuleLedger,
     found: SyncResult,

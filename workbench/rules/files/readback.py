@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from workbench.rules.files.unit_edits import Parsed, Patch
 from workbench.rules.formats.markdown import Kind
-from workbench.rules.reading.construction import is_rule, why_no_rule, worded
+from workbench.rules.reading.construction import is_rule, rule_text, why_no_rule
 from workbench.rules.reading.units import Unit
 
 
@@ -59,7 +59,7 @@ def read_back(before: Parsed, patches: Mapping[int, Patch], after: Parsed) -> Re
     if Counter(after.warnings) - Counter(before.warnings):
         result.reason = "would leave a code fence or the front matter open"
         return result
-    expected = list(_expected(before, patches))
+    expected = list(_expect(before, patches))
     regroup = any(patch.regroup for patch in patches.values())
     index = 0
     for number, found in enumerate(after.units):
@@ -69,14 +69,14 @@ def read_back(before: Parsed, patches: Mapping[int, Patch], after: Parsed) -> Re
         unit, at, patch = expected[index]
         index += 1
         if at is not None and patch is not None and patch.text is not None:
-            reason = _edited(unit, at, patch.text, found, result)
+            reason = _check_edited(unit, at, patch.text, found, result)
             if reason:
                 result.failed[at] = reason
         elif unit is not None:
-            result.reason = _same(unit, found, result)
+            result.reason = _check_same(unit, found, result)
             together = _together(expected, index - 1, found) if result.reason and regroup else []
             if together:
-                result.reason = _regrouped(together, found, result)
+                result.reason = _regroup(together, found, result)
                 index += len(together) - 1
             if result.reason:
                 result.suspects = _around(patches, unit.line)
@@ -102,14 +102,14 @@ def _together(expected: list[Expected], index: int, found: Unit) -> list[Unit]:
     return group if len(group) > 1 and said == words else []
 
 
-def _regrouped(group: list[Unit], found: Unit, result: ReadBack) -> str:
+def _regroup(group: list[Unit], found: Unit, result: ReadBack) -> str:
     """Take note that units read as one now; return why that is not to be if rules would get lost."""
     rules = [unit for unit in group if is_rule(unit)]
     if rules and not is_rule(found):
         return f"the rule at line {rules[0].line} depends on it and would no longer read as one"
-    after = worded(found) if is_rule(found) else ""
+    after = rule_text(found) if is_rule(found) else ""
     for at, unit in enumerate(rules):
-        result.changed.append(Change(found.line, worded(unit), "" if at else after))
+        result.changed.append(Change(found.line, rule_text(unit), "" if at else after))
     if after and not rules:
         result.changed.append(Change(found.line, "", after))
     if rules:
@@ -125,7 +125,7 @@ def _around(patches: Mapping[int, Patch], line: int) -> tuple[int, ...]:
     return tuple(at for _, at in ordered[max(0, place - 1) : place + 1])
 
 
-def _expected(before: Parsed, patches: Mapping[int, Patch]) -> Iterator[Expected]:
+def _expect(before: Parsed, patches: Mapping[int, Patch]) -> Iterator[Expected]:
     """Yield the units that should be there, in order: (unit as it was, edit's number, its patch)."""
     edited = {patch.unit: (at, patch) for at, patch in patches.items() if patch.unit is not None}
     inserted: dict[int, list[tuple[int, Patch]]] = {}
@@ -143,9 +143,9 @@ def _expected(before: Parsed, patches: Mapping[int, Patch]) -> Iterator[Expected
             yield unit, *edited[index]
 
 
-def _edited(unit: Unit | None, at: int, text: str, found: Unit, result: ReadBack) -> str:
+def _check_edited(unit: Unit | None, at: int, text: str, found: Unit, result: ReadBack) -> str:
     """Return why an edited unit does not read as it should, '' if it does."""
-    says = worded(found)
+    says = rule_text(found)
     if " ".join(says.split()) != " ".join(text.split()):
         if says.endswith(text) or text.endswith(says):
             return f"would read {_short(says)!r} there, after what introduces or prohibits it"
@@ -160,7 +160,7 @@ def _edited(unit: Unit | None, at: int, text: str, found: Unit, result: ReadBack
     return ""
 
 
-def _same(unit: Unit, found: Unit, result: ReadBack) -> str:
+def _check_same(unit: Unit, found: Unit, result: ReadBack) -> str:
     """Return why a unit that was not edited is another one now, '' if it is the same."""
     if unit.kind is not found.kind or unit.text != found.text or unit.own != found.own:
         return f"would change what is at line {unit.line}"
@@ -170,7 +170,7 @@ def _same(unit: Unit, found: Unit, result: ReadBack) -> str:
     was, stays = is_rule(unit), is_rule(found)
     if was and not stays and unit.kind is not Kind.HEADING:
         return f"the rule at line {unit.line} depends on it and would no longer read as one"
-    before, after = worded(unit), worded(found)
+    before, after = rule_text(unit), rule_text(found)
     if stays and (not was or before != after):
         result.changed.append(Change(found.line, before if was else "", after))
         result.notes.append(f"line {found.line}: now reads {_short(after)!r}")

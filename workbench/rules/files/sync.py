@@ -105,8 +105,8 @@ class _Merging:
 def _merge_all(found: SyncResult, work: _Merging, *, complete: bool) -> list[FileMerge]:
     """Merge every file, those that are gone last, and draft what each brings."""
     store, ledger, now = work.store, work.ledger, work.store.moment()
-    gone = () if work.named else _gone(store, ledger, work.imported)
-    moved = _moved(ledger, work.rules, gone)
+    gone = () if work.named else _find_gone(store, ledger, work.imported)
+    moved = _find_moved(ledger, work.rules, gone)
     merges = []
     for read in work.imported.read:
         before = ledger.files.get(read.file)
@@ -126,7 +126,7 @@ def _merge_all(found: SyncResult, work: _Merging, *, complete: bool) -> list[Fil
     return merges
 
 
-def _moved(
+def _find_moved(
     ledger: RuleLedger, rules: Mapping[str, Sequence[Rule]], gone: Sequence[FileState]
 ) -> dict[str, Rule]:
     """Return the rules, by the digest of their text, that leave one file while another one gets them."""
@@ -221,7 +221,7 @@ def _by_file(imported: RuleImport) -> dict[str, list[Rule]]:
     return rules
 
 
-def _gone(store: RuleStore, ledger: RuleLedger, imported: RuleImport) -> list[FileState]:
+def _find_gone(store: RuleStore, ledger: RuleLedger, imported: RuleImport) -> list[FileState]:
     """Return the files that were there before and are not, of those that were looked for."""
     looked_for = [
         state

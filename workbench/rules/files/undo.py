@@ -25,7 +25,7 @@ from workbench.rules.files.edits import try_edits, undo_edits
 from workbench.rules.files.merge import FileMerge, Pending
 from workbench.rules.files.sync import sync_files
 from workbench.rules.files.unit_edits import parse
-from workbench.rules.reading.construction import worded
+from workbench.rules.reading.construction import rule_text
 from workbench.rules.reading.discovery import RuleSource, read_source
 
 
@@ -72,7 +72,7 @@ def walk_step(
             if only is None or file in only
         }
         # Journal first: whoever is ended between the two finds the files waiting to be written.
-        record(store, _marked(drafts.entries, sorted(edits)), by=by)
+        record(store, _mark_files(drafts.entries, sorted(edits)), by=by)
         written = [
             write_edits(store, sources[file], edits[file], dry_run=False, restore=_restorer(undos.get(file)))
             for file in sorted(edits)
@@ -99,13 +99,13 @@ def _restorer(undo: Undo | None) -> Callable[[bytes, bytes], bytes]:
             known = undo_edits(before, undo)
         except ParseError:
             return after
-        return known if _said(known) == _said(after) else after
+        return known if _count_texts(known) == _count_texts(after) else after
 
     return restore
 
 
-def _said(data: bytes) -> Counter[str]:
-    return Counter(text_digest(worded(unit)) for unit in parse(data).units)
+def _count_texts(data: bytes) -> Counter[str]:
+    return Counter(text_digest(rule_text(unit)) for unit in parse(data).units)
 
 
 def _merged(store: RuleStore, ledger: RuleLedger, sources: Mapping[str, RuleSource]) -> list[FileMerge]:
@@ -122,7 +122,7 @@ def _changes_words(ledger: RuleLedger, drafts: StepDraft[Rule]) -> bool:
     )
 
 
-def _marked(entries: Sequence[EntryDraft], files: Sequence[str]) -> list[EntryDraft]:
+def _mark_files(entries: Sequence[EntryDraft], files: Sequence[str]) -> list[EntryDraft]:
     """Return the entries of a step that say which files it is written into."""
     if not files:
         return list(entries)
@@ -146,21 +146,21 @@ def _to_write(
             placed
             for pending in merge.pending
             if _key(pending) not in waited
-            and (placed := _placed(ledger, merge.state, pending, sources.get(file))) is not None
+            and (placed := _place(ledger, merge.state, pending, sources.get(file))) is not None
         ]
         if found and file in sources:
             yield file, found
 
 
 def _key(pending: Pending) -> tuple[str, int, str]:
-    """Return what tells pending changes apart: their lines, or the rule that is to be added."""
+    """Return what identifies a pending change: their lines, or the rule that is to be added."""
     rule = pending.rule
     if pending.base is not None or rule is None:
         return pending.file, pending.line, ""
     return pending.file, 0, (*past_ids(rule), rule.id)[0]
 
 
-def _placed(
+def _place(
     ledger: RuleLedger, state: FileState, pending: Pending, source: RuleSource | None
 ) -> Pending | None:
     """Return a change with the line where its rule was before; None for a rule that never was in the file."""

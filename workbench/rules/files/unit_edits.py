@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from workbench.errors import ParseError
 from workbench.rules.files.layout import Laid, Place, following_mark, fresh, lay_out, places_of
 from workbench.rules.formats.frontmatter import FrontMatter, read_front_matter
-from workbench.rules.formats.managed import bullet_lines, written
+from workbench.rules.formats.managed import bullet_lines, managed_text
 from workbench.rules.formats.markdown import FENCE, Kind, new_row
 from workbench.rules.formats.textfile import TextFile, parse_file
-from workbench.rules.reading.construction import lead_in, worded
+from workbench.rules.reading.construction import lead_in, rule_text
 from workbench.rules.reading.units import Unit, split_units
 from workbench.text.prose import plain
 from workbench.text.sanitize import visible
@@ -100,16 +100,16 @@ class Options:
 
 def parse(data: bytes) -> Parsed:
     """Read a rule file for editing."""
-    return _parsed(parse_file(data))
+    return _parse(parse_file(data))
 
 
 def parse_again(data: bytes, before: Parsed) -> Parsed:
     """Read an edited file."""
     file = parse_file(data)
-    return before if file == before.file else _parsed(file)
+    return before if file == before.file else _parse(file)
 
 
-def _parsed(file: TextFile) -> Parsed:
+def _parse(file: TextFile) -> Parsed:
     lines = list(file.shown)
     front = read_front_matter(lines)
     units, warnings = split_units(lines, front.body_start)
@@ -148,13 +148,13 @@ def options_for(parsed: Parsed, edit: Edit) -> Options:
             hint="Edit it in the file itself.",
         )
     if unit.stated is not None:
-        text = written(edit.text)
+        text = managed_text(edit.text)
         lines = _stated_lines(parsed, unit, text)
         return Options((Patch(unit.line - 1, unit.end_line, lines, text, at),), unit.line, at)
-    text = _checked(edit.text, worded(unit), unit.line)
+    text = _check_text(edit.text, rule_text(unit), unit.line)
     if unit.kind is Kind.TABLE_ROW:
         return Options((_row(parsed, unit, at, text),), unit.line, at)
-    found = [_laid(parsed, unit, at, own, text) for own in _own_texts(text, lead_in(unit))]
+    found = [_lay_unit(parsed, unit, at, own, text) for own in _own_texts(text, lead_in(unit))]
     return Options(tuple(dict.fromkeys(found)), unit.line, at)
 
 
@@ -169,7 +169,7 @@ def _stated_lines(parsed: Parsed, unit: Unit, text: str) -> tuple[Laid, ...]:
     )
 
 
-def _checked(text: str, before: str, line: int) -> str:
+def _check_text(text: str, before: str, line: int) -> str:
     """Return the text as it will be written.
 
     Raises: ParseError for nothing at all, and for comment marks that would open or close the file's comments.
@@ -207,7 +207,7 @@ def _own_texts(text: str, lead: str) -> Iterable[str]:
             yield " ".join(line.strip() for line in lines if line.strip())
 
 
-def _laid(parsed: Parsed, unit: Unit, at: int, own: str, text: str) -> Patch:
+def _lay_unit(parsed: Parsed, unit: Unit, at: int, own: str, text: str) -> Patch:
     places = places_of(parsed.lines, unit)
     if places is None:
         first = parsed.lines[unit.line - 1]
@@ -224,7 +224,7 @@ def _row(parsed: Parsed, unit: Unit, at: int, text: str) -> Patch:
         raise ParseError(
             "is a row of a table, and this text doesn't fit its columns",
             line=unit.line,
-            hint=f"Keep the form of: {worded(unit)[:200]}",
+            hint=f"Keep the form of: {rule_text(unit)[:200]}",
         )
     return Patch(unit.line - 1, unit.end_line, (Laid(row, unit.line - 1),), text, at)
 
@@ -252,13 +252,13 @@ def _insertion(parsed: Parsed, edit: Insert) -> Options:
     before = next((at for at, unit in enumerate(parsed.units) if unit.end_line > after), len(parsed.units))
     if before < len(parsed.units) and parsed.units[before].line <= after:
         raise ParseError("is in the middle of a rule", line=after, hint="Insert after its last line.")
-    text = _checked(edit.text, "", after)
+    text = _check_text(edit.text, "", after)
     found: list[Patch] = []
     for at, line in _spots(parsed, before, after):
         previous = parsed.units[at - 1] if at else None
         following = parsed.units[at] if at < len(parsed.units) else None
         for own in _own_texts(text, _lead_at(previous, following)):
-            layouts = _inserted(parsed, own, line, previous, following)
+            layouts = _lay_inserted(parsed, own, line, previous, following)
             found.extend(Patch(line, line, lines, text, None, at) for lines in layouts)
     return Options(tuple(dict.fromkeys(found)), after)
 
@@ -309,7 +309,7 @@ def _lead_at(previous: Unit | None, following: Unit | None) -> str:
     return ""
 
 
-def _inserted(
+def _lay_inserted(
     parsed: Parsed, own: str, after: int, previous: Unit | None, following: Unit | None
 ) -> Iterable[tuple[Laid, ...]]:
     """Return the ways to lay out a new rule: as the bullet next to it, or as a list of its own."""
@@ -321,11 +321,7 @@ def _inserted(
         if places is not None and places[0].index == previous.line - 1:
             gap = _loose(lines, previous)
             yield (*[Laid("")] * gap, *fresh(following_mark(places[0].prefix), own))
-    elif (
-        following is not None
-        and following.kind is Kind.BULLET
-        and not _blank_between(lines, after, following)
-    ):
+    elif following is not None and following.kind is Kind.BULLET and not _has_blank(lines, after, following):
         places = places_of(lines, following)
         if places is not None and not _NUMBERED.search(places[0].prefix):
             yield fresh(following_mark(places[0].prefix), own)
@@ -344,5 +340,5 @@ def _loose(lines: Sequence[str], bullet: Unit) -> int:
     return int(above > 0 and not lines[above].strip() and lines[above - 1].lstrip()[:1] in "-*+0123456789")
 
 
-def _blank_between(lines: Sequence[str], after: int, following: Unit) -> bool:
+def _has_blank(lines: Sequence[str], after: int, following: Unit) -> bool:
     return any(not line.strip() for line in lines[after : following.line - 1])

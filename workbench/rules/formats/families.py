@@ -84,7 +84,7 @@ def _read_cursor(front: FrontMatter) -> Reach:
     return reach(front, activation, globs, ("globs", "alwaysApply"))
 
 
-def _described(reach: Reach) -> list[str]:
+def _description(reach: Reach) -> list[str]:
     return [f"description: {scalar(visible_line(reach.description))}"] if reach.description else []
 
 
@@ -92,7 +92,7 @@ def _write_paths(reach: Reach) -> list[str] | None:
     if reach.activation in (Activation.REQUESTED, Activation.MANUAL):
         return None
     listed = ["paths:", *(f"  - {quoted(glob)}" for glob in reach.globs)] if reach.globs else []
-    return [*_described(reach), *listed]
+    return [*_description(reach), *listed]
 
 
 def _write_cursor(reach: Reach) -> list[str]:
@@ -108,18 +108,18 @@ def _write_copilot(reach: Reach) -> list[str] | None:
     if reach.activation is Activation.MANUAL or (reach.activation is Activation.REQUESTED and reach.globs):
         return None
     if reach.activation is Activation.REQUESTED:
-        return _described(reach)
+        return _description(reach)
     listed = quoted(",".join(reach.globs) or "**", "'")
-    return [*_described(reach), f"applyTo: {listed}"]
+    return [*_description(reach), f"applyTo: {listed}"]
 
 
 def _write_windsurf(reach: Reach) -> list[str]:
     globs = [f"globs: {','.join(reach.globs)}"] if reach.globs else []
-    return [f"trigger: {_WINDSURF[reach.activation]}", *_described(reach), *globs]
+    return [f"trigger: {_WINDSURF[reach.activation]}", *_description(reach), *globs]
 
 
 def _write_kiro(reach: Reach) -> list[str]:
-    lines = [f"inclusion: {_KIRO[reach.activation]}", *_described(reach)]
+    lines = [f"inclusion: {_KIRO[reach.activation]}", *_description(reach)]
     globs = ", ".join(quoted(glob) for glob in reach.globs)
     if globs:
         lines.append(f"fileMatchPattern: {globs if len(reach.globs) == 1 else f'[{globs}]'}")
@@ -231,7 +231,7 @@ def head_for(family: str, reach: Reach) -> Head | None:
     lines = None if write is None else write(reach)
     if lines is None:
         return None
-    kept = _kept(family, reach.kept)
+    kept = _carried_keys(family, reach.kept)
     head = _head(lines, kept)
     read = _read(family, head)
     if (read.activation, read.globs) != (reach.activation, reach.globs):
@@ -270,7 +270,7 @@ def _head(own: list[str], kept: Mapping[str, Value]) -> tuple[str, ...]:
     return ("---", *lines, "---") if lines else ()
 
 
-def _kept(family: str, kept: Mapping[str, Value]) -> dict[str, Value]:
+def _carried_keys(family: str, kept: Mapping[str, Value]) -> dict[str, Value]:
     return {
         key: value
         for key, value in kept.items()

@@ -130,11 +130,11 @@ def _read_value(tail: str, block: list[str], index: int) -> tuple[Value, int]:
         end = index
         while end < len(block) and (not block[end].strip() or block[end][0] in " \t-"):
             end += 1
-        return _indented(block[index:end]), end
+        return _read_indented(block[index:end]), end
     return _scalar(tail), index
 
 
-def _indented(lines: list[str]) -> Value:
+def _read_indented(lines: list[str]) -> Value:
     """Return a list when the lines are `- item`s, else their text."""
     meant = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     items = [_ITEM.match(line) for line in meant]

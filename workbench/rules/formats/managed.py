@@ -84,7 +84,7 @@ def stray_marks(lines: Sequence[str]) -> list[int]:
     return [i for i, line in enumerate(lines) if i not in part and (_BEGIN.match(line) or _END.match(line))]
 
 
-def written(text: str) -> str:
+def managed_text(text: str) -> str:
     """Return a rule's text as a managed part can hold it: control characters shown, no space at line ends."""
     lines = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip().split("\n")
     return "\n".join(line.rstrip() for line in lines)
@@ -92,7 +92,7 @@ def written(text: str) -> str:
 
 def bullet_lines(text: str) -> list[str]:
     """Return the lines that state a rule: a bullet, its further lines indented, comment marks escaped."""
-    first, *rest = _escape(written(text)).split("\n")
+    first, *rest = _escape(managed_text(text)).split("\n")
     return [f"- {first}", *(f"  {line}" if line else "" for line in rest)]
 
 
@@ -115,9 +115,9 @@ def words_for(reach: Reach) -> str:
         return ""
     globs = ", ".join(f"``{glob}``" if "`" in glob else f"`{glob}`" for glob in reach.globs)
     opener = _BY_ACTIVATION[reach.activation]
-    told = f"{opener}, for {globs}" if globs and opener != "For" else f"{opener} {globs}".rstrip()
+    line = f"{opener}, for {globs}" if globs and opener != "For" else f"{opener} {globs}".rstrip()
     description = " ".join(_escape(visible_line(reach.description)).split())
-    return f"{told} ({description}):" if description else f"{told}:"
+    return f"{line} ({description}):" if description else f"{line}:"
 
 
 def reach_in(line: str) -> Reach | None:

@@ -1,8 +1,8 @@
 """Option D of [adr2]: messages a rule answers to, written by hand or proposed by a language model.
 
 A match takes the best of a rule's examples, so one bad example makes a rule answer to everything like it.
-What a model proposes is therefore checked one by one, what is dropped is told with the reason, and nothing
-here keeps anything: whoever calls decides.
+What a model proposes is therefore checked one by one, what is dropped is reported with the reason, and
+nothing here keeps anything: whoever calls decides.
 """
 
 from __future__ import annotations

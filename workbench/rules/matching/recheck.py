@@ -86,7 +86,7 @@ def recheck(
         note = f"matches were not checked again: {answer.cost.failed}"
         return Rechecked(tuple(matches), degraded=(DEGRADED,), note=note, cost=answer.cost)
     verdicts = {asked[key].rule.id: _verdict(answer.value.get(key)) for key in asked}
-    return _settled(matches, verdicts, model.model, answer.cost)
+    return _settle(matches, verdicts, model.model, answer.cost)
 
 
 def recheck_as_set(
@@ -110,7 +110,7 @@ def recheck_as_set(
 
 
 def question(message: str, rules: Mapping[str, Rule]) -> dict[str, Any]:
-    """Return what the model is told: the message and the rules, each cut to a bounded length."""
+    """Return what the model gets: the message and the rules, each cut to a bounded length."""
     return {
         "message": _cut(clean_task(message), MAX_MESSAGE),
         "rules": {
@@ -145,7 +145,7 @@ def _verdict(answer: object) -> tuple[str, str]:
     return said.strip().lower(), _cut(visible_line(reason), MAX_WHY)
 
 
-def _settled(
+def _settle(
     matches: Sequence[RuleMatch], verdicts: Mapping[str, tuple[str, str]], model: str, cost: Cost
 ) -> Rechecked:
     kept: list[RuleMatch] = []

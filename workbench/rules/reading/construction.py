@@ -93,7 +93,7 @@ def build_rule(
     unit: Unit, where: Provenance, reach: Reach, occurrences: Counter[tuple[str, str]], batch: Batch
 ) -> Rule:
     """Return the rule a unit is. `occurrences` counts (file, text) seen so far and is counted up."""
-    text, lead = _worded(unit)
+    text, lead = _rule_and_lead(unit)
     said = None if unit.stated is None else unit.stated.authority
     authority = said or authority_of(text if unit.kind is Kind.TABLE_ROW else unit.own, unit.section, lead)
     priority = priority_of(text, authority, unit.section)
@@ -147,20 +147,20 @@ def _fingerprint(rule: Rule, metadata: dict[str, object]) -> str:
     return hashlib.sha256(repr((decided, metadata)).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def worded(unit: Unit) -> str:
+def rule_text(unit: Unit) -> str:
     """Return a unit's text as its rule says it: understandable on its own."""
-    return _worded(unit)[0]
+    return _rule_and_lead(unit)[0]
 
 
 def lead_in(unit: Unit) -> str:
     """Return what comes before a unit's own text in its rule ("Never commit: "), '' where nothing does."""
     if unit.kind is Kind.TABLE_ROW or unit.stated is not None:
         return ""
-    whole = _worded(unit)[0]
+    whole = _rule_and_lead(unit)[0]
     return whole[: len(whole) - len(CHECKBOX.sub("", unit.text))]
 
 
-def _worded(unit: Unit) -> tuple[str, str]:
+def _rule_and_lead(unit: Unit) -> tuple[str, str]:
     """Return a rule's text, understandable on its own, and the introduction that stays a condition."""
     if unit.stated is not None:
         return unit.text, ""
@@ -170,15 +170,15 @@ def _worded(unit: Unit) -> tuple[str, str]:
     text = CHECKBOX.sub("", unit.text)
     heading = unit.section[-1] if unit.section else ""
     if unit.lead and negative_lead(unit.lead):
-        return (text if negative(unit.own) else _joined(unit.lead, text)), unit.lead
+        return (text if negative(unit.own) else _join(unit.lead, text)), unit.lead
     if heading and negative_lead(heading) and not negative(unit.own):
-        return _joined(heading, text), unit.lead
+        return _join(heading, text), unit.lead
     if unit.lead and not judge(unit.own, unit.section).instruction:
-        return _joined(unit.lead, text), unit.lead
+        return _join(unit.lead, text), unit.lead
     return text, unit.lead
 
 
-def _joined(lead: str, text: str) -> str:
+def _join(lead: str, text: str) -> str:
     return f"{lead.rstrip(' :')}: {text}"
 
 

@@ -78,13 +78,13 @@ def discover(
     found: list[RuleSource] = []
     if home_dir:
         known = _known(home_dir, _HOME_FILES, _HOME_FOLDERS)
-        found.extend(_merged(_of_home(home_dir, path) for path in known))
+        found.extend(_merge_names(_of_home(home_dir, path) for path in known))
     folders = [folder for folder in _ROOT_FOLDERS if os.path.lexists(os.path.join(project_root, folder))]
     leading = [source for folder in folders if (source := _leading_out(project_root, folder))]
     out = {source.path for source in leading}
     candidates = set(_known(project_root, _ROOT_FILES, [one for one in folders if one not in out]))
     candidates.update(path for path in listed_paths if family_of(path) and not _foreign(path))
-    sources = _merged(_of_project(project_root, path) for path in sorted(candidates))
+    sources = _merge_names(_of_project(project_root, path) for path in sorted(candidates))
     found.extend(sorted([*sources, *leading], key=lambda source: source.path))
     return tuple(found)
 
@@ -112,7 +112,7 @@ def _descriptor(source: RuleSource) -> int:
     if not source.inside:
         return os.open(source.location, _OPEN)
     try:
-        with _led(source.inside, os.path.relpath(source.location, source.inside)) as place:
+        with _follow(source.inside, os.path.relpath(source.location, source.inside)) as place:
             return open_at(place)
     except LeadsOut as refusal:
         raise ParseError(
@@ -121,7 +121,7 @@ def _descriptor(source: RuleSource) -> int:
 
 
 @contextmanager
-def _led(root: str, path: str) -> Iterator[PathBeneath]:
+def _follow(root: str, path: str) -> Iterator[PathBeneath]:
     """Give the place a path of the project leads to. Raises: LeadsOut, also for a link to no prose."""
     with resolve_beneath(root, path.replace(os.sep, "/")) as place:
         if place.linked and not (place.path.lower().endswith(PROSE) or family_of(place.path)):
@@ -166,7 +166,7 @@ def _of_project(root: str, path: str) -> _Found | RuleSource | None:
         return None
     source = RuleSource(path, found[0].name, location, found[1], inside=root)
     try:
-        with _led(root, path) as place:
+        with _follow(root, path) as place:
             status = os.stat(place.name, dir_fd=place.handle, follow_symlinks=False)
     except LeadsOut:
         return source
@@ -188,7 +188,7 @@ def _leading_out(root: str, folder: str) -> RuleSource | None:
         return None
 
 
-def _merged(found: Iterable[_Found | RuleSource | None]) -> list[RuleSource]:
+def _merge_names(found: Iterable[_Found | RuleSource | None]) -> list[RuleSource]:
     """Return one source a file, the other names with it; what must not be read is each by itself."""
     groups: dict[object, list[tuple[bool, RuleSource]]] = {}
     for one in found:

@@ -133,7 +133,7 @@ def import_rules(
 
 
 def content_digest(data: bytes) -> str:
-    """Return what tells a file's content from another."""
+    """Return what identifies a file's content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
@@ -207,20 +207,20 @@ def _import_file(source: RuleSource, data: bytes, work: _Work) -> tuple[Unit, ..
         )
         work.contexts.append(SkippedBlock("front matter", "\n".join(lines[: front.body_start]), where))
     for unit in units:
-        told = reach if unit.stated is None else unit.stated.reach or reach
+        stated = reach if unit.stated is None else unit.stated.reach or reach
         where = Provenance(
             source.path,
             unit.line,
             unit.end_line,
             source.format,
             source.home,
-            globs if told is reach else globs_for(source, told),
+            globs if stated is reach else globs_for(source, stated),
             unit.section,
             source.names,
-            told.activation,
+            stated.activation,
         )
         if is_rule(unit):
-            work.rules.append(build_rule(unit, where, told, work.seen, work.batch))
+            work.rules.append(build_rule(unit, where, stated, work.seen, work.batch))
         else:
             work.contexts.append(SkippedBlock(unit.kind.value, unit.text, where))
     return units

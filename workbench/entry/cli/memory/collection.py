@@ -62,10 +62,10 @@ def collect(feature: str, task_id: str, title: str, discipline: str) -> int:
     sys.stdout.flush()
     task = Task(feature, task_id, title, discipline)
     done = run_collect(lambda: here.project, task, sys.stdin.fileno(), sys.stdout.fileno())
-    return _told(here, done)
+    return _report(here, done)
 
 
-def _told(here: Invocation, done: Collected) -> int:
+def _report(here: Invocation, done: Collected) -> int:
     """Report on stderr what was recorded, as stdout is the agent's; return the exit code."""
     from workbench.entry.services.memory import Summary
 
@@ -90,7 +90,7 @@ def _told(here: Invocation, done: Collected) -> int:
             done.failure.hint,
         )
     elif not done.kept:
-        _nothing(here, done)
+        _show_nothing(here, done)
     else:
         for one in done.kept:
             record = one.entry.record
@@ -99,19 +99,19 @@ def _told(here: Invocation, done: Collected) -> int:
             out.say(f"{name} {record.outcome}{state}: {_counts(summary)}")
             if one.stagnant:
                 out.warn(f"{name}: the last iterations went the very same way; this loop gets nowhere")
-    _tell_unlearned(here, summary)
+    _show_unlearned(here, summary)
     if done.failure is not None or (done.passed.bytes and not done.kept):
         return exits.ERROR
     return exits.OK if not done.passed.signal else 128 + done.passed.signal
 
 
-def _tell_unlearned(here: Invocation, summary: Summary) -> None:
+def _show_unlearned(here: Invocation, summary: Summary) -> None:
     for reason, count in sorted(summary.unlearned.items()):
         if count:
             here.out.warn(f"{counted(count, 'iteration')} recorded without learning from them: {reason}")
 
 
-def _nothing(here: Invocation, done: Collected) -> None:
+def _show_nothing(here: Invocation, done: Collected) -> None:
     if done.passed.bytes:
         here.out.fail(
             f"nothing is recorded: {counted(done.lines, 'line')} came, and none is of an iteration",
@@ -161,16 +161,16 @@ def ingest(files: Sequence[Path], feature: str, task_id: str, title: str, discip
         )
     seconds = time.perf_counter() - started
     if here.flags.json:
-        files_told = [msgspec.to_builtins(report) for report in reports]
+        documents = [msgspec.to_builtins(report) for report in reports]
         here.out.json(
-            {"files": files_told, **_numbers(summary), "timing": {"total": round(seconds * 1000, 3)}}
+            {"files": documents, **_numbers(summary), "timing": {"total": round(seconds * 1000, 3)}}
         )
     else:
-        _tell_files(here, reports, summary, seconds)
+        _show_files(here, reports, summary, seconds)
     return exits.ERROR if any(one.fault or not one.source for one in reports) else exits.OK
 
 
-def _tell_files(here: Invocation, reports: Sequence[FileReport], summary: Summary, seconds: float) -> None:
+def _show_files(here: Invocation, reports: Sequence[FileReport], summary: Summary, seconds: float) -> None:
     novelty = summary.novelty
     size = sum(report.bytes for report in reports) / 1e6
     here.out.data(
@@ -181,8 +181,8 @@ def _tell_files(here: Invocation, reports: Sequence[FileReport], summary: Summar
         here.out.data(f"  {visible_line(name)}: {count:,}")
     if summary.features:
         here.out.data(f"  {_counts(summary)}")
-    _tell_untaught(here, summary)
-    _tell_unlearned(here, summary)
+    _show_untaught(here, summary)
+    _show_unlearned(here, summary)
     for reason, count in sorted(summary.dropped.items()):
         here.out.say(f"left out: {count:,} {reason}")
     for report in reports:
@@ -195,7 +195,7 @@ def _tell_files(here: Invocation, reports: Sequence[FileReport], summary: Summar
             here.out.say(f"{visible_line(report.path)}: {what}")
 
 
-def _tell_untaught(here: Invocation, summary: Summary) -> None:
+def _show_untaught(here: Invocation, summary: Summary) -> None:
     """Say why iterations taught nothing, the most frequent reason first."""
     if summary.untaught:
         here.out.data(f"  {counted(summary.untaught.total(), 'iteration')} taught nothing:")
@@ -204,18 +204,18 @@ def _tell_untaught(here: Invocation, summary: Summary) -> None:
 
 
 def _counts(summary: Summary) -> str:
-    told = [
+    parts = [
         counted(summary.errors, "error"),
         counted(summary.decisions, "decision"),
         counted(summary.files, "file"),
     ]
     if summary.learned:
-        told.append(f"{summary.learned:,} learned")
+        parts.append(f"{summary.learned:,} learned")
     if summary.confirmed:
-        told.append(f"{summary.confirmed:,} confirmed")
+        parts.append(f"{summary.confirmed:,} confirmed")
     if summary.redacted:
-        told.append(f"{sum(summary.redacted.values()):,} secrets masked")
-    return ", ".join(told)
+        parts.append(f"{sum(summary.redacted.values()):,} secrets masked")
+    return ", ".join(parts)
 
 
 def _numbers(summary: Summary) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def add(
             session_id=session,
             personal=personal,
         )
-    _tell(work, [made])
+    _show_learnings(work, [made])
     if made.conflicts_with:
         other = made.conflicts_with[0][:SHORT]
         work.here.out.warn(f"it contradicts {other}: `workbench memory conflicts` shows both sides")
@@ -221,7 +221,7 @@ def prune(days: float | None, dry_run: bool) -> None:
     """Take out what was learned automatically, never reviewed, seen once, and is old; `undo` restores it."""
     with learning_session("memory-edit") as work:
         found = work.service.prune(days=days, dry_run=dry_run)
-    _tell(work, found)
+    _show_learnings(work, found)
     done = "would be taken out" if dry_run else "taken out"
     work.here.out.say(f"{counted(len(found), 'learning')} {done}")
 
@@ -229,10 +229,10 @@ def prune(days: float | None, dry_run: bool) -> None:
 def _step(make: Callable[[LearningSession], Sequence[FeatureLearning]]) -> None:
     with learning_session("memory-edit") as work:
         done = make(work)
-    _tell(work, done)
+    _show_learnings(work, done)
 
 
-def _tell(work: LearningSession, learnings: Sequence[FeatureLearning]) -> None:
+def _show_learnings(work: LearningSession, learnings: Sequence[FeatureLearning]) -> None:
     out = work.here.out
     if work.here.flags.json:
         out.json({"learnings": list(learnings)})

@@ -148,8 +148,8 @@ def history(identifier: str | None, limit: int) -> None:
             return
         for change in changes:
             after = change.after
-            told = "undone" if after is None else f"{after.state.value}  {shorten(after.text, WIDTH)}"
-            out.data(f"{at_text(change.at)}  {visible_line(change.by):<12}  {told}")
+            state = "undone" if after is None else f"{after.state.value}  {shorten(after.text, WIDTH)}"
+            out.data(f"{at_text(change.at)}  {visible_line(change.by):<12}  {state}")
             if change.reason:
                 out.data(f"    {visible_line(change.reason)}")
         return
@@ -206,11 +206,11 @@ def queue(why: str | None, limit: int) -> None:
         out.json({"total_count": len(found), "items": found[:limit]})
         return
     for item in found[:limit]:
-        _tell_item(out, item, now)
+        _show_item(out, item, now)
     out.say(f"{counted(len(found), 'learning')} waiting" if found else "nothing waits for you")
 
 
-def _tell_item(out: Output, item: ReviewItem, now: float) -> None:
+def _show_item(out: Output, item: ReviewItem, now: float) -> None:
     out.painted(line_of(out, item.learning, now))
     out.painted(f"    {out.style(item.why.value, '33')}: {visible_line(item.sentence)}")
     if item.other is not None:
@@ -231,7 +231,7 @@ def conflicts(limit: int) -> None:
         out.json({"total_count": len(found), "conflicts": found[:limit]})
         return
     for one in found[:limit]:
-        _tell_conflict(out, one)
+        _show_conflict(out, one)
     out.say(
         f"{counted(len(found), 'pair')} to settle"
         if found
@@ -239,7 +239,7 @@ def conflicts(limit: int) -> None:
     )
 
 
-def _tell_conflict(out: Output, one: ConflictFound) -> None:
+def _show_conflict(out: Output, one: ConflictFound) -> None:
     color = "31" if one.verdict == "conflict" else "33"
     way = one.suggestion.value.replace("_", "-")
     head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{one.verdict.value:<9}', color)}"
@@ -357,14 +357,14 @@ def corrections(status: str | None, limit: int) -> None:
         out.json({"total_count": len(found), "corrections": found[:limit]})
         return
     for one in found[:limit]:
-        _tell_correction(out, one)
+        _show_correction(out, one)
     more = f"; the first {limit:,} are shown" if len(found) > limit else ""
     out.say(
         f"{counted(len(found), 'correction')}{more}" if found else "no corrections were found in prompts yet"
     )
 
 
-def _tell_correction(out: Output, one: CorrectionReport) -> None:
+def _show_correction(out: Output, one: CorrectionReport) -> None:
     head = out.style(f"{one.status.value:<11}", _COLORS.get(one.status, "2"))
     identifier = out.style(one.learning_id[:SHORT] or "-", "2")
     out.painted(f"{head}  {identifier:<17}  {shorten(one.text, WIDTH)}")

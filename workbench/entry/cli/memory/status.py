@@ -32,7 +32,7 @@ def status(clean: bool) -> None:
 
     Each feature has a journal of its own. Lines that were damaged, edited to something else or written by
     another version are counted and left where they are; everything else is read. The search index is made
-    from the journals; whether it and its models are ready is told, too.
+    from the journals; the last lines say whether it and its models are ready.
     """
     from workbench.entry.project import cached_embedder, find_state, language_state
     from workbench.entry.services.memory import feature_streams, learning_store
@@ -58,7 +58,8 @@ def status(clean: bool) -> None:
     for one in features:
         last = f", last {one['last']} {one['outcome']}" if one["last"] else ""
         here.out.data(
-            f"{visible_line(one['feature'])}: {counted(one['iterations'], 'iteration')}{last}{_learned(one)}"
+            f"{visible_line(one['feature'])}: {counted(one['iterations'], 'iteration')}{last}"
+            f"{_learnings(one)}"
         )
         unread = len(one["set_aside"]) + one["broken_lines"]
         if unread:
@@ -82,7 +83,7 @@ def status(clean: bool) -> None:
         here.out.warn(f"{fault}; the next search rebuilds it")
 
 
-def _learned(feature: dict[str, Any]) -> str:
+def _learnings(feature: dict[str, Any]) -> str:
     if not feature["learnings"]:
         return ""
     waiting = f" ({feature['unreviewed']:,} to review)" if feature["unreviewed"] else ""
@@ -159,5 +160,5 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(hit.payload)
-    return {"score": hit.score, "bm25": hit.words, "cosine": hit.cosine, **told}
+    payload: dict[str, Any] = msgspec.to_builtins(hit.payload)
+    return {"score": hit.score, "bm25": hit.words, "cosine": hit.cosine, **payload}

@@ -77,14 +77,14 @@ def check(pairs: str, form: str, meaning: bool) -> int:
     here = current()
     write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text
     total = bad = 0
-    with _opened(pairs) as stream:
+    with _open_lines(pairs) as stream:
         for line, judgement in judge_lines(pair_lines(stream), _embedder(here, meaning)):
             total += 1
             if judgement is None:
                 bad += 1
                 _warn_bad(here, bad, line)
             write(here, line, judgement)
-    return _ended(here, bad, total)
+    return _exit_code(here, bad, total)
 
 
 @command(
@@ -114,7 +114,7 @@ def scan(file: str, form: str, meaning: bool) -> int:
     here = current()
     lines: list[TextLine] = []
     total = bad = 0
-    with _opened(file) as stream:
+    with _open_lines(file) as stream:
         for line in text_lines(stream, json_lines=form == "jsonl"):
             total += 1
             if line.error:
@@ -128,7 +128,7 @@ def scan(file: str, form: str, meaning: bool) -> int:
     with here.out.progress("Comparing") as progress:
         found = find_duplicates(texts, vectors, progress=progress)
     _show(here, lines, groups_of(found), [pair for pair in found if pair.judgement.verdict == "conflict"])
-    return _ended(here, bad, total)
+    return _exit_code(here, bad, total)
 
 
 def _show(
@@ -184,7 +184,7 @@ def _line(text: str) -> str:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[IO[bytes]]:
+def _open_lines(name: str) -> Iterator[IO[bytes]]:
     """Open a file of lines, `-` for stdin. Raises UsageError if it cannot be read."""
     if name == "-":
         yield sys.stdin.buffer
@@ -240,7 +240,7 @@ def _warn_bad(here: Invocation, count: int, line: PairLine | TextLine) -> None:
         here.out.warn("more malformed lines are counted, not listed")
 
 
-def _ended(here: Invocation, bad: int, total: int) -> int:
+def _exit_code(here: Invocation, bad: int, total: int) -> int:
     """Return the exit code, and report how many lines could not be read."""
     if not bad:
         return exits.OK

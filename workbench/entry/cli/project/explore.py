@@ -66,7 +66,7 @@ def explore(query_type: str, detail: str) -> None:
         work.here.out.json(layers.to_dict(view))
     else:
         work.here.out.data(layers.render(view))
-    work.tell_notes()
+    work.show_notes()
     for note in (*synced.notes, *notes):
         work.here.out.say(note)
 
@@ -131,7 +131,7 @@ def watch() -> None:
         workspace = work.opened.workspace
         work.measurement.synced(workspace.sync(progress=work.progress))
     adapters = workspace.adapters
-    work.tell_notes()
+    work.show_notes()
 
     def ready() -> None:
         here.out.say(

@@ -93,7 +93,7 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
     if synced.episodes or synced.forgotten:
         gone = f", {synced.forgotten:,} forgotten" if synced.forgotten else ""
         out.data(f"history: {counted(synced.episodes, 'commit')} imported{gone}")
-    work.tell_notes()
+    work.show_notes()
     for note in synced.notes:
         out.say(note)
 

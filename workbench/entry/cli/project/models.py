@@ -77,11 +77,11 @@ def list_() -> None:
 def language_line(state: ModelState) -> str:
     """Return one line about the language model: its name, its place and whether it can be asked."""
     if state.available:
-        told = f"runs elsewhere: texts go to {state.elsewhere}" if state.elsewhere else "ready"
+        reason = f"runs elsewhere: texts go to {state.elsewhere}" if state.elsewhere else "ready"
     else:
-        told = " ".join(filter(None, (state.reason, f"({state.step})" if state.step else "")))
+        reason = " ".join(filter(None, (state.reason, f"({state.step})" if state.step else "")))
     name = " at ".join(filter(None, (state.model, state.url)))
-    return visible_line(f"{name}: {told}" if name else told)
+    return visible_line(f"{name}: {reason}" if name else reason)
 
 
 def ranking_models() -> list[dict[str, Any]]:

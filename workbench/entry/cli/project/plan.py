@@ -201,7 +201,7 @@ def rank(
         here.out.data(fold(line, _PATH_COLUMN))
     if not made.files:
         here.out.say("no file matches this task")
-    work.tell_notes()
+    work.show_notes()
 
 
 def _from_here(name: str, root: Path) -> str:

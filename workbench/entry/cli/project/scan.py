@@ -56,8 +56,8 @@ def injection(texts: str, form: str) -> int:
 
     One answer a line, in the order of the lines, as soon as a line is read: {"flagged", "score", "patterns",
     "spans"}, spans in characters. Rules are imperative by nature and are not flagged for it. A malformed line
-    is answered with {"error": …} and told on stderr; the others are answered all the same, and the exit code
-    is 1.
+    is answered with {"error": …} and reported on stderr; the others are answered all the same, and the exit
+    code is 1.
     """
     from workbench.text.injection import scan as scanned
 
@@ -100,7 +100,7 @@ def secrets(files: tuple[str, ...], redacting: bool) -> int:
     if redacting and (folder := next((name for name in files if Path(name).is_dir()), None)):
         raise UsageError(f"{folder} is a directory", hint="--redact prints the text of files; name them.")
     with here.out.progress("Scanning") as progress:
-        (_redacted if redacting else _listed)(here, _texts(files, progress))
+        (_redact_texts if redacting else _list_findings)(here, _texts(files, progress))
     return exits.OK
 
 
@@ -119,30 +119,30 @@ def _texts(names: Sequence[str], progress: Progress) -> Iterator[tuple[str, str]
             progress(done)
             try:
                 data = (Path(name) / path).read_bytes()
-            except OSError as error:  # one of many: what cannot be read is told, the others are looked at
+            except OSError as error:  # one of many: what cannot be read is reported, the others are scanned
                 current().out.warn(f"{path} cannot be read: {error.strerror}")
                 continue
             if content_refusal(path, data) is None:
                 yield path, data.decode("utf-8", "replace")
 
 
-def _redacted(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
+def _redact_texts(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
     from workbench.text.redact import redact
 
     counts: Counter[str] = Counter()
-    told: list[dict[str, object]] = []
+    documents: list[dict[str, object]] = []
     for name, text in texts:
         safe = redact(text)
         counts.update(safe.counts)
-        told.append({"file": name, "text": safe.text, "counts": dict(safe.counts)})
+        documents.append({"file": name, "text": safe.text, "counts": dict(safe.counts)})
         if not here.flags.json:
             _put(safe.text)
     if here.flags.json:
-        here.out.json({"texts": told, "counts": dict(sorted(counts.items()))})
+        here.out.json({"texts": documents, "counts": dict(sorted(counts.items()))})
     here.out.say(_summary(counts))
 
 
-def _listed(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
+def _list_findings(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
     from workbench.text.redact import find_secrets
 
     counts: Counter[str] = Counter()
@@ -163,7 +163,7 @@ def _listed(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
 
 
 def _preview(secret: str) -> str:
-    """Return as much of a secret as tells which one it is: a sixth of it, four characters at most."""
+    """Return as much of a secret as identifies it: a sixth of it, four characters at most."""
     return secret[: min(4, len(secret) // 6)] + "…"
 
 
@@ -213,11 +213,11 @@ def _tell_bad(here: Invocation, count: int, number: int) -> None:
     if count <= _TOLD:
         here.out.warn(f"line {number}: no JSON object with a `text`")
     elif count == _TOLD + 1:
-        here.out.warn("more malformed lines are counted, not told")
+        here.out.warn("more malformed lines are counted, not listed")
 
 
 def _lines(name: str) -> Iterator[bytes]:
-    stream = _opened(name)
+    stream = _open_input(name)
     try:
         yield from stream
     finally:
@@ -226,7 +226,7 @@ def _lines(name: str) -> Iterator[bytes]:
 
 
 def _whole(name: str) -> str:
-    stream = _opened(name)
+    stream = _open_input(name)
     try:
         return stream.read().decode("utf-8", "replace")
     except OSError as error:
@@ -236,7 +236,7 @@ def _whole(name: str) -> str:
             stream.close()
 
 
-def _opened(name: str) -> IO[bytes]:
+def _open_input(name: str) -> IO[bytes]:
     if name == "-":
         return sys.stdin.buffer
     try:

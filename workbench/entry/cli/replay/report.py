@@ -110,7 +110,7 @@ def deliver(
     `project` is where the evidence of gates is gathered, None if that is not here.
     Raises: StoreError, OSError.
     """
-    gates = _judged(here, run, config, project, regression) if asked.gate else ()
+    gates = _judge(here, run, config, project, regression) if asked.gate else ()
     if here.flags.json:
         here.out.json({**run_to_json(run), **({"gates": gates} if asked.gate else {})})
     else:
@@ -130,7 +130,7 @@ def deliver(
     return exits.OK
 
 
-def _judged(
+def _judge(
     here: Invocation, run: ReplayRun, config: Config, project: Path | None, regression: Gap | None
 ) -> tuple[Gate, ...]:
     if project is None:

@@ -138,12 +138,12 @@ def explain(run: str, task: str, system: str | None) -> int:
     here = current()
     found = load_run(runs_root(here.project), run)
     with here.out.progress("Reading the past") as line:
-        told = explain_task(here.project, here.settings().config, found, task, system, line)
+        explained = explain_task(here.project, here.settings().config, found, task, system, line)
     if here.flags.json:
-        here.out.json(told)
+        here.out.json(explained)
     else:
-        here.out.data(explanation_text(told))
-    if not told.same:
+        here.out.data(explanation_text(explained))
+    if not explained.same:
         here.out.warn("the program ranks otherwise now than in that run: it, its models or the past changed")
     return exits.OK
 

@@ -72,9 +72,9 @@ def check(
         scenario=asked["scenario"],
         step=asked["step"],
     )
-    value = _decoded(_read(given))
+    value = _decode(_read(given))
     verdict = check_tool_call(here.project, rules_in_force(here), tool, value, known)
-    _tell(here, verdict)
+    _show_verdict(here, verdict)
     return _CODES[verdict.decision]
 
 
@@ -111,7 +111,7 @@ def _file(path: Path) -> bytes:
         ) from error
 
 
-def _decoded(text: str) -> object:
+def _decode(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -119,7 +119,7 @@ def _decoded(text: str) -> object:
         raise UsageError(f"the input is not JSON: {error}", hint=hint) from error
 
 
-def _tell(here: Invocation, verdict: Verdict) -> None:
+def _show_verdict(here: Invocation, verdict: Verdict) -> None:
     out = here.out
     if here.flags.json:
         out.json(check_response(verdict))

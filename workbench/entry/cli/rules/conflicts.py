@@ -54,7 +54,7 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning
         work.measurement.candidates = len(queue.open)
     out = work.here.out
     if settled:
-        _tell_settled(work, queue, limit)
+        _show_settled(work, queue, limit)
         return
     found = [
         conflict
@@ -107,7 +107,7 @@ def show(identifier: str, meaning: bool) -> None:
         return
     out.painted(f"{out.style(conflict.id, '1')}  {conflict.kind.value}, score {conflict.score:.2f}")
     out.data(conflict.why)
-    marked = _marked(left.rule, right.rule, out)
+    marked = _mark_differences(left.rule, right.rule, out)
     for name, rule, text in (("left", left, marked[0]), ("right", right, marked[1])):
         out.painted(
             f"\n{out.style(name, '1')}  {rule.id[:13]}  {out.style(origin(rule), '36')}  {_state(rule)}"
@@ -202,7 +202,7 @@ def _queue(work: Session, *, meaning: bool) -> tuple[Queue, dict[str, Rule]]:
     return queue, {rule.id: rule for rule in book.rules}
 
 
-def _tell_settled(work: Session, queue: Queue, limit: int) -> None:
+def _show_settled(work: Session, queue: Queue, limit: int) -> None:
     out = work.here.out
     if work.here.flags.json:
         out.json({"total_count": len(queue.settled), "settled": queue.settled[:limit]})
@@ -233,7 +233,7 @@ def _paint(conflict: Conflict) -> str:
     return "31" if conflict.kind is ConflictKind.CONTRADICTORY else "33"
 
 
-def _marked(left: str, right: str, out: Output) -> tuple[str, str]:
+def _mark_differences(left: str, right: str, out: Output) -> tuple[str, str]:
     """Return both texts with the words that only one of them has in bold."""
     mine, theirs = left.split(), right.split()
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)

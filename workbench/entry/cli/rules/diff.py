@@ -69,7 +69,7 @@ def change_document(entry: DescribedChange) -> dict[str, Any]:
 def plain_words(changes: Sequence[FieldChange]) -> str | None:
     """Return the word diff of the rule's text, None where it did not change."""
     found = next((one.pieces for one in changes if one.name == "rule"), None)
-    return None if found is None else "".join(_marked(kind, text) for kind, text in found)
+    return None if found is None else "".join(_mark(kind, text) for kind, text in found)
 
 
 def _words(out: Output, pieces: Sequence[Piece]) -> str:
@@ -78,11 +78,11 @@ def _words(out: Output, pieces: Sequence[Piece]) -> str:
         if kind == "same":
             shown.append(_short(visible(text), first=place == 0, last=place == len(pieces) - 1))
         else:
-            shown.append(out.style(visible(_marked(kind, text)), "31" if kind == "old" else "32"))
+            shown.append(out.style(visible(_mark(kind, text)), "31" if kind == "old" else "32"))
     return "".join(shown).replace("\n", "\n" + _INDENT * 2)
 
 
-def _marked(kind: str, text: str) -> str:
+def _mark(kind: str, text: str) -> str:
     return text if kind == "same" else f"[-{text}-]" if kind == "old" else f"{{+{text}+}}"
 
 
@@ -105,7 +105,7 @@ def _value(value: object) -> str:
     return visible_line(str(value))
 
 
-def tell_written(out: Output, written: Sequence[Written]) -> None:
+def show_written(out: Output, written: Sequence[Written]) -> None:
     """Show what files gained and lost, and say what else is to know of them and what they could not take."""
     for item in written:
         for line in changed_lines(item.file, item.before, item.after):

@@ -12,7 +12,7 @@ from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.ids import find_live
 from workbench.entry.cli.rules.diff import diff_lines
 from workbench.entry.cli.rules.intake import read_rules, read_text, whole_rule
-from workbench.entry.cli.rules.session import RuleSession, rule_session, tell_files
+from workbench.entry.cli.rules.session import RuleSession, report_files, rule_session
 from workbench.entry.cli.rules.show import rule_line
 from workbench.entry.os.editor import edit_text, has_editor
 from workbench.errors import UsageError
@@ -100,7 +100,7 @@ def add(
     names of the options, `rule` for the text, `home` and `file`; --home and --file are for lines without.
     """
     here = current()
-    given = _given(options)
+    given = _given_options(options)
     with rule_session("rules-edit") as work:
         tags = work.config.rules.tags
         if lines_file is None:
@@ -156,7 +156,7 @@ def edit(
     here = current()
     with rule_session("rules-edit") as work:
         before = find_live(work, identifier)
-    given = {**_given(options), **_cleared(clear)}
+    given = {**_given_options(options), **_cleared_fields(clear)}
     if add_tag or remove_tag:
         kept = [tag for tag in given.get("tags", before.tags) if tag not in remove_tag]
         given["tags"] = [*kept, *add_tag]
@@ -207,7 +207,7 @@ def remove(identifiers: Sequence[str], reason: str) -> None:
         return
     for rule in rules:
         here.out.painted(rule_line(here.out, rule))
-    tell_files(work, rules)
+    report_files(work, rules)
 
 
 def _switch(identifiers: Sequence[str], on: bool, reason: str) -> None:
@@ -234,7 +234,7 @@ def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:
     return list(found.values())
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def _given_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given, by field."""
     return {name: value for name, value in options.items() if value is not None and value != ()}
 
@@ -251,7 +251,7 @@ _EMPTY: dict[str, tuple[str, Any]] = {
 }
 
 
-def _cleared(names: Sequence[str]) -> dict[str, Any]:
+def _cleared_fields(names: Sequence[str]) -> dict[str, Any]:
     from workbench.suggest import did_you_mean
 
     for name in names:
@@ -280,7 +280,7 @@ def _show(work: RuleSession, rules: Sequence[Rule]) -> None:
         return
     for rule in rules:
         here.out.painted(rule_line(here.out, rule))
-    tell_files(work, rules)
+    report_files(work, rules)
 
 
 def _show_change(work: RuleSession, before: Rule, after: Rule) -> None:
@@ -296,4 +296,4 @@ def _show_change(work: RuleSession, before: Rule, after: Rule) -> None:
     here.out.data(f"{after.id}  version {after.version}{was}")
     for line in diff_lines(here.out, fields):
         here.out.painted(line)
-    tell_files(work, [after] if before.id != after.id else [])
+    report_files(work, [after] if before.id != after.id else [])

@@ -60,9 +60,9 @@ def examples(
         left = remove_examples(rule, removed)
         wanted = add_examples(replace(rule, examples=left), added) if added else left
         proposed = None if generate is None else _proposals(work, replace(rule, examples=wanted), generate)
-        agreed = proposed is not None and _agreed(work, proposed, yes)
+        agreed = proposed is not None and _ask(work, proposed, yes)
         if agreed or wanted != rule.examples:
-            rule = _changed(work, rule.id, removed, added, proposed.examples if agreed and proposed else ())
+            rule = _change(work, rule.id, removed, added, proposed.examples if agreed and proposed else ())
     out = work.here.out
     if work.here.flags.json:
         out.json(_document(rule, proposed, agreed))
@@ -101,7 +101,7 @@ def _proposals(work: Session, rule: Rule, count: int) -> Proposed:
     return found
 
 
-def _agreed(work: Session, proposed: Proposed, yes: bool) -> bool:
+def _ask(work: Session, proposed: Proposed, yes: bool) -> bool:
     """Show what is proposed and ask whether to keep it; without a terminal nobody can be asked."""
     out = work.here.out
     if yes:
@@ -119,7 +119,7 @@ def _show(out: Output, proposed: Proposed) -> None:
         out.say(f"  + {visible_line(text)}")
 
 
-def _changed(
+def _change(
     work: Session, identifier: str, removed: tuple[int, ...], added: tuple[str, ...], kept: tuple[str, ...]
 ) -> Rule:
     """Make the change as one step. Somebody may have changed the rule while the model thought or you read."""
@@ -135,12 +135,12 @@ def _changed(
 
 
 def _document(rule: Rule, proposed: Proposed | None, kept: bool) -> dict[str, object]:
-    told: dict[str, object] = {"id": rule.id, "examples": rule.examples}
+    document: dict[str, object] = {"id": rule.id, "examples": rule.examples}
     if proposed is not None:
-        told |= {
+        document |= {
             "proposed": proposed.examples,
             "dropped": [{"text": text, "reason": reason} for text, reason in proposed.dropped],
             "kept": kept,
             "cost": proposed.cost,
         }
-    return told
+    return document

@@ -8,7 +8,7 @@ import click
 
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.output import Output, shorten
-from workbench.entry.cli.rules.diff import changed_lines, line_paint, tell_written, written_document
+from workbench.entry.cli.rules.diff import changed_lines, line_paint, show_written, written_document
 from workbench.entry.cli.session import Session, session
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import Rule
@@ -122,7 +122,7 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
     files = [file for found in results for file in found.files]
     notes = [note for found in results for note in (*found.notes, *(n for f in found.files for n in f.notes))]
     if work.here.flags.json:
-        told = [
+        documents = [
             {
                 "file": file.path,
                 "rules": len(file.anchors),
@@ -131,7 +131,7 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
             }
             for file in files
         ]
-        out.json({"dry_run": dry_run, "files": told, "notes": notes})
+        out.json({"dry_run": dry_run, "files": documents, "notes": notes})
         return
     for file in files:
         if dry_run:
@@ -177,13 +177,13 @@ def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | Non
             if merge
             else find_drift(store, candidates)
         )
-    _tell(work, outcome, merge=merge, dry_run=dry_run)
+    _show_outcome(work, outcome, merge=merge, dry_run=dry_run)
     left = [found for found in outcome.drift if not dry_run or found.conflicts]
     if left or any(written.refused for written in outcome.written):
         click.get_current_context().exit(1)
 
 
-def _tell(work: Session, outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> None:
+def _show_outcome(work: Session, outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> None:
     out = work.here.out
     if work.here.flags.json:
         out.json(
@@ -198,28 +198,30 @@ def _tell(work: Session, outcome: SyncOutcome, *, merge: bool, dry_run: bool) ->
         return
     for found in outcome.taken:
         out.painted(f"{out.style(found.file, '36')}  imported: {_counts(found.incoming)}")
-    tell_written(out, outcome.written)
+    show_written(out, outcome.written)
     if not (merge and dry_run):
         for found in outcome.drift:
-            _tell_file(out, found)
+            _show_file(out, found)
     for warning in outcome.warnings:
         out.warn(warning)
     out.say(_summary(outcome, merge=merge, dry_run=dry_run))
 
 
-def _tell_file(out: Output, found: FileDrift) -> None:
+def _show_file(out: Output, found: FileDrift) -> None:
     out.painted(out.style(found.file, "1;36"))
     for change in found.incoming:
         text = change.after or change.before
-        out.painted(f"  file   {_MARKS[change.what]} {change.line:>5}  {_shown(out, text)}")
+        out.painted(f"  file   {_MARKS[change.what]} {change.line:>5}  {_rule_words(out, text)}")
     for pending in found.pending:
         mark = "+" if pending.base is None else "-" if pending.rule is None else "~"
-        out.painted(f"  store  {mark} {pending.line or '':>5}  {_shown(out, pending.rule or pending.base)}")
+        out.painted(
+            f"  store  {mark} {pending.line or '':>5}  {_rule_words(out, pending.rule or pending.base)}"
+        )
     for conflict in found.conflicts:
         out.painted(out.style(f"  both   ! {conflict.line or '':>5}  {conflict.base.id[:13]}", "31"))
         sides = (("last", conflict.base), ("ours", conflict.ours), ("theirs", conflict.theirs))
         for name, rule in sides:
-            out.painted(f"             {name:<6}  {_shown(out, rule)}")
+            out.painted(f"             {name:<6}  {_rule_words(out, rule)}")
 
 
 def _summary(outcome: SyncOutcome, *, merge: bool, dry_run: bool) -> str:
@@ -253,7 +255,7 @@ def _counts(items: Sequence[FromFile]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts if count)
 
 
-def _shown(out: Output, rule: Rule | None) -> str:
+def _rule_words(out: Output, rule: Rule | None) -> str:
     if rule is None:
         return out.style("(removed)", "2")
     return out.style(shorten(rule.rule, 90), "0")

@@ -52,12 +52,12 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
     out = work.here.out
     shown = found if limit is None else found[-limit:]
     if work.here.flags.json:
-        standing = ledger.current(identifier)
+        now = ledger.current(identifier)
         out.json(
             {
                 "id": identifier,
                 "in_force": identifier in ledger.live,
-                "standing": None if standing is None else standing.id,
+                "standing": None if now is None else now.id,
                 "versions": list(lineage(ledger, identifier)),
                 "total_count": len(found),
                 "changes": [change_document(entry) for entry in shown],
@@ -113,7 +113,7 @@ def usage(
         else:
             out.say(f"noted for {counted(count, 'rule')}")
         return
-    _show_usage(work, ledger, _wanted(ledger, ids), uses, limit)
+    _show_usage(work, ledger, _by_version(ledger, ids), uses, limit)
 
 
 def _record(work: RuleSession, ids: Sequence[str], session_id: str | None, tool: str | None) -> int:
@@ -125,7 +125,7 @@ def _record(work: RuleSession, ids: Sequence[str], session_id: str | None, tool:
     return record_usage(work.store, ids, session_id, tool, by="cli")
 
 
-def _wanted(ledger: RuleLedger, ids: Sequence[str]) -> dict[str, str]:
+def _by_version(ledger: RuleLedger, ids: Sequence[str]) -> dict[str, str]:
     """Return {id of any version: id of the rule it counts for}, of some rules or of all."""
     found: dict[str, str] = {}
     for identifier in ids or (*ledger.live, *ledger.versions):

@@ -37,7 +37,7 @@ def read_text(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
 
 
 def read_rules(here: Invocation, name: str, tags: tuple[str, ...]) -> list[Line]:
-    """Return the rules of JSON lines. Raises: ParseError for the first bad line, when the rest is told."""
+    """Return the rules of JSON lines. Raises: ParseError for the first bad line, the others are reported."""
     data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     if len(data) > MAX_LINES_BYTES:
         raise UsageError(f"{name} is larger than {MAX_LINES_BYTES // 2**20} MB", hint="Split it.")
@@ -63,13 +63,13 @@ def whole_rule(work: RuleSession, line: Line) -> Rule:
     if not line.file:
         return rule
     try:
-        return _placed(work, rule, line.file)
+        return _place(work, rule, line.file)
     except UsageError as error:
         place = f"{line.place}: " if line.place else ""
         raise UsageError(f"{place}{error.message}", hint=error.hint) from error
 
 
-def _placed(work: RuleSession, rule: Rule, given: str) -> Rule:
+def _place(work: RuleSession, rule: Rule, given: str) -> Rule:
     own = rule.project_id is None
     file = file_of(given, work.store.root, work.store.home, own=own)
     family = family_of(file.removeprefix("~/"))

@@ -108,7 +108,7 @@ def tags(known: bool) -> None:
         if problem := extra_problem(tag):
             out.warn(f"rules.tags: {visible_line(tag)} is left out: {problem}")
     if known:
-        _known(work.here.flags.json, extra)
+        _show_known(work.here.flags.json, extra)
         return
     uses = tag_uses(work.book.rules, extra)
     if work.here.flags.json:
@@ -121,7 +121,7 @@ def tags(known: bool) -> None:
         out.say("no rule has a tag")
 
 
-def _known(as_json: bool, extra: tuple[str, ...]) -> None:
+def _show_known(as_json: bool, extra: tuple[str, ...]) -> None:
     out = current().out
     found = taxonomy(extra)
     ordered = {

@@ -74,7 +74,7 @@ def past_session(until: str) -> Iterator[RuleSession]:
         here.out.warn(measurement.note)
 
 
-def tell_files(work: RuleSession, rules: Iterable[Rule]) -> None:
+def report_files(work: RuleSession, rules: Iterable[Rule]) -> None:
     """Say which of the rules' files do not have what was just decided. Raises: StoreError."""
     from workbench.rules.files.drift import files_behind
 

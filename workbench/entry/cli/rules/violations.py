@@ -47,11 +47,11 @@ def violations(places: Sequence[Path], since: str) -> None:
     rules = [rule for rule in rules_in_force(here) if rule.check is not None and rule.enabled]
     if not rules:
         here.out.say("no rule has a check: `workbench rules check --suggest` proposes some")
-    count, files, others = _counted(here, rules, places, start)
-    _tell(here, rules, count, files, others)
+    count, files, others = _count(here, rules, places, start)
+    _show_violations(here, rules, count, files, others)
 
 
-def _counted(
+def _count(
     here: Invocation, rules: Sequence[Rule], places: Iterable[Path], since: str
 ) -> tuple[Count, int, list[str]]:
     """Read the transcripts; return (count, how many there were, files that are not transcripts)."""
@@ -77,7 +77,9 @@ def _counted(
     return count, files, others
 
 
-def _tell(here: Invocation, rules: Sequence[Rule], count: Count, files: int, others: Sequence[str]) -> None:
+def _show_violations(
+    here: Invocation, rules: Sequence[Rule], count: Count, files: int, others: Sequence[str]
+) -> None:
     out = here.out
     groups = _by_rule(rules, count.violations)
     if here.flags.json:

@@ -173,7 +173,7 @@ def end(
     ended = episode_service_of(here).end(
         session, outcome, commit=commit, evidence=evidence, token_used=tokens, latency_ms=latency_ms
     )
-    _tell(here, ended)
+    _show_episode(here, ended)
 
 
 @command(
@@ -191,7 +191,7 @@ def feedback(session: str, outcome: str, why: str) -> None:
     Feedback outweighs what the session said of itself; the last word counts.
     """
     here = current()
-    _tell(here, episode_service_of(here).feedback(session, outcome, why))
+    _show_episode(here, episode_service_of(here).feedback(session, outcome, why))
 
 
 @command(examples=("workbench episode forget fix-login --reason 'a test'",))
@@ -211,16 +211,16 @@ def forget(sessions: Sequence[str], reason: str) -> None:
             here.out.data(f"{session} forgotten")
 
 
-def _tell(here: Invocation, found: Episode) -> None:
+def _show_episode(here: Invocation, found: Episode) -> None:
     from workbench.text.counts import counted
 
     if here.flags.json:
         from workbench.sessions.episodes_fold import FULL, TRACED, story
 
-        told = story(found)
+        kind = story(found)
         facts = {"session_id": found.session_id, "outcome": found.outcome, "ended_at": found.ended_at}
         touched = {"reads": len(found.reads), "edits": len(found.changes)}
-        here.out.json({**facts, **touched, "traced": told in (TRACED, FULL), "full": told == FULL})
+        here.out.json({**facts, **touched, "traced": kind in (TRACED, FULL), "full": kind == FULL})
         return
     files = f"{counted(len(found.reads), 'file')} read, {len(found.changes):,} edited"
     state = "open" if found.ended_at is None else "ended"

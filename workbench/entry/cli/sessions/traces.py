@@ -122,12 +122,12 @@ def show(session: str, every: bool) -> None:
 
 def _facts(trace: Trace, state: str) -> dict[str, Any]:
     episode = trace.episode
-    told = story(episode)
+    kind = story(episode)
     return {
         **{name: getattr(episode, name) for name in episode.__slots__},
         "state": state,
-        "traced": None if told == COMMIT else told in (TRACED, FULL),
-        "full": None if told == COMMIT else told == FULL,
+        "traced": None if kind == COMMIT else kind in (TRACED, FULL),
+        "full": None if kind == COMMIT else kind == FULL,
         "events": [{name: getattr(event, name) for name in event.__slots__} for event in trace.events],
     }
 

@@ -89,7 +89,7 @@ def import_sessions(
     if here.flags.json:
         here.out.json(_facts(done, seconds, dry_run=dry_run))
     else:
-        _tell(here, done, seconds, dry_run=dry_run)
+        _show_import(here, done, seconds, dry_run=dry_run)
 
 
 @click.group(name="export", cls=Group, examples=("workbench export sessions --out sessions.jsonl",))
@@ -143,10 +143,10 @@ def _facts(done: Imported, seconds: float, *, dry_run: bool) -> dict[str, Any]:
         "tasks": {"new": report.new, "updated": report.updated, "unchanged": report.unchanged},
         "edits": report.edits,
         "reads": report.reads,
-        "outcomes": _sorted(report.outcomes),
-        "skipped": _sorted(report.skipped),
-        "other_projects": _sorted(report.elsewhere),
-        "masked": _sorted(report.masked),
+        "outcomes": _by_count(report.outcomes),
+        "skipped": _by_count(report.skipped),
+        "other_projects": _by_count(report.elsewhere),
+        "masked": _by_count(report.masked),
         "understood": _understood(report.tally),
         "archive": {"files": report.archived, "dropped": done.dropped, "refused": done.refused},
         "details": [
@@ -166,17 +166,17 @@ def _understood(tally: ReadTally) -> dict[str, Any]:
         "events": tally.events,
         "events_understood": tally.events_understood,
         "share_of_events": round(tally.share_of_events, 6),
-        "reasons": _sorted(tally.reasons),
-        "passed_over": _sorted(tally.passed),
+        "reasons": _by_count(tally.reasons),
+        "passed_over": _by_count(tally.passed),
         "bytes_cut": tally.bytes_cut,
     }
 
 
-def _sorted(counts: Counter[str]) -> dict[str, int]:
+def _by_count(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _tell(here: Invocation, done: Imported, seconds: float, *, dry_run: bool) -> None:
+def _show_import(here: Invocation, done: Imported, seconds: float, *, dry_run: bool) -> None:
     out, report = here.out, done.report
     verb = "would be imported" if dry_run else "imported"
     more = [f"{report.updated:,} brought up to date"] if report.updated else []
@@ -184,7 +184,7 @@ def _tell(here: Invocation, done: Imported, seconds: float, *, dry_run: bool) ->
     tasks = ", ".join((f"{counted(report.new, 'task')} {verb}", *more))
     out.data(f"{tasks} from {counted(report.sessions, 'session')} of this project ({seconds:.1f} s)")
     if report.new or report.updated:
-        ends = ", ".join(f"{count:,} {name}" for name, count in _sorted(report.outcomes).items())
+        ends = ", ".join(f"{count:,} {name}" for name, count in _by_count(report.outcomes).items())
         out.data(
             f"{counted(report.edits, 'edit')} and {counted(report.reads, 'read')} of files; ended: {ends}"
         )
@@ -197,7 +197,7 @@ def _tell(here: Invocation, done: Imported, seconds: float, *, dry_run: bool) ->
         )
     if report.archived:
         out.data(f"{counted(report.archived, 'file')} archived; sessions.archive says whether")
-    _tell_skipped(here, report)
+    _show_skipped(here, report)
     if done.dropped:
         out.say(f"{counted(done.dropped, 'archived file')} went for room: sessions.archive_mb says how much")
     if done.refused:
@@ -208,18 +208,18 @@ def _tell(here: Invocation, done: Imported, seconds: float, *, dry_run: bool) ->
         )
 
 
-def _tell_skipped(here: Invocation, report: ImportReport) -> None:
+def _show_skipped(here: Invocation, report: ImportReport) -> None:
     out = here.out
-    for reason, count in _sorted(report.skipped).items():
+    for reason, count in _by_count(report.skipped).items():
         out.say(f"skipped: {count:,} × {reason}")
-    for reason, count in _sorted(report.tally.reasons).items():
+    for reason, count in _by_count(report.tally.reasons).items():
         out.say(f"not understood: {count:,} × {reason}")
     for file in [one for one in report.details if one.tally.share_of_lines < _UNSOUND][:_SHOWN]:
         out.say(
             f"  {visible_line(file.path)}: {file.tally.share_of_lines:.2%} of "
             f"{counted(file.tally.lines, 'line')}, {file.tally.share_of_events:.2%} of events"
         )
-    foreign = list(_sorted(report.elsewhere).items())
+    foreign = list(_by_count(report.elsewhere).items())
     for place, count in foreign[:_SHOWN]:
         out.say(f"of another project: {visible_line(place)} ({counted(count, 'session')})")
     if len(foreign) > _SHOWN:
