@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from screens.base import SectionScreen
 from screens.jobs import Job
-from screens.sessions import feedback, imports, work
+from screens.sessions import imports, work
 from screens.sessions.file_past import FilePastDialog
 from screens.sessions.listing import SessionQuery
 from screens.sessions.pages import Point
@@ -45,7 +45,7 @@ class SessionActions(SectionScreen):
     known: KnownSessions | None
     wanted: SessionQuery
     current: TracedSession | None
-    judged: feedback.FeedbackHistory
+    judged: work.FeedbackHistory
     keep: str = ""
 
     def list_again(self) -> None:
@@ -220,8 +220,8 @@ class SessionActions(SectionScreen):
     def _judged(self, verdicts: Sequence[SessionVerdict]) -> None:
         self.judged = self.judged.did(verdicts)
         for one in verdicts:
-            self.bench.log_action(feedback.arguments(one), f"was {one.before}")
-        self.bench.tell(f"{feedback.title(tuple(verdicts))} (u undoes it)")
+            self.bench.log_action(work.feedback_arguments(one), f"was {one.before}")
+        self.bench.tell(f"{work.feedback_title(tuple(verdicts))} (u undoes it)")
         self.table.set_marks(())
         self.mark_stale()
 
@@ -232,14 +232,14 @@ class SessionActions(SectionScreen):
     def _walk(self, back: bool, job: Job) -> str:
         step = self.judged.last(back=back)
         work.repeat_feedback(self.engine, step, back=back)
-        return feedback.title(step)
+        return work.feedback_title(step)
 
     def step_commands(self, verb: str) -> Iterable[Sequence[str]]:
         """Return the feedback that was given for an undo or a redo."""
         back = verb == "undo"
         step = self.judged.last(back=back)
         self.judged = self.judged.walked(back=back)
-        return [feedback.arguments(one, back=back) for one in step]
+        return [work.feedback_arguments(one, back=back) for one in step]
 
     # Elsewhere.
 

@@ -22,7 +22,7 @@ from textual.widgets import Static
 from screens.commands import bindings
 from screens.jobs import Failure, Job
 from screens.safe_text import shown, shown_lines
-from screens.sessions import feedback, work
+from screens.sessions import work
 from screens.sessions.actions import SessionActions
 from screens.sessions.listing import SessionListing, SessionQuery
 from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionClock, session_rows
@@ -78,7 +78,7 @@ class SessionsScreen(SessionActions):
         self.known: KnownSessions | None = None
         self.wanted = SessionQuery()
         self.current: TracedSession | None = None
-        self.judged = feedback.FeedbackHistory()
+        self.judged = work.FeedbackHistory()
         self.keep = ""
         self._folded: frozenset[str] = frozenset()
         self._width = 0
@@ -107,14 +107,14 @@ class SessionsScreen(SessionActions):
             "sort": self.wanted.sort,
             "reverse": self.wanted.reverse,
             "folded": sorted(self._folded),
-            "judged": feedback.dump_history(self.judged),
+            "judged": work.dump_history(self.judged),
         }
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """Take it back."""
         self.keep = text_of(kept, "cursor")
         self._folded = frozenset(texts_of(kept, "folded"))
-        self.judged = feedback.load_history(kept.get("judged"))
+        self.judged = work.load_history(kept.get("judged"))
         self.wanted = SessionQuery(
             commits=kept.get("commits") is True,
             sort=text_of(kept, "sort", "when", SORTS),

@@ -11,7 +11,7 @@ import pytest
 
 from store.git_repository import find_repository, lister
 from workbench.errors import ProjectError
-from workbench.project.watch import ChangeBatch, watch_project
+from workbench.project.delta import ChangeBatch, watch_project
 
 
 @pytest.fixture

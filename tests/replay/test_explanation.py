@@ -10,8 +10,8 @@ from tests.replay.made import made_run
 from workbench.errors import UsageError
 from workbench.plan.ranking import load_model
 from workbench.records.plan import RankedFile
-from workbench.replay.explanation import explanation_text, find_task, weigh_files
 from workbench.replay.systems import SystemRanking
+from workbench.replay.task_rows import explanation_text, find_task, weigh_files
 
 RUN = made_run(3, per_session=0, head="fix [/] \x1b[31m")
 

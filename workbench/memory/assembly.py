@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from workbench.memory.extraction.extract import TRUNCATED
 from workbench.records.iterations import RawIterationOutput, ResultEvent, ToolUseEvent
-from workbench.sessions.importers import claude_code, stream_json
+from workbench.sessions.importers import claude_code
 from workbench.sessions.importers.transcripts import (
     CallOutcome,
     Interrupted,
@@ -211,7 +211,7 @@ class Assembler:
                 info = mapping(value.get("rate_limit_info"))
                 if info.get("status") == "rejected":
                     self._gathering(value).tell(limited=True)
-            case str() if kind in stream_json.TYPES or kind in claude_code.TYPES:
+            case str() if kind in claude_code.STREAM_TYPES or kind in claude_code.TYPES:
                 pass
             case _:
                 self.seen.count(f"events of type {text(kind) or type(kind).__name__}")
@@ -294,7 +294,7 @@ class Assembler:
     def _gathering(self, value: Mapping[str, Any]) -> Gathering:
         session = text(value.get("session_id")) or text(value.get("sessionId"))
         if self._now is None:
-            source = stream_json.SOURCE if "session_id" in value else claude_code.SOURCE
+            source = claude_code.STREAM_SOURCE if "session_id" in value else claude_code.SOURCE
             self._now = Gathering(source, session, self._places[session])
             self._now.tell(**self._known)
             self._places[session] += 1
@@ -309,7 +309,7 @@ class Assembler:
 
 
 def _is_run(going: Gathering) -> bool:
-    return going.raw.source == stream_json.SOURCE
+    return going.raw.source == claude_code.STREAM_SOURCE
 
 
 def result_event(value: Mapping[str, Any]) -> ResultEvent:

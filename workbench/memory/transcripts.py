@@ -13,7 +13,7 @@ from typing import IO
 
 from workbench.memory.assembly import Assembler, Gathering, Seen
 from workbench.records.iterations import RawIterationOutput
-from workbench.sessions.importers import claude_code, codex, stream_json, transcripts
+from workbench.sessions.importers import claude_code, codex, transcripts
 from workbench.sessions.importers.lines import WHOLE, Trimmer, read_trimmed
 from workbench.sessions.importers.readers import format_of
 from workbench.sessions.importers.transcripts import (
@@ -195,4 +195,4 @@ def _parts(content: object) -> list[str]:
     return [text(mapping(part).get("text")) for part in content] if isinstance(content, list) else []
 
 
-_READERS = {stream_json.SOURCE: _claude, claude_code.SOURCE: _claude, codex.SOURCE: _codex}
+_READERS = {claude_code.STREAM_SOURCE: _claude, claude_code.SOURCE: _claude, codex.SOURCE: _codex}

@@ -1,7 +1,8 @@
 """Definitions by pattern, for languages without a grammar and for sources a grammar cannot make sense of.
 
 A definition ends where its indentation says so: at the closing bracket or `end` on its own level, or before
-the next line that is indented no deeper. The patterns are in `patterns.toml`.
+the next line that is indented no deeper. The patterns are in `patterns.toml`. Sections of prose and keys of
+configuration files are symbols with line ranges as well.
 """
 
 from __future__ import annotations
@@ -146,3 +147,182 @@ def _ends(lines: list[str], hits: list[_Hit], directive: str) -> list[int]:
     for top in open_:
         ends[top] = last_text
     return [max(end, hit.line) for end, hit in zip(ends, hits, strict=True)]
+
+
+_MAX_LINE = 400
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
+_ASCIIDOC = re.compile(r"(={1,6})[ \t]+(\S.*)$")
+_RST_RULE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
+_MARKDOWN_RULE = re.compile(r"(=|-)\1{2,}[ \t]*$")
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)")
+_TOML_TABLE = re.compile(r"\[\[?[ \t]*([^\[\]#]+?)[ \t]*\]\]?")
+_TOML_KEY = re.compile(r"([\w.\"'-]+)[ \t]*=")
+_YAML_KEY = re.compile(r"([^\s#\-\"'\[{][^:#\n]*|\"[^\"\n]+\"|'[^'\n]+'):(?:[ \t]|$)")
+_INI_SECTION = re.compile(r"\[([^\]]+)\]")
+_JSON_KEY = re.compile(r"([ \t]+)\"((?:[^\"\\]|\\.)+)\"[ \t]*:")
+
+
+def find_sections(language: str, text: str) -> tuple[Symbol, ...]:
+    """Return the sections of a Markdown, reStructuredText or AsciiDoc text, nested by level."""
+    lines = [line[:_MAX_LINE] for line in text.splitlines()]
+    headings = _HEADINGS[language](lines)[:MAX_SYMBOLS]
+    symbols: list[Symbol] = []
+    for position, (line, level, title) in enumerate(headings):
+        end = len(lines)
+        for following, other, _ in headings[position + 1 : position + 1 + MAX_SYMBOLS]:
+            if other <= level:
+                end = following
+                break
+        while end > line + 1 and not lines[end - 1].strip():
+            end -= 1
+        parent = next((t for _, other, t in reversed(headings[:position]) if other < level), "")
+        symbols.append(
+            Symbol(
+                name=title[:MAX_NAME],
+                kind="section",
+                line=line + 1,
+                end_line=max(end, line + 1),
+                signature=one_line(lines[line].encode()) or title[:MAX_NAME],
+                parent=parent[:MAX_NAME],
+            )
+        )
+    return tuple(symbols)
+
+
+def _markdown(lines: list[str]) -> list[tuple[int, int, str]]:
+    """(0-based line, level, title) of each heading; those in code fences and front matter do not count."""
+    found: list[tuple[int, int, str]] = []
+    fence = ""
+    start = 0
+    if lines and lines[0].strip() == "---":
+        start = next((n + 1 for n in range(1, min(len(lines), 200)) if lines[n].strip() == "---"), 0)
+    for number in range(start, len(lines)):
+        line = lines[number]
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark.group(1).startswith(fence):
+                fence = ""
+            continue
+        if mark:
+            fence = mark.group(1)[:3]
+            continue
+        heading = _ATX.match(line)
+        if heading:
+            found.append((number, len(heading.group(1)), heading.group(2)))
+        elif number > start and _MARKDOWN_RULE.match(line):
+            above = lines[number - 1].strip()
+            if above and not above.startswith(("#", "|", ">", "-", "*", "+")) and "|" not in above:
+                found.append((number - 1, 1 if line[0] == "=" else 2, above))
+    return found
+
+
+def _rst(lines: list[str]) -> list[tuple[int, int, str]]:
+    """Levels are given by the order in which rule characters first appear, with and without an overline."""
+    found: list[tuple[int, int, str]] = []
+    levels: dict[str, int] = {}
+    for number in range(1, len(lines)):
+        rule = _RST_RULE.match(lines[number])
+        title = lines[number - 1].rstrip()
+        if not rule or not title.strip() or _RST_RULE.match(title) or title.startswith(".. "):
+            continue
+        over = number >= 2 and lines[number - 2].rstrip() == lines[number].rstrip()
+        if not over and (title[0] in " \t" or len(lines[number].rstrip()) < len(title) - 2):
+            continue
+        style = rule.group(1) + ("^" if over else "")
+        level = levels.setdefault(style, len(levels) + 1)
+        found.append((number - 2 if over else number - 1, level, title.strip()))
+    return found
+
+
+def _asciidoc(lines: list[str]) -> list[tuple[int, int, str]]:
+    found: list[tuple[int, int, str]] = []
+    block = False
+    for number, line in enumerate(lines):
+        if line.startswith("----"):
+            block = not block
+            continue
+        heading = None if block else _ASCIIDOC.match(line)
+        if heading:
+            found.append((number, len(heading.group(1)), heading.group(2).strip()))
+    return found
+
+
+_HEADINGS = {"markdown": _markdown, "rst": _rst, "asciidoc": _asciidoc}
+PROSE_WITH_SECTIONS = frozenset(_HEADINGS)
+
+
+def find_keys(language: str, text: str) -> tuple[Symbol, ...]:
+    """Return the top-level keys (TOML tables, INI sections) of a configuration file."""
+    lines = [line[:_MAX_LINE] for line in text.splitlines()]
+    found = _KEYS[language](lines)[:MAX_SYMBOLS]
+    symbols: list[Symbol] = []
+    for position, (line, name) in enumerate(found):
+        end = found[position + 1][0] if position + 1 < len(found) else len(lines)
+        while end > line + 1 and lines[end - 1].strip()[:1] in ("", "#", "}", "]"):
+            end -= 1
+        symbols.append(
+            Symbol(
+                name=name[:MAX_NAME],
+                kind="key",
+                line=line + 1,
+                end_line=max(end, line + 1),
+                signature=one_line(lines[line].encode()) or name[:MAX_NAME],
+            )
+        )
+    return tuple(symbols)
+
+
+def _toml(lines: list[str]) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    tables = False
+    quote = ""
+    for number, line in enumerate(lines):
+        if quote:
+            quote = "" if quote in line else quote
+            continue
+        table = _TOML_TABLE.match(line)
+        key = _TOML_KEY.match(line) if not tables else None
+        if table and "=" not in line.split("#", 1)[0].split("]", 1)[-1]:
+            tables = True
+            found.append((number, table.group(1)))
+        elif key:
+            found.append((number, key.group(1).strip("\"'")))
+        for mark in ('"""', "'''"):
+            if line.count(mark) % 2:
+                quote = mark
+    return found
+
+
+def _yaml(lines: list[str]) -> list[tuple[int, str]]:
+    found = []
+    for number, line in enumerate(lines):
+        key = _YAML_KEY.match(line)
+        if key:
+            found.append((number, key.group(1).strip().strip("\"'")))
+    return found
+
+
+def _ini(lines: list[str]) -> list[tuple[int, str]]:
+    found = []
+    for number, line in enumerate(lines):
+        section = _INI_SECTION.match(line)
+        if section:
+            found.append((number, section.group(1).strip()))
+    return found
+
+
+def _json(lines: list[str]) -> list[tuple[int, str]]:
+    """Keys at the indentation of the first key; JSON on one line has none."""
+    found = []
+    indent: str | None = None
+    for number, line in enumerate(lines):
+        key = _JSON_KEY.match(line)
+        if key:
+            indent = key.group(1) if indent is None else indent
+            if key.group(1) == indent:
+                found.append((number, key.group(2)))
+    return found
+
+
+_KEYS = {"toml": _toml, "yaml": _yaml, "ini": _ini, "json": _json}
+CONFIG_WITH_KEYS = frozenset(_KEYS)

@@ -19,8 +19,13 @@ from warnings import catch_warnings, simplefilter
 
 from workbench.project.grammars import c, javascript, ruby
 from workbench.project.grammars.definitions import MAX_SYMBOLS, Definitions, OutdatedQuery, collect
-from workbench.project.headings import CONFIG_WITH_KEYS, PROSE_WITH_SECTIONS, find_keys, find_sections
-from workbench.project.patterns import pattern_symbols
+from workbench.project.patterns import (
+    CONFIG_WITH_KEYS,
+    PROSE_WITH_SECTIONS,
+    find_keys,
+    find_sections,
+    pattern_symbols,
+)
 from workbench.project.specifiers import IsCode, import_specifiers
 from workbench.records.project import Symbol
 

@@ -177,7 +177,7 @@ def _codex(value: Mapping[str, Any]) -> Iterator[Turn]:
             if words:
                 yield _turn(THOUGHT, words, at)
         case str(name) if name in _CALLS:
-            for moment in codex.events([TranscriptRecord(0, {"type": "response_item", "payload": item})]):
+            for moment in codex.moments([TranscriptRecord(0, {"type": "response_item", "payload": item})]):
                 if isinstance(moment, ToolUse):
                     yield _call_turn(moment.tool, moment.input, at)
                 elif isinstance(moment, ToolResult):

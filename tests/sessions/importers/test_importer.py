@@ -31,8 +31,7 @@ from tests.sessions.importers.made import (
 from workbench.plan.intent import parse_intent
 from workbench.sessions.importers.export import exported_lines
 from workbench.sessions.importers.importer import QUIET, Importer, ImportReport, ImportRequest, ImportStore
-from workbench.sessions.importers.ledger import digest_of
-from workbench.sessions.importers.places import ProjectPlaces, TranscriptFile
+from workbench.sessions.importers.places import ProjectPlaces, TranscriptFile, digest_of
 from workbench.sessions.importers.readers import read_session
 
 SESSION = [

@@ -41,12 +41,12 @@ from workbench.records.ids import new_id
 from workbench.records.replay import ReplayRun, TaskRow
 from workbench.records.rules import Rule
 from workbench.replay.engine import Progress, Replayed, Vectors, replay_tasks
-from workbench.replay.explanation import Explanation, find_task, weigh_files
 from workbench.replay.packs import RuleHistory, collect_rules
 from workbench.replay.row_log import RowLog, row_keys
 from workbench.replay.run_report import counterpart
 from workbench.replay.statistics import system_scores
 from workbench.replay.systems import System, SystemRanking, parse_systems
+from workbench.replay.task_rows import Explanation, find_task, weigh_files
 from workbench.replay.tasks import (
     PastSession,
     ReplayTask,

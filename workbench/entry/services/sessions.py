@@ -29,13 +29,13 @@ from workbench.records.episodes import Completeness, Episode, SessionRow
 from workbench.sessions.episodes_fold import COMMITS, HOUR, STREAM
 from workbench.sessions.importers.exclusions import Withholder, path_filter
 from workbench.sessions.importers.importer import Importer, ImportReport, ImportRequest, ImportStore, Progress
-from workbench.sessions.importers.ledger import load_seen
 from workbench.sessions.importers.lines import open_transcript
 from workbench.sessions.importers.places import (
     ProjectPlaces,
     TranscriptFile,
     agent_directory_session,
     find_files,
+    load_seen,
     project_transcripts,
     same_address,
     transcript,

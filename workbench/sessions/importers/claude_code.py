@@ -1,24 +1,29 @@
 """Transcripts of Claude Code: `~/.claude/projects/<project>/<session>.jsonl`, sub-agents beside them.
 
-`events` yields their tool calls, `moments` everything. A sub-agent's calls are recorded twice, in its own
+A sub-agent's calls are recorded twice, in its own
 file and as progress of the session that started it, and messages repeat after a compaction and in resumed
 sessions: a call of the same id is one, as is a prompt of the same uuid.
+
+`stream_moments` are those of `claude -p --output-format stream-json`: the same messages in another envelope.
+It records neither times nor, unless asked to replay them, prompts. Where a run's prompt is missing the
+agent's opening words replace it, marked as a guess.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.sessions.importers.prompts import user_text
 from workbench.sessions.importers.transcripts import (
     Aside,
     CallOutcome,
-    Event,
     Interrupted,
     Moment,
     Prompt,
+    Setting,
     Started,
     ToolResult,
     ToolUse,
@@ -60,13 +65,6 @@ _USAGE = ("input_tokens", "cache_creation_input_tokens", "output_tokens")
 def belongs(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of Claude Code's."""
     return record.get("type") in TYPES and "payload" not in record
-
-
-def events(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Event]:
-    """Yield the tool calls and their results, in the order of the file."""
-    for moment in moments(records):
-        if isinstance(moment, (ToolUse, ToolResult, Unreadable)):
-            yield moment
 
 
 def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:
@@ -222,3 +220,73 @@ def _text_of(content: object) -> str:
     if isinstance(content, list):
         content = " ".join(text(mapping(block).get("text")) for block in content[:16])
     return text(content)
+
+
+STREAM_SOURCE = "claude_stream"
+STREAM_TYPES = frozenset(
+    "system assistant user result stream_event tool_progress auth_status rate_limit_event keep_alive "
+    "control_request control_response control_cancel_request tool_use_summary prompt_suggestion".split()
+)
+_OPENING = 2_000  # characters of the agent's words that can replace a prompt
+
+
+def belongs_to_stream(record: Mapping[str, Any]) -> bool:
+    """Whether a record is one of the command's output, and not of a session's transcript."""
+    return (
+        record.get("type") in STREAM_TYPES
+        and isinstance(record.get("session_id"), str)
+        and "sessionId" not in record
+    )
+
+
+def stream_moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:
+    """Yield the moments of the records, at least one a record."""
+    setting = Setting("", "", 0)
+    prompted = False
+    for record in records:
+        if isinstance(record, Unreadable):
+            yield record
+            continue
+        value, line = record.value, record.line
+        session = text(value.get("session_id")) or setting.session
+        if session != setting.session or (value.get("type"), value.get("subtype")) == ("system", "init"):
+            prompted = prompted and session == setting.session
+            setting = Setting(session, text(value.get("cwd")) or setting.cwd, line, root_session=session)
+            yield setting
+        match value.get("type"):
+            case "user" | "assistant":
+                opening = "" if prompted else _opening(value)
+                if opening:
+                    prompted = True
+                    at = text(value.get("timestamp"))
+                    yield Prompt(opening, "", at, session, setting.cwd, line, guessed=True)
+                for moment in _stream_message(value, line, setting):
+                    prompted = prompted or isinstance(moment, Prompt)
+                    yield moment
+            case "result":
+                prompted = False
+                if value.get("is_error") is True:
+                    yield Interrupted(line, text(value.get("timestamp")))
+                else:
+                    yield Aside(line, "result")
+            case str(kind) if kind in STREAM_TYPES:
+                yield Aside(line, kind)
+            case kind:
+                yield Unknown(line, f"a record of type {text(kind) or type(kind).__name__}")
+
+
+def _stream_message(value: Mapping[str, Any], line: int, setting: Setting) -> Iterator[Moment]:
+    helper = bool(value.get("parent_tool_use_id"))
+    for moment in record_moments(value, line, value, subagent=helper):
+        if isinstance(moment, (ToolUse, Prompt)):
+            moment = replace(moment, session=setting.session, cwd=moment.cwd or setting.cwd)
+        yield moment
+
+
+def _opening(value: Mapping[str, Any]) -> str:
+    """Return the agent's words at the beginning of a run, empty where it has none or the user began."""
+    content = mapping(value.get("message")).get("content")
+    if value.get("type") != "assistant" or value.get("parent_tool_use_id") or not isinstance(content, list):
+        return ""
+    words = [text(mapping(block).get("text")) for block in content if mapping(block).get("type") == "text"]
+    return "\n".join(words).strip()[:_OPENING]

@@ -1,6 +1,6 @@
 """Rollouts of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`.
 
-`events` yields their tool calls, `moments` everything: of the log that the model sees (`response_item`)
+`moments` yields everything: of the log that the model sees (`response_item`)
 the calls and the prompts, of the log that the screen replays the prompts a second time, which
 `Prompt.channel` distinguishes. Older rollouts have the items without an envelope.
 """
@@ -17,7 +17,6 @@ from workbench.sessions.importers.prompts import user_text
 from workbench.sessions.importers.transcripts import (
     Aside,
     CallOutcome,
-    Event,
     Interrupted,
     Moment,
     Prompt,
@@ -53,13 +52,6 @@ def belongs(record: Mapping[str, Any]) -> bool:
     if "payload" in record:
         return record.get("type") in TYPES
     return record.get("type") in _ITEMS and "message" not in record
-
-
-def events(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Event]:
-    """Yield the tool calls and their results, in the order of the file."""
-    for moment in moments(records):
-        if isinstance(moment, (ToolUse, ToolResult, Unreadable)):
-            yield moment
 
 
 def moments(records: Iterable[TranscriptRecord | Unreadable]) -> Iterator[Moment]:

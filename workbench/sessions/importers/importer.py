@@ -19,25 +19,23 @@ from workbench.ports import Damaged, Journal
 from workbench.records.plan import Intent
 from workbench.sessions.episodes_fold import IMPORTED, STREAM
 from workbench.sessions.importers.bodies import episode_bodies
-from workbench.sessions.importers.ledger import (
+from workbench.sessions.importers.places import (
     GENERATION,
     KnownEpisodes,
-    SeenSession,
-    digest_of,
-    known_episodes,
-    load_seen,
-    order_of,
-    signature,
-    write_seen,
-)
-from workbench.sessions.importers.places import (
     ProjectPlaces,
+    SeenSession,
     SessionFiles,
     TranscriptFile,
+    digest_of,
     expand_roots,
     group_files,
     is_inside,
+    known_episodes,
+    load_seen,
+    order_of,
     session_roots,
+    signature,
+    write_seen,
 )
 from workbench.sessions.importers.readers import SessionReading, family, read_session
 from workbench.sessions.importers.transcripts import ReadTally

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import Any
 
-from workbench.sessions.importers import claude_code, codex, export, stream_json
+from workbench.sessions.importers import claude_code, codex, export
 from workbench.sessions.importers.export import read_export
 from workbench.sessions.importers.fold import Fold, SessionStory
 from workbench.sessions.importers.lines import read_trimmed
@@ -23,6 +23,7 @@ from workbench.sessions.importers.transcripts import (
     TranscriptRecord,
     Unreadable,
     count_moments,
+    events_of,
     mapping,
     read_records,
     text,
@@ -145,7 +146,7 @@ class Format:
 FORMATS = (
     Format(export.SOURCE, export.belongs, None),
     Format(codex.SOURCE, codex.belongs, codex.moments),
-    Format(stream_json.SOURCE, stream_json.belongs, stream_json.moments),
+    Format(claude_code.STREAM_SOURCE, claude_code.belongs_to_stream, claude_code.stream_moments),
     Format(claude_code.SOURCE, claude_code.belongs, claude_code.moments),
 )
 
@@ -170,15 +171,5 @@ def read_events(path: Path) -> Iterator[Event] | None:
 
     The file is read as the events are taken.
     """
-    records = read_records(path)
-    first: list[TranscriptRecord | Unreadable] = []
-    for record in records:
-        first.append(record)
-        if isinstance(record, TranscriptRecord):
-            if codex.belongs(record.value):
-                return codex.events(chain(first, records))
-            if claude_code.belongs(record.value):
-                return claude_code.events(chain(first, records))
-        if len(first) >= _LOOKED_AT:
-            break
-    return None
+    found, records = format_of(read_records(path))
+    return None if found is None or found.moments is None else events_of(found.moments(records))

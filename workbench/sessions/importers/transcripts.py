@@ -259,6 +259,11 @@ class ReadTally:
         return self.events_understood / self.events if self.events else 1.0
 
 
+def events_of(moments: Iterable[Moment]) -> Iterator[Event]:
+    """Return the tool calls and results among moments, and what cannot be read, in the order of the file."""
+    return (one for one in moments if isinstance(one, (ToolUse, ToolResult, Unreadable)))
+
+
 def count_moments(moments: Iterable[Moment], tally: ReadTally) -> Iterator[Moment]:
     """Yield the moments and count them; moments of a line come one after another."""
     line, sound = 0, True

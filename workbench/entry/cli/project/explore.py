@@ -124,7 +124,7 @@ def watch() -> None:
 
     With --json each batch is one line.
     """
-    from workbench.project.watch import watch_project
+    from workbench.project.delta import watch_project
 
     here = current()
     with session("index") as work:

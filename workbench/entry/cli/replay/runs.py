@@ -133,7 +133,7 @@ def explain(run: str, task: str, system: str | None) -> int:
     in the replay, by the program as it is now: if that ranks otherwise than the run, a warning says so.
     """
     from workbench.entry.services.replay import explain_task
-    from workbench.replay.explanation import explanation_text
+    from workbench.replay.task_rows import explanation_text
 
     here = current()
     found = load_run(runs_root(here.project), run)
