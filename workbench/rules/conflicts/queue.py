@@ -21,7 +21,7 @@ from workbench.rules.curation.rulestore import RuleStore
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from workbench.ports import Float32, VectorIndex
+    from workbench.ports import Float32, Neighbours
 
 MAX_TEXT: Final = 600
 
@@ -34,7 +34,7 @@ class Meaning:
 
     model: str
     embed: Callable[[Sequence[str]], Float32]
-    index: Callable[[Float32], VectorIndex]
+    index: Callable[[Float32], Neighbours]
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,7 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
         rules = tuple(asked.of_file(work.book.rules, work.store.root))
         words = work.book.words if len(rules) == len(work.book.rules) else index_words(rules)
         with here.out.progress("Embedding rules") as line:
-            ready = ready_to_search(
-                RuleMatcher(), rules, words, text, mode, work.config, work.opened.location.home, line
-            )
+            ready = ready_to_search(RuleMatcher(), rules, words, text, mode, work.opened, line)
         selected = RuleFilter(
             tuple(sorted(set(asked.scope))),
             work.store.project_id,
