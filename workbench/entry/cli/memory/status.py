@@ -26,7 +26,7 @@ _SUMMARY = 160  # characters shown of a summary
 @command(
     examples=("workbench memory status", "workbench memory status --clean", "workbench memory status --json")
 )
-@click.option("--clean", is_flag=True, help="Remove search indexes of features that are no more.")
+@click.option("--clean", is_flag=True, help="Remove search indexes of features that no longer exist.")
 def status(clean: bool) -> None:
     """Show what is remembered of each feature, and what of it cannot be read.
 
@@ -121,7 +121,7 @@ def _feature(place: OpenedProject, stream: str, ledger: LearningLedger) -> dict[
 def search(text: str, features: tuple[str, ...], top: int | None) -> None:
     """Find iterations by what they were about, by meaning and words, best first.
 
-    What a feature's learnings say is found, too, all of them as one. The index is made from the journals when
+    The learnings of a feature are searched as well, as one text. The index is made from the journals when
     it is behind them; deleting it loses nothing. Without an embedding model words alone decide.
     """
     from workbench.entry.project import find_state

@@ -85,8 +85,8 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
 def doctor() -> int:
     """Check everything the workbench rests on; exit 1 if something is broken.
 
-    Lines marked `!` say what is missing and works without, lines marked `x` what is broken; under both
-    stands the next step.
+    Lines marked `!` say what is missing and works without, lines marked `x` what is broken; the next
+    step follows both.
     """
     from workbench.config import Config
     from workbench.entry.services.doctor import examine

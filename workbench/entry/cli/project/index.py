@@ -27,9 +27,9 @@ _SHOWN = 10
 def index(full: bool) -> None:
     """Index the project: its files, its history and its rules.
 
-    A plan does this by itself; here it happens with nothing else. Past tasks, rules and learnings are
-    embedded by `workbench model prepare`; here the vector indexes of what is embedded already are brought up
-    to date, and damaged ones built again. `workbench status` lists all indexes.
+    A plan does this automatically; this command does nothing else. Past tasks, rules and learnings are
+    embedded by `workbench model prepare`; vector indexes of what is embedded already are brought up to date
+    here, and damaged ones rebuilt. `workbench status` lists all indexes.
 
     Outside of a repository this is how all of a directory is indexed that is your home or holds more than
     5,000 files; other commands ask first, or refuse where nobody can be asked.
@@ -123,7 +123,7 @@ def import_() -> None:
 def import_git(limit: int | None, everything: bool) -> None:
     """Turn commits into past tasks that plans learn from.
 
-    Without options as many as index.history_commits, which plans import by themselves. Commits that are
+    Without options as many as index.history_commits, which plans import automatically. Commits that are
     already there are skipped, so it can be repeated and interrupted.
     """
     if limit and everything:
@@ -166,8 +166,8 @@ import_.add_command(import_sessions)
 def rebuild() -> None:
     """Rebuild tables and indexes from the journals and the files.
 
-    Journals are not touched. Says for each part whether it came out as it was before; exit 1 if tables
-    of equal journals differ.
+    Journals are not touched. Reports for each part whether it equals what was there before; exit 1 if
+    tables of equal journals differ.
     """
     with session("rebuild") as work:
         opened, out = work.opened, work.here.out
