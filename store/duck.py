@@ -33,6 +33,9 @@ SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "memory_limit": MEMORY_LIMIT,
+    # A small change goes to the log alone, which readers replay; a few of them, or a large one, to the file.
+    "checkpoint_on_detach": "DISABLED",
+    "wal_autocheckpoint": "16KB",
     "threads": THREADS,
 }
 _STAGED = "staged"
@@ -107,7 +110,7 @@ def insert(
     `columns` maps a name to (NumPy's type, values); type `str` is text or None. About 0.5 µs a value, where
     a parameter list costs ten times that. Lone surrogates, which no database holds, become escapes.
     """
-    with _registered(connection, columns):
+    with registered(connection, columns):
         connection.execute(statement)
 
 
@@ -115,14 +118,18 @@ def select(
     connection: DuckDBPyConnection, statement: str, columns: Mapping[str, tuple[str, Sequence[Any]]]
 ) -> list[Any]:
     """Return the rows of a SELECT that joins `staged`, columns of values as for `insert`."""
-    with _registered(connection, columns):
+    with registered(connection, columns):
         return connection.execute(statement).fetchall()
 
 
 @contextlib.contextmanager
-def _registered(
+def registered(
     connection: DuckDBPyConnection, columns: Mapping[str, tuple[str, Sequence[Any]]]
 ) -> Iterator[None]:
+    """Let statements join `staged`, columns of values as for `insert`; without columns there is none."""
+    if not columns:
+        yield
+        return
     import numpy as np
 
     staged = {

@@ -217,6 +217,9 @@ class Tables:
             try:
                 while not rounds or rounds[-1].more:
                     rounds.append(self._round(fresh))
+                # The file alone takes the old one's place, so that everything has to be in it.
+                with self._kept.attached(fresh) as connection:
+                    connection.execute("CHECKPOINT tables")
             except (DamagedTables, Replaced, ForeignSchema) as finding:
                 raise StoreError(
                     f"rebuilding {self.path} failed: {finding}",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import on
 
@@ -12,24 +12,10 @@ from screens.base import SectionScreen
 from screens.jobs import Failure
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import VirtualTable
-from workbench.lists.filters import Filter
-
-Sort: TypeAlias = tuple[str, bool]
-"""A column, and whether its largest values come first."""
-
-NOTHING = Filter()
-"""The filter that lets everything through."""
+from workbench.lists.tables import ListQuery, Sort
 
 RecordT = TypeVar("RecordT")
-QueryT = TypeVar("QueryT", bound="ListQuery")
-
-
-@dataclass(frozen=True, slots=True)
-class ListQuery:
-    """What a list is to show: a filter, and a column to sort by and its direction, if one was chosen."""
-
-    filter: Filter = NOTHING
-    sort: Sort | None = None
+QueryT = TypeVar("QueryT", bound=ListQuery)
 
 
 class RecordScreen(SectionScreen, Generic[RecordT, QueryT]):

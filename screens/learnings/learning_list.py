@@ -8,12 +8,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from textual.content import Content
 
-from screens.curation.record_screen import ListQuery
 from screens.filter_matching import Value, filter_rows
 from screens.learnings.learning_service import KnownLearnings
 from screens.safe_text import shown
 from screens.widgets.table import Column
 from workbench.lists.filters import Field, FieldKind
+from workbench.lists.tables import ListQuery
 from workbench.memory.learnings.learningtype import stale_days
 from workbench.memory.learnings.review import STALE_DAYS, ReviewItem, Why
 from workbench.records.learnings import FeatureLearning, LearningKind, LearningSource, LearningState

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 
-from screens.curation.record_screen import ListQuery
 from screens.filter_matching import Value, filter_rows
 from screens.rules.rows import position_of
 from screens.rules.rule_form import condition_lines
 from workbench.lists.filters import Field, FieldKind
+from workbench.lists.tables import ListQuery
 from workbench.records.rules import Authority, Category, Level, Provenance, Rule
 from workbench.rules.descriptions import place
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from store.duck import insert, storable
+from store.duck import insert, select, storable
 from store.projections.bodies import MeasuredBody, ModelActivated, ModelRegistered, RuleUsed, json_text
 from workbench.ports import Entry
 from workbench.records.conversion import convert
@@ -31,20 +31,25 @@ FROM staged
 INSERT_USES: Final = """
 INSERT INTO rule_usage SELECT origin, position, number, rule_id, session_id, tool, "at", "by" FROM staged
 """
-# What was used before the rule was put counts as well, as in the engine.
+# What was used before the rule was put counts as well, as in the engine. `staged` has the ids of the rules.
 UPDATE_USAGE: Final = """
 UPDATE rules SET usage_count = found.total, last_used = found.last
 FROM (
     SELECT put.origin, put.id, any_value(version.usage_count) + count(rule_usage.rule_id) AS total,
         nullif(greatest(coalesce(any_value(version.last_used), ''), coalesce(max(rule_usage."at"), '')), '')
             AS last
-    FROM (SELECT origin, id, position, unnest(lineage) AS member FROM rules) AS put
+    FROM (
+        SELECT rules.origin, rules.id, position, unnest(lineage) AS member FROM rules JOIN staged USING (id)
+    ) AS put
     JOIN rule_versions AS version ON version.origin = put.origin AND version.position = put.position
     LEFT JOIN rule_usage ON rule_usage.rule_id = put.member
     GROUP BY put.origin, put.id
 ) AS found
 WHERE rules.origin = found.origin AND rules.id = found.id
     AND (rules.usage_count <> found.total OR rules.last_used IS DISTINCT FROM found.last)
+"""
+SELECT_USED: Final = """
+SELECT DISTINCT id FROM (SELECT id, unnest(lineage) AS member FROM rules) JOIN staged USING (member)
 """
 REGISTER: Final = """
 INSERT INTO model_registry (model_id, model_kind, version, params_json, created_at) VALUES (?, ?, ?, ?, ?)
@@ -57,6 +62,12 @@ ACTIVATE: Final = """
 UPDATE model_registry SET active = (model_id = $id)::INTEGER
 WHERE model_kind = (SELECT model_kind FROM model_registry WHERE model_id = $id)
 """
+
+
+def update_usage(connection: DuckDBPyConnection, identifiers: Sequence[str]) -> None:
+    """Count again how often rules were used, with their earlier versions."""
+    if identifiers:
+        insert(connection, UPDATE_USAGE, {"id": ("str", identifiers)})
 
 
 def insert_rows(
@@ -140,10 +151,12 @@ class UsageProjector(RowProjector):
     def __init__(self, connection: DuckDBPyConnection, origin: str) -> None:
         super().__init__(connection)
         self._origin = origin
+        self._used: set[str] = set()
 
     def take(self, offset: int, entry: Entry) -> None:
         """Take an entry. Raises ValueError for a malformed body."""
         body = convert(entry.body, RuleUsed)
+        self._used.update(body.rule_ids)
         self._rows += [
             {
                 "origin": self._origin,
@@ -161,7 +174,9 @@ class UsageProjector(RowProjector):
     def finish(self) -> None:
         """Write what is held back, and how often the rules were used."""
         self.flush()
-        self._connection.execute(UPDATE_USAGE)
+        if self._used:
+            members = {"member": ("str", sorted(self._used))}
+            update_usage(self._connection, [row[0] for row in select(self._connection, SELECT_USED, members)])
 
 
 class ModelProjector:

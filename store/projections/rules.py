@@ -7,13 +7,14 @@ the tables are the same as the engine's ledger, however the journals were read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from store.duck import insert, select, storable
+from store.lists.haystack import haystack, row_number
 from store.projections.bodies import (
     ConflictReopened,
     ConflictResolved,
@@ -22,7 +23,8 @@ from store.projections.bodies import (
     RuleRemoved,
     json_text,
 )
-from store.projections.rows import UPDATE_USAGE, Row, insert_rows
+from store.projections.rows import Row, insert_rows, update_usage
+from store.projections.rule_places import place_rules
 from workbench.ports import Entry
 from workbench.records.conversion import convert
 from workbench.records.rules import Rule, past_ids, value_problems
@@ -51,7 +53,9 @@ SELECT origin, id, name, rule, category, authority, scope::JSON::VARCHAR[], sour
     tool_targets::JSON::VARCHAR[],
     priority, token_cost, usage_count, last_used, tags::JSON::VARCHAR[], version, condition_text, action_text,
     level, enabled, cooldown, examples::JSON::VARCHAR[], provenance::JSON, "check"::JSON,
-    lineage::JSON::VARCHAR[], position
+    lineage::JSON::VARCHAR[], position, number, haystack, cased, files::JSON::VARCHAR[], home_file,
+    TRY_CAST(line AS BIGINT), TRY_CAST(end_line AS BIGINT), format, section::JSON::VARCHAR[], activation,
+    "when"::JSON::VARCHAR[], meta::JSON::VARCHAR[]
 FROM staged
 """
 DELETE_CONFLICTS: Final = "DELETE FROM rule_conflicts USING staged WHERE rule_conflicts.id = staged.id"
@@ -66,7 +70,10 @@ INSERT INTO rule_files SELECT id, origin, format, digest, named, anchors::JSON, 
 _JSON = {"scope", "conditions", "replaces", "metadata", "tool_targets", "tags", "examples"}
 _MAYBE_JSON = {"provenance", "check"}
 _NUMBERS = {"priority", "token_cost", "usage_count", "version", "cooldown"}
-_TYPES = {**dict.fromkeys((*_NUMBERS, "position"), "int64"), "enabled": "bool", "named": "bool"}
+_TYPES = {
+    **dict.fromkeys((*_NUMBERS, "position", "number"), "int64"),
+    **dict.fromkeys(("enabled", "named", "home_file"), "bool"),
+}
 _MOST = 2**53
 
 
@@ -103,6 +110,8 @@ class RuleProjector:
         self._clock: str = found[0][0] if found else ""
         self._latest: dict[str, dict[str, tuple[str, Row | None]]] = {name: {} for name in _KINDS}
         self._versions: list[Row] = []
+        self._written: set[str] = set()
+        self._synced: set[str] = set()
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -191,9 +200,10 @@ class RuleProjector:
             self._connection.execute(PUT_CLOCK, [self._origin, self._clock])
 
     def finish(self) -> None:
-        """Write what is held back, and how often the rules were used."""
+        """Write what is held back, how often the rules were used, and where their files have them."""
         self.flush()
-        self._connection.execute(UPDATE_USAGE)
+        update_usage(self._connection, sorted(self._written))
+        place_rules(self._connection, sorted(self._written), sorted(self._synced))
 
     def _record(self, kind: str, identifier: str, row: Row | None) -> None:
         stored = storable(identifier) or ""
@@ -210,6 +220,10 @@ class RuleProjector:
         insert(self._connection, kind.delete, {"id": ("str", keys)})
         rows = [row for key in keys if (row := latest[key][1]) is not None]
         insert_rows(self._connection, kind.insert, rows, _TYPES)
+        if kind.name == "rule":
+            self._written.update(row["id"] for row in rows)
+        elif kind.name == "file":
+            self._synced.update(keys)
 
 
 _TAKEN: Final = {
@@ -230,7 +244,39 @@ def _rule_row(rule: Rule, origin: str, offset: int) -> Row:
             row[name] = json_text(value)
         else:
             row[name] = value
+    where = rule.provenance
+    row["number"] = row_number(storable(rule.id) or "")
+    row["cased"], row["haystack"] = haystack(_searched(rule))
+    row["files"] = json_text([] if where is None else [where.file, *where.names])
+    row["home_file"] = where is not None and where.home
+    row["line"] = None if where is None else str(where.line)
+    row["end_line"] = None if where is None else str(where.end_line)
+    row["format"] = None if where is None else where.format
+    row["section"] = json_text([] if where is None else where.section)
+    row["activation"] = None if where is None else str(where.activation)
+    row["when"] = json_text([f"{name}={value}" for name, value in _conditions(rule)])
+    row["meta"] = json_text([f"{name}={value}" for name, value in rule.metadata.items()])
     return row
+
+
+def _searched(rule: Rule) -> Iterator[str | Sequence[str] | None]:
+    """Yield the values of the searched fields of `workbench.lists.rules`, in their order."""
+    where = rule.provenance
+    yield rule.rule
+    yield rule.condition_text
+    yield rule.examples
+    yield (rule.id, rule.id.removeprefix("rule-"))
+    yield () if where is None else (where.file, *where.names)
+    yield rule.tags
+    yield rule.tool_targets
+    yield rule.scope
+    yield rule.name
+
+
+def _conditions(rule: Rule) -> Iterator[tuple[str, object]]:
+    for name, wanted in rule.conditions.items():
+        for value in wanted if isinstance(wanted, (list, tuple)) else (wanted,):
+            yield name, value
 
 
 def _version_row(

@@ -156,7 +156,7 @@ def texts_of(code: CodeType, names: dict[str, Any], owner: type | None, seen: se
             yield from texts_of(found.__code__, found.__globals__, owner, seen)
 
 
-WAITING = frozenset({"learnings", "rule_conflicts", "rule_files", "rules"})
+WAITING = frozenset({"learnings", "rule_conflicts"})
 """Tables whose lists are still folded from journals."""
 
 

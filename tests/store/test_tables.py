@@ -493,18 +493,19 @@ def test_artifacts_follow_the_index_file_by_file(tables: Tables) -> None:
     assert tables.query("SELECT count(*) FROM artifacts") == [(0,)]
 
 
-@pytest.mark.parametrize("damage", ["empty", "garbage", "half", "header", "directory"])
+@pytest.mark.parametrize("damage", ["empty", "garbage", "part", "header", "directory"])
 def test_a_damaged_file_is_set_aside(
     journal: FileJournal, tables: Tables, tmp_path: Path, clock: ManualClock, damage: str
 ) -> None:
     """A file that is no database is moved away and made again from the journals, and that is told."""
     put(journal, *[episode(n) for n in range(20)])
+    tables.rebuild()  # so that nothing is in DuckDB's log alone
     before = tables.digest()
     content = tables.path.read_bytes()
     broken = {
         "empty": b"",
         "garbage": b"x" * 9000,
-        "half": content[: len(content) // 2],
+        "part": content[: len(content) // 8],
         "header": b"\0" * 4096 + content[4096:],
     }
     if damage == "directory":

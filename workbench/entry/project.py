@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,6 @@ from store.clock import SystemClock
 from store.git_repository import Repository
 from store.location import locate, user_home
 from store.project_state import (
-    IndexState,
     ProjectState,
     foreign_state,
     give_consent,
@@ -55,15 +54,16 @@ if TYPE_CHECKING:
     from store.table_queries import TableQueries
     from store.table_state import TableFile
     from store.tables import CatchUp
-    from store.vector_store import VectorStore
-    from store.vectors import build_index
+    from store.vectors import open_index
     from workbench.config import Config
+    from workbench.lists.tables import ListTable
     from workbench.plan.adapters import Adapters, VersionControl
     from workbench.plan.planner import Planner
     from workbench.plan.workspace import Workspace
     from workbench.ports import Embedder, LanguageModel
     from workbench.project.delta import Delta
     from workbench.records.episodes import Commit
+    from workbench.records.rules import Rule
     from workbench.rules.curation.rulestore import RuleStore
     from workbench.rules.matching.match import RuleMatch
     from workbench.rules.matching.recheck import Rechecked
@@ -86,7 +86,7 @@ _HANDED_ON = {
     "store.runs": ("list_runs", "open_run", "put_run", "write_rows"),
     "store.search_index": ("SearchIndex", "build_search_index", "load_search_index"),
     "store.table_notes": ("table_notes",),
-    "store.vectors": ("build_index",),
+    "store.vectors": ("open_index",),
 }
 _HOMES = {name: module for module, names in _HANDED_ON.items() for name in names}
 
@@ -141,7 +141,7 @@ class OpenedProject(ProjectState):
         from workbench.plan.representations import Contents
 
         chunks, worth = load_chunk_model()
-        embedder, unprepared = self.text_vectors
+        embedder, unprepared = cached_embedder(self.config, self.home)
         return Planner(
             ranking=load_model(self.config.models.ranking or DEFAULT_MODEL),
             plain_ranking=load_model(LEXICAL_MODEL),
@@ -153,39 +153,6 @@ class OpenedProject(ProjectState):
             contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes),
             matching=match_params(self.config.rules),
             recheck=self._recheck if self.config.rules.recheck else None,
-        )
-
-    @cached_property
-    def text_vectors(self) -> tuple[VectorStore | None, str]:
-        """What embeds texts and knows the vectors of those here, None without a model; and what is missing.
-
-        Where vectors are stored of another model than the configured one, that one serves until those of the
-        configured one are prepared.
-        """
-        from store import embedding
-        from store.vector_store import stored_model
-
-        settings = embedding_settings(self.config)
-        embedder, missing = ready_embedder(self.config)
-        former = None if settings.model.lower() in embedding.OFF else stored_model(self.latest)
-        note = ""
-        if former is not None and (embedder is None or embedder.model != former.model):
-            other, _ = embedding.ready_embedder(replace(settings, model=former.setting, download=False))
-            if other is not None and other.model == former.model:
-                wanted = settings.model or "the packaged model"
-                missing = note = (
-                    f"{former.model} compares texts until `workbench model prepare` is done by {wanted}"
-                )
-                embedder, settings = other, replace(settings, model=former.setting)
-        return (None if embedder is None else self.vectors_by(embedder, settings.model, note)), missing
-
-    def vectors_by(self, embedder: Embedder, setting: str, note: str = "") -> VectorStore:
-        """Return what knows the vectors of texts here by a model, which was opened by a setting."""
-        from store.embedding_cache import cached
-        from store.vector_store import VectorStore
-
-        return VectorStore(
-            cached(embedder, self.home / "embeddings"), self.latest, self.publish, setting=setting, note=note
         )
 
     @property
@@ -255,6 +222,17 @@ class OpenedProject(ProjectState):
         from store.tables import FILE
 
         return table_file(self.state / FILE, {"project": self.journal, "home": self.home_journal})
+
+    @cached_property
+    def _list_tables(self) -> TableQueries:
+        return self.open_tables()
+
+    @cached_property
+    def rule_list(self) -> ListTable[Rule]:
+        """The rules in force as a list, as of the last time they were synced with their files."""
+        from store.lists.rules import rule_list
+
+        return rule_list(self._list_tables, self.project_id, home=self._rules_home is not None)
 
     @contextmanager
     def tables(self) -> Iterator[TableQueries]:

@@ -1,0 +1,138 @@
+"""Patterns of the database's regular expressions (RE2) for words and globs of filters.
+
+RE2 has no look-around, so a pattern takes in the character before a word. What it takes as letters, digits
+and blanks are Unicode's, as Python does; in a few letters (a final sigma, a dotted capital I) the cases that
+belong together are others.
+"""
+
+from __future__ import annotations
+
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final
+
+_NO_WORD: Final = r"[^\p{L}\p{N}_]"
+_NO_WORD_INSIDE: Final = r"[^\p{L}\p{N}_\x1e]"
+_BLANKS: Final = r"\s\x0b\x1c-\x1f\x{85}\p{Z}"
+FIRST_VALUE: Final = r"^[^\x1e\x1f]*"
+"""The first value of the first field."""
+
+_ANYTHING: Final = "^(?s:.*?)"
+
+
+def literal(text: str) -> str:
+    """Return a pattern of exactly this text."""
+    return "".join(map(_escaped, text))
+
+
+def whole(needle: str) -> str:
+    """Return a pattern of a lower-case needle as a whole word."""
+    return f"(?:^|{_NO_WORD}){literal(needle)}(?:$|{_NO_WORD})"
+
+
+def word_start(needle: str) -> str:
+    """Return a pattern of a lower-case needle at the start of a word."""
+    return f"(?:^|{_NO_WORD}){literal(needle)}"
+
+
+def part_start(needle: str) -> str:
+    """Return a pattern, for text in its own case, of a needle at the start of a part of an identifier."""
+    rest = "".join(f"[{_either(character)}]" for character in needle)
+    first, others = needle[0], needle[1:]
+    upper = first.upper()
+    if len(upper) != 1 or upper == first:
+        return f"_{rest}"
+    tail = "".join(f"[{_either(character)}]" for character in others)
+    return rf"_{rest}|[\p{{L}}\p{{N}}]{_escaped(upper)}{tail}"
+
+
+def subsequence(needle: str) -> str:
+    """Return a pattern of the needle's characters in order inside one word, and of the one before them.
+
+    The first one is at the start of a part: after no letter or digit, or at a hump. No gap takes in the
+    character that ends it, so there is one way to match. A text needs a blank before it.
+    """
+    first, second, others = needle[0], needle[1], needle[1:]
+    upper = first.upper()
+    gaps = [rf"[^{_BLANKS}{_either(one)}]*[{_either(one)}]" for one in others]
+    rest, tail = "".join(gaps), "".join(gaps[1:])
+    starts = [rf"[^\p{{L}}\p{{N}}][{_either(first)}]{rest}"]
+    if len(upper) == 1 and upper in ascii_uppercase:
+        lower = second if second in ascii_lowercase else ""
+        others_lower = "".join(letter for letter in ascii_lowercase if letter != lower)
+        then = rf"[{others_lower}]{gaps[0]}" + (f"|{lower}" if lower else "")
+        starts += [f"[a-z0-9]{upper}{rest}", f"[A-Z]{upper}(?:{then}){tail}"]
+    return "|".join(starts)
+
+
+def like(needle: str) -> str:
+    """Return what LIKE takes that every text with the needle's subsequence is like; `~` is for ESCAPE."""
+    return "%" + "%".join(f"~{one}" if one in "%_~" else one for one in needle) + "%"
+
+
+def up_to(pattern: str) -> str:
+    """Return a pattern of everything from the beginning to the end of the first match of another."""
+    return f"{_ANYTHING}(?:{pattern})"
+
+
+def in_first(pattern: str) -> str:
+    """Return a pattern of another in the first field."""
+    return rf"^[^\x1e]*?(?:{pattern.replace(f'^|{_NO_WORD}', f'^|{_NO_WORD_INSIDE}')})"
+
+
+def after_first_value(needle: str) -> str:
+    """Return a pattern, for lower-case text, of a needle's characters in order after the first value."""
+    in_order = rf"[^{_BLANKS}]*".join(map(_escaped, needle))
+    return rf"[\x1e\x1f](?s:.*){in_order}"
+
+
+def glob(text: str) -> str:
+    """Return a pattern of what a shell glob matches: `*`, `?` and sets of characters."""
+    found, position = "", 0
+    while position < len(text):
+        character = text[position]
+        position += 1
+        if character == "*":
+            found += "(?s:.*)"
+        elif character == "?":
+            found += "(?s:.)"
+        elif character == "[" and (end := _end_of_set(text, position)) >= 0:
+            found += _set(text[position:end])
+            position = end + 1
+        else:
+            found += _escaped(character)
+    return f"^(?:{found})$"
+
+
+def _end_of_set(text: str, start: int) -> int:
+    """Return where the set of characters that begins before `start` ends, -1 if it does not."""
+    at = start + 1 if text[start : start + 1] == "!" else start
+    at = at + 1 if text[at : at + 1] == "]" else at
+    return text.find("]", at)
+
+
+def _set(inside: str) -> str:
+    negated, inside = inside.startswith("!"), inside.removeprefix("!")
+    ranges, position = "", 0
+    while position < len(inside):
+        low = high = inside[position]
+        position += 1
+        if inside[position : position + 1] == "-" and position + 1 < len(inside):
+            high = inside[position + 1]
+            position += 2
+        if low <= high:
+            ranges += f"{_escaped(low)}-{_escaped(high)}"
+    if not ranges:
+        return "(?s:.)" if negated else r"[^\x00-\x{10FFFF}]"
+    return f"[{'^' if negated else ''}{ranges}]"
+
+
+def _either(character: str) -> str:
+    """Return a character's cases for the inside of a set."""
+    upper = character.upper()
+    return _escaped(character) + (_escaped(upper) if len(upper) == 1 and upper != character else "")
+
+
+def _escaped(character: str) -> str:
+    if character.isalnum() or character == "_":
+        return character
+    return rf"\x{{{ord(character):X}}}"

@@ -1,0 +1,258 @@
+"""A list over one table: pages by keyset, orders as numbers, rows by number, counts of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from store.duck import registered
+from store.lists.conditions import FieldColumn, Parameters, compile_filter
+from store.lists.haystack import row_number
+from store.tables import Tables
+from workbench.errors import UsageError
+from workbench.lists.cursors import Key, decode_cursor, encode_cursor
+from workbench.lists.tables import (
+    MOST_ROWS,
+    MOST_VALUES,
+    ListQuery,
+    ListType,
+    Order,
+    Page,
+    ValueCount,
+    ValueCounts,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from workbench.ports import Int64
+
+RowT = TypeVar("RowT")
+
+SortKey = tuple[str, bool]
+"""An expression that is never NULL, and whether its largest values come first."""
+
+SELECT_ORDER: Final = "SELECT number, {score} AS score FROM ({matched}) ORDER BY {order}"
+SELECT_PAGE: Final = """
+WITH matched AS MATERIALIZED ({matched})
+SELECT (SELECT count(*) FROM matched), number, {keys}
+FROM matched WHERE {after} ORDER BY {order} LIMIT {limit}
+"""
+SELECT_TOTAL: Final = "SELECT count(*) FROM ({matched})"
+SELECT_ROWS: Final = """
+SELECT number, {row} {source}
+WHERE rowid IN (SELECT rowid {source} WHERE number IN (SELECT number FROM staged)) AND {visible}
+"""
+SELECT_NUMBER: Final = "SELECT number {source} WHERE number = {number} AND id = {id} AND {visible}"
+SELECT_COUNTS: Final = """
+WITH matched AS MATERIALIZED ({matched}), counted AS ({each})
+SELECT field, value, times, place FROM (
+    SELECT field, value, times, row_number() OVER (PARTITION BY field ORDER BY times DESC, value) AS place
+    FROM (SELECT field, value, count(*) AS times FROM counted GROUP BY field, value)
+) WHERE place <= {most}
+UNION ALL SELECT '', '', count(*), 0 FROM matched ORDER BY field, place
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ListColumns(Generic[RowT]):
+    """Where the rows of a type are: the columns of fields, orders and whole rows.
+
+    `source` is FROM with their table, `visible` the condition of the rows that are shown, and `given` the
+    values of its parameters. The table has `number`, `id` and, with what is searched, `haystack` and `cased`.
+    `row` are the expressions that `decode` makes a row of.
+    """
+
+    type: ListType
+    source: str
+    fields: Mapping[str, FieldColumn]
+    sorts: Mapping[str, tuple[SortKey, ...]]
+    row: str
+    decode: Callable[[Sequence[Any]], RowT]
+    visible: str = "true"
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SqlList(Generic[RowT]):
+    """The rows of a type as a `ListTable`, read from tables that are brought up to date first."""
+
+    def __init__(self, tables: Tables, columns: ListColumns[RowT]) -> None:
+        self._tables = tables
+        self._columns = columns
+
+    @property
+    def type(self) -> ListType:
+        """What can be asked."""
+        return self._columns.type
+
+    def page(
+        self, query: ListQuery, cursor: str | None = None, limit: int = 100, *, within: Int64 | None = None
+    ) -> Page[RowT]:
+        """Return at most `limit` rows from where the cursor says, or from the first.
+
+        Raises: UsageError for a limit outside 1 to MOST_ROWS and for what is not a cursor of this query.
+        """
+        if not 1 <= limit <= MOST_ROWS:
+            raise UsageError(f"limit {limit} is outside 1 to {MOST_ROWS}", hint="Read page by page instead.")
+        asked = f"{self.type.noun}\0{query.filter.terms!r}\0{query.sort!r}"
+        place = None if cursor is None else decode_cursor(cursor, asked)
+        keys = self._keys(query)
+        parameters = self._parameters()
+        matched = self._matched(query, parameters, within, keys)
+        after = "true" if place is None else _after(place, keys, parameters)
+        names = [f"k{at}" for at in range(len(keys))]
+        statement = SELECT_PAGE.format(
+            matched=matched, keys=", ".join(names), after=after, order=_order(keys), limit=limit + 1
+        )
+
+        def work(connection: DuckDBPyConnection) -> tuple[int, list[Any], Mapping[int, RowT]]:
+            with registered(connection, _numbers(within)):
+                found = connection.execute(statement, parameters.values).fetchall()
+                total = found[0][0] if found else 0
+                if not found and place is not None:
+                    counting = self._parameters()
+                    only = SELECT_TOTAL.format(matched=self._matched(query, counting, within, ()))
+                    [(total,)] = connection.execute(only, counting.values).fetchall()
+            return total, found, self._rows(connection, [row[1] for row in found[:limit]])
+
+        total, found, rows = self._tables.read(work)
+        shown = found[:limit]
+        following = encode_cursor(shown[-1][2:], asked) if len(found) > limit else None
+        return Page(tuple(rows[row[1]] for row in shown), total, following)
+
+    def order(self, query: ListQuery, *, within: Int64 | None = None) -> Order:
+        """Return the numbers of all rows that match, in order; `within` are the only ones that may."""
+        keys = self._keys(query)
+        parameters = self._parameters()
+        matched = self._matched(query, parameters, within, keys)
+        ranked = query.filter.ranks
+        statement = SELECT_ORDER.format(matched=matched, score="score" if ranked else "0", order=_order(keys))
+
+        def work(connection: DuckDBPyConnection) -> Order:
+            with registered(connection, _numbers(within)):
+                found = connection.execute(statement, parameters.values).fetchnumpy()
+            return Order(found["number"], found["score"] if ranked else None)
+
+        return self._tables.read(work)
+
+    def rows(self, numbers: Sequence[int]) -> Mapping[int, RowT]:
+        """Return rows by number; those that are gone are missing."""
+        return self._tables.read(lambda connection: self._rows(connection, numbers))
+
+    def find(self, identifier: str) -> int | None:
+        """Return the number of the row of a record, None if there is none."""
+        parameters = self._parameters()
+        statement = SELECT_NUMBER.format(
+            source=self._columns.source,
+            number=parameters.add(row_number(identifier)),
+            id=parameters.add(identifier),
+            visible=self._columns.visible,
+        )
+        found = self._tables.query(statement, parameters.values)
+        return found[0][0] if found else None
+
+    def record(self, identifier: str) -> RowT | None:
+        """Return the row of a record, None if there is none."""
+        number = self.find(identifier)
+        return None if number is None else self.rows([number]).get(number)
+
+    def facets(
+        self, query: ListQuery, names: Sequence[str] = (), *, within: Int64 | None = None
+    ) -> ValueCounts:
+        """Count the values of fields, by default all of `type.facets`, at most MOST_VALUES of each."""
+        asked = names or self.type.facets
+        columns = {name: self._columns.fields[name] for name in asked}
+        parameters = self._parameters()
+        wanted = ", ".join(f"{one.counted or one.sql} AS f{at}" for at, one in enumerate(columns.values()))
+        matched = self._matched(query, parameters, within, (), wanted)
+        each = " UNION ALL ".join(
+            _values(f"f{at}", name, one, parameters) for at, (name, one) in enumerate(columns.items())
+        )
+        statement = SELECT_COUNTS.format(matched=matched, each=each, most=MOST_VALUES)
+
+        def work(connection: DuckDBPyConnection) -> list[Any]:
+            with registered(connection, _numbers(within)):
+                return connection.execute(statement, parameters.values).fetchall()
+
+        (_, _, total, _), *found = self._tables.read(work)
+        counts: dict[str, list[ValueCount]] = {name: [] for name in asked}
+        for name, value, times, _ in found:
+            counts[name].append(ValueCount(value, times))
+        return ValueCounts(total, {name: tuple(values) for name, values in counts.items()})
+
+    def _parameters(self) -> Parameters:
+        return Parameters(dict(self._columns.given))
+
+    def _keys(self, query: ListQuery) -> tuple[SortKey, ...]:
+        """Return what decides the order, the id at last."""
+        column, descending = query.sort or self.type.usual
+        chosen = tuple((sql, desc is not descending) for sql, desc in self._columns.sorts[column])
+        if query.sort is None and query.filter.ranks:
+            chosen = (("score", True), *chosen)
+        return (*chosen, ("id", False))
+
+    def _matched(
+        self,
+        query: ListQuery,
+        parameters: Parameters,
+        within: Int64 | None,
+        keys: Sequence[SortKey],
+        more: str = "",
+    ) -> str:
+        """Return a SELECT of the rows that match: their numbers, scores and keys, and what else is wanted."""
+        columns = self._columns
+        condition = compile_filter(query.filter, self.type.fields, columns.fields, parameters)
+        tests = [columns.visible, *condition.tests]
+        if within is not None:
+            tests.append("number IN (SELECT number FROM staged)")
+        points = [f"{one} AS w{at}" for at, one in enumerate(condition.points)]
+        listed = [f"({sql}) AS k{at}" for at, (sql, _) in enumerate(keys) if sql != "score"]
+        inner = ", ".join(("number", *points, *listed, *((more,) if more else ())))
+        rows = f"SELECT {inner} {columns.source} WHERE {' AND '.join(tests)}"
+        if not points:
+            return f"SELECT *, 0 AS score FROM ({rows})"
+        found = [f"w{at}" for at in range(len(points))]
+        total = f"(1 + {' + '.join(found)})::BIGINT"
+        ranked = "".join(f", {total} AS k{at}" for at, (sql, _) in enumerate(keys) if sql == "score")
+        matching = " AND ".join(f"{one} > 0" for one in found)
+        # Otherwise the condition and the result would each have the points worked out.
+        scored = f"WITH scored AS MATERIALIZED ({rows}) SELECT *, {total} AS score{ranked} FROM scored"
+        return f"{scored} WHERE {matching}"
+
+    def _rows(self, connection: DuckDBPyConnection, numbers: Sequence[int]) -> dict[int, RowT]:
+        if not len(numbers):
+            return {}
+        columns = self._columns
+        statement = SELECT_ROWS.format(row=columns.row, source=columns.source, visible=columns.visible)
+        with registered(connection, {"number": ("int64", numbers)}):
+            found = connection.execute(statement, dict(columns.given)).fetchall()
+        return {row[0]: columns.decode(row[1:]) for row in found}
+
+
+def _numbers(within: Int64 | None) -> dict[str, tuple[str, Sequence[Any]]]:
+    return {} if within is None else {"number": ("int64", within)}  # type: ignore[dict-item]
+
+
+def _order(keys: Sequence[SortKey]) -> str:
+    return ", ".join(f"k{at}{' DESC' if descending else ''}" for at, (_, descending) in enumerate(keys))
+
+
+def _after(place: Sequence[Key], keys: Sequence[SortKey], parameters: Parameters) -> str:
+    """Return the condition of the rows that come after a place."""
+    given = [parameters.add(value) for value in place]
+    condition = "false"
+    for at, (_, descending) in reversed(list(enumerate(keys))):
+        beyond = f"k{at} {'<' if descending else '>'} {given[at]}"
+        condition = f"({beyond} OR (k{at} = {given[at]} AND {condition}))"
+    return condition
+
+
+def _values(name: str, label: str, column: FieldColumn, parameters: Parameters) -> str:
+    """Return a SELECT of the values of a field as text, one row each; what is empty is none."""
+    shown = parameters.add(label)
+    if column.many and not column.counted:
+        each = f"SELECT unnest({name}) AS value FROM matched"
+    else:
+        each = f"SELECT {name} AS value FROM matched"
+    return f"SELECT {shown} AS field, value::VARCHAR AS value FROM ({each}) WHERE value <> ''"
