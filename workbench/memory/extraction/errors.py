@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from workbench.memory.extraction import patterns, reports, stacks
-from workbench.memory.extraction.patterns import FoundError, Parser, message_of, strip_escapes
+from workbench.memory.extraction import reports, stacks
+from workbench.memory.extraction.patterns import FoundError, Parser, message_of, patterns_of, strip_escapes
 from workbench.records.iterations import ErrorType, ToolUseEvent
 from workbench.sessions.importers.touches import shell_commands
 from workbench.sessions.importers.transcripts import ToolUse
@@ -29,30 +29,32 @@ PARSERS = (
         ("Traceback (most recent call last)", "SyntaxError: ", "IndentationError: "),
         report=stacks.read_tracebacks,
     ),
-    Parser("ruff", (".py:", ".pyi:", ".ipynb:", "--> "), patterns.PYTHON_LINTERS),
+    Parser("ruff", (".py:", ".pyi:", ".ipynb:", "--> "), patterns_of("python_linters")),
     Parser("jest", ("  ● ",), report=reports.read_jest),
-    Parser("vitest", (" > ", "FAIL  "), patterns.VITEST_SUITES, reports.read_vitest),
+    Parser("vitest", (" > ", "FAIL  "), patterns_of("vitest_suites"), reports.read_vitest),
     Parser("bun", ("(fail) ",), report=reports.read_bun),
-    Parser("bundlers", (" ━━", "✘ [ERROR]"), patterns.BUNDLERS),
+    Parser("bundlers", (" ━━", "✘ [ERROR]"), patterns_of("bundlers")),
     Parser("tap", ("not ok ",), report=reports.read_tap),
     Parser("node", ("Error: ", "Error [", "Exception: "), report=stacks.read_node_stacks),
-    Parser("eslint", (" error ", "Error - ", "[Error/"), patterns.ESLINT_LINES, reports.read_eslint),
+    Parser("eslint", (" error ", "Error - ", "[Error/"), patterns_of("eslint_lines"), reports.read_eslint),
     Parser("cargo", ("panicked at", "... FAILED"), report=stacks.read_rust_panics),
-    Parser("rustc", ("--> ",), patterns.RUST),
+    Parser("rustc", ("--> ",), patterns_of("rust")),
     Parser("go test", ("--- FAIL: ",), report=reports.read_go_tests),
     Parser("go panic", ("panic: ", "fatal error: "), report=stacks.read_go_panics),
-    Parser("java test", ("[ERROR] ", " FAILED\n"), patterns.JAVA_TESTS),
+    Parser("java test", ("[ERROR] ", " FAILED\n"), patterns_of("java_tests")),
     Parser("java", ("\tat ", " at "), report=stacks.read_java_stacks),
-    Parser("exunit", (") test ",), patterns.EXUNIT),
-    Parser("elixir", ("└─ ", "** ("), patterns.ELIXIR),
-    Parser("located", (" error", " Error", ":error"), patterns.LOCATED),
-    Parser("numbered", ("): error ", "): fatal error ", "error TS"), patterns.NUMBERED),
-    Parser("go", (".go:",), patterns.GO_COMPILER),
-    Parser("linker", ("undefined reference", "undefined symbol"), patterns.LINKERS),
-    Parser("scripts", ("atal error: ", "arse error: ", ":in "), patterns.SCRIPTS),
-    Parser("builds", ("CMake Error", "e: ", "[ERROR] "), patterns.BUILDS),
+    Parser("exunit", (") test ",), patterns_of("exunit")),
+    Parser("elixir", ("└─ ", "** ("), patterns_of("elixir")),
+    Parser("located", (" error", " Error", ":error"), patterns_of("located")),
+    Parser("numbered", ("): error ", "): fatal error ", "error TS"), patterns_of("numbered")),
+    Parser("go", (".go:",), patterns_of("go_compiler")),
+    Parser("linker", ("undefined reference", "undefined symbol"), patterns_of("linkers")),
+    Parser("scripts", ("atal error: ", "arse error: ", ":in "), patterns_of("scripts")),
+    Parser("builds", ("CMake Error", "e: ", "[ERROR] "), patterns_of("builds")),
 )
 """In the order in which they take what is theirs: a stack inside of a failed test is the test's."""
+
+_SHELL = Parser("shell", (), patterns_of("shell"))
 
 # One of these is in whatever a parser finds; most outputs hold none, and are not looked at any further.
 _SIGNS = (
@@ -162,7 +164,7 @@ def errors_of(use: ToolUseEvent, cwd: str = "") -> Iterator[FoundError]:
     errors = find_errors(use.result)
     if not errors and use.failed:
         text = strip_escapes(use.result)
-        errors = list(Parser("shell", (), patterns.SHELL).find(text))[:5]
+        errors = list(_SHELL.find(text))[:5]
         last = None if errors else extract_failure(text, rejected=False)
         errors = errors if last is None else [_of_command(last, use, cwd)]
     yield from errors

@@ -10,11 +10,12 @@ the places they name, the likeliest first. They ask for evidence of a format, no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from workbench.records.iterations import ErrorType
+from workbench.text.expressions import read_rows
 
 MAX_MESSAGE = 1_000  # characters of a message before secrets are taken out and it is cut
 
@@ -141,9 +142,6 @@ def message_of(*parts: str) -> str:
     return ": ".join(part.strip() for part in parts if part and part.strip())[:MAX_MESSAGE]
 
 
-COMPILE, LINT, TEST, RUNTIME = ErrorType.COMPILE, ErrorType.LINT, ErrorType.TEST, ErrorType.RUNTIME
-
-_FILE = r"(?:[A-Za-z]:[\\/])?[^\s:()\[\]<>\"'|][^:\n()\"'<>|]{0,300}?\.[A-Za-z]\w{0,9}"
 _LINTER = re.compile(r" \([a-z]+\)$")
 _CLIPPY_REST = 1_500  # characters in which the lint that an error is of is named
 
@@ -153,185 +151,30 @@ def _rust_type(match: re.Match[str]) -> ErrorType | None:
     if match[3].endswith((".py", ".pyi")):
         return None
     rest = match.string[match.end() : match.end() + _CLIPPY_REST].partition("\n\n")[0]
-    return LINT if "clippy::" in rest else COMPILE
+    return ErrorType.LINT if "clippy::" in rest else ErrorType.COMPILE
 
 
 def _located_type(match: re.Match[str]) -> ErrorType:
     """Of Python, what has a place is a checker's."""
-    return LINT if match[1].endswith((".py", ".pyi")) else COMPILE
+    return ErrorType.LINT if match[1].endswith((".py", ".pyi")) else ErrorType.COMPILE
 
 
 def _go_type(match: re.Match[str]) -> ErrorType:
     """Golangci-lint names the linter last."""
-    return LINT if _LINTER.search(match[4]) else COMPILE
+    return ErrorType.LINT if _LINTER.search(match[4]) else ErrorType.COMPILE
 
 
-def _form(kind: Kind, expression: str, place: str, *parts: str) -> ErrorPattern:
-    return ErrorPattern(kind, re.compile(expression, re.MULTILINE), place, parts)
+_KINDS: Final[Mapping[str, Kind]] = {
+    **{kind.value: kind for kind in ErrorType},
+    "rust_type": _rust_type,
+    "located_type": _located_type,
+    "go_type": _go_type,
+}
 
 
-PYTHON_LINTERS: Final = (
-    _form(
-        LINT,
-        r"^(\S[^:\n]*\.(?:py|pyi|ipynb)):(?:cell \d+:)?(\d+):(?:\d+:)? ([A-Z]{1,4}\d{2,5}):? (\S.*)$",
-        r"\1:\2",
-        r"\3",
-        r"\4",
-    ),
-    _form(
-        LINT,
-        r"^([A-Z]{1,4}\d{3,4}|invalid-syntax):? (?:\[\*\] )?(\S.*)\n[ \t]*--> (\S+?):(\d+):\d+",
-        r"\3:\4",
-        r"\1",
-        r"\2",
-    ),
-)
-
-VITEST_SUITES: Final = (_form(TEST, r"^[ \t]*FAIL[ \t]+(\S+) \[ \S+ \][ \t]*\n(\S.*)$", r"\1:", r"\2"),)
-
-BUNDLERS: Final = (
-    _form(
-        LINT,
-        r"^[ \t]*(?:× )?(\S+?\.\w+)(?::(\d+):\d+)? (lint/\S+|format|parse|assist\S*|organizeImports|check)"
-        r"(?: +FIXABLE)? +━+\n(?:[ \t]*\n)*[ \t]*[×✖] (\S.*)$",
-        r"\1:\2",
-        r"\3",
-        r"\4",
-    ),
-    _form(COMPILE, r"^[ \t]*✘ \[ERROR\] (\S.*)\n(?:[ \t]*\n)*(?:[ \t]+(\S+?):(\d+):\d+:)?", r"\2:\3", r"\1"),
-)
-
-ESLINT_LINES: Final = (
-    _form(LINT, r"^(\S[^:\n]*\.\w+): line (\d+), col \d+, Error - (\S.*)$", r"\1:\2", r"\3"),
-    _form(LINT, r"^(\S[^:\n]*\.\w+):(\d+):\d+: (\S.*) \[Error/(\S+)\]$", r"\1:\2", r"\4", r"\3"),
-)
-
-RUST: Final = (
-    _form(
-        _rust_type,
-        r"^error(?:\[([A-Z]\d+)\])?: (\S.*)\n(?:[ \t]*\|.*\n)?[ \t]*--> (\S+?):(\d+):\d+",
-        r"\3:\4",
-        r"\1",
-        r"\2",
-    ),
-)
-
-JAVA_TESTS: Final = (
-    _form(
-        TEST,
-        r"^\[ERROR\] +(?:[\w.]+\.)?([A-Z]\w*)\.(\w+)(?:\([^)\n]*\))?:(\d+)(?:->\S+)? ?[»:]? ?(\S.*)$",
-        r"\1.java:\3",
-        r"\1.\2",
-        r"\4",
-    ),
-    _form(
-        TEST,
-        r"^(\S.*?) > (\S.*?)(?:\(\))? FAILED\n[ \t]+([\w.$]+)(?:: (.*))?(?: at|\n[ \t]+at) "
-        r".*?(\w+\.(?:java|kt|groovy)):(\d+)",
-        r"\5:\6",
-        r"\1.\2",
-        r"\3",
-        r"\4",
-    ),
-)
-
-EXUNIT: Final = (
-    _form(
-        TEST,
-        r"^[ \t]+\d+\) (test .+?) \([\w.]+\)\n[ \t]+(\S+?\.exs):(\d+)\n[ \t]+(\S.*)$",
-        r"\2:\3",
-        r"\1",
-        r"\4",
-    ),
-)
-
-ELIXIR: Final = (
-    _form(
-        COMPILE,
-        r"^[ \t]*(?:error: (\S.*)\n(?:.*\n){0,8}?[ \t│]*└─ (\S+?\.exs?):(\d+)"
-        r"|\*\* \(((?:Compile|Syntax|TokenMissing)\w*Error)\) (\S+?\.exs?):(\d+)(?::\d+)?: (\S.*))",
-        r"\2\5:\3\6",
-        r"\4",
-        r"\1\7",
-    ),
-)
-
-LOCATED: Final = (
-    _form(
-        _located_type,
-        rf"^[ \t]*({_FILE}):(\d+)(?::(\d+))?(?::\d+:\d+)?(?::| -)[ \t]*(?:fatal )?[eE]rror"
-        r"(?: ?\[?([A-Z]+-?\d+)\]?)?:?[ \t]+(\S.*)$",
-        r"\1:\2",
-        r"\4",
-        r"\5",
-    ),
-)
-
-NUMBERED: Final = (
-    _form(
-        COMPILE,
-        rf"^[ \t]*({_FILE})\((\d+)(?:,\d+)*\): (?:fatal )?error ([A-Z]+\d+): (\S.*)$",
-        r"\1:\2",
-        r"\3",
-        r"\4",
-    ),
-    _form(COMPILE, r"^error (TS\d+): (\S.*)$", "", r"\1", r"\2"),
-)
-
-GO_COMPILER: Final = (
-    _form(_go_type, r"^(?:vet: |\t)?((?:\.{1,2}/)?[^\s:\"'()]+\.go):(\d+):(\d+): (\S.*)$", r"\1:\2", r"\4"),
-)
-
-LINKERS: Final = (
-    _form(
-        COMPILE,
-        r"^(?:(?:.*\s)?(?:[^\s:(]+\.o|([^\s:(]+\.\w+)):(?:(\d+)|\(\.text[^)]*\))|.*)"
-        r": undefined reference to [`'\"](.+?)['\"]$"
-        r"|^(?:ld|clang|lld): (?:error: )?undefined symbol:? (.+)$",
-        r"\1:\2",
-        r"undefined reference to \3\4",
-    ),
-)
-
-SCRIPTS: Final = (
-    _form(
-        RUNTIME,
-        r"^(?:PHP )?(?:Fatal|Parse) error: +(?:Uncaught )?(\S.*?) in (\S+?)(?::| on line )(\d+)$",
-        r"\2:\3",
-        r"\1",
-    ),
-    _form(
-        RUNTIME,
-        r"^(\S+\.(?:rb|rake)):(\d+):in [`'].+?': (\S.* \([\w:]+(?:Error|Exception)\)|\S.*\(\w+Error\))$",
-        r"\1:\2",
-        r"\3",
-    ),
-)
-
-BUILDS: Final = (
-    _form(COMPILE, r"^CMake Error at (\S+?):(\d+) \((\S+?)\):\n\s*(\S.*)$", r"\1:\2", r"CMake \3", r"\4"),
-    _form(COMPILE, r"^e: (?:file://)?(\S+\.kts?):(?: \()?(\d+)(?:[:,] ?\d+\)?)?:? (\S.*)$", r"\1:\2", r"\3"),
-    _form(
-        COMPILE,
-        r"^\[ERROR\] (?:COMPILATION ERROR : )?(\S+\.(?:java|kt|scala|groovy)):\[?(\d+)(?:,\d+\])?:? (\S.*)$",
-        r"\1:\2",
-        r"\3",
-    ),
-)
-
-SHELL: Final = (
-    _form(
-        RUNTIME,
-        r"^(?:(?:/bin/)?(?:ba|z|da|k)?sh: )?(?:line \d+: |eval: |\d+: )*"
-        r"([^\s:]{1,100}): (?:command )?not found$"
-        r"|^zsh: command not found: (\S+)$",
-        "",
-        r"\1\2: command not found",
-    ),
-    _form(
-        ErrorType.PERMISSION,
-        r"^(.{0,300}(?:[Pp]ermission denied|Operation not permitted|EACCES|EPERM)\b.{0,200})$",
-        "",
-        r"\1",
-    ),
-)
+def patterns_of(tool: str) -> tuple[ErrorPattern, ...]:
+    """Return the forms of a tool's errors in `tools.toml`."""
+    return tuple(
+        ErrorPattern(_KINDS[kind], re.compile(source, re.MULTILINE), place, tuple(parts))
+        for kind, source, place, *parts in read_rows(__package__, "tools.toml", tool)
+    )

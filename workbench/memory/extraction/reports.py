@@ -5,37 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import Final
 
 from workbench.memory.extraction.patterns import ErrorPlace, FoundError, lines_from, message_of, order_places
 from workbench.memory.extraction.stacks import FRAME
 from workbench.records.iterations import ErrorType
+from workbench.text.expressions import read_expressions
 
-_SECTION = re.compile(r"^_{3,} (?:ERROR (?:at \w+ of |collecting ))?(\S.*?) _{3,}$", re.MULTILINE)
-_EXPLAINED = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
-_LOCATION = re.compile(r"^(\S[^:\n]*\.py):(\d+): ?(?!in )(.*)$", re.MULTILINE)
-_SUMMARY = re.compile(r"^(FAILED|ERROR) ([^\s:]+\.py)((?:::.+?)?)(?: - (.*))?$", re.MULTILINE)
-_VERBOSE = re.compile(r"^(\S+\.py)(::\S.*?) (FAILED|ERROR)(?: +\[ *\d+%\])?$", re.MULTILINE)
-_BLOCK_END = re.compile(r"^={3,} ", re.MULTILINE)
+_FORMS: Final = read_expressions(__package__, "reports.toml")
+
 
 _FAILURE = 60  # lines of a failed test
-_JEST = re.compile(r"^  ● (\S.*)$", re.MULTILINE)
 _NO_TESTS = frozenset({"Console", "Validation Warning:", "Deprecation Warning:"})
-_VITEST = re.compile(
-    r"^[ \t]*(?:FAIL|×|❯)[ \t]+(?:\|[^|\n]*\| )?(\S+?\.[cm]?[jt]sx?)(?: \([^)\n]*\))? > (\S.*)$",
-    re.MULTILINE,
-)
-_BUN = re.compile(r"^\(fail\) (\S.*?)(?: \[[\d.]+m?s\])?$", re.MULTILINE)
-_BUN_ERROR = re.compile(r"^(?:error: (\S.*)|(\w*Error: \S.*))$", re.MULTILINE)
-_TAP = re.compile(r"^[ \t]*not ok \d+ -? ?(\S.*)$", re.MULTILINE)
-_TAP_PLACE = re.compile(r"^\s*(?:location|at): '?(?:file://)?(\S+?):(\d+)(?::\d+)?'?$")
-_TAP_ERROR = re.compile(r"^\s*(?:error|message): [|>]?-?\s*['\"]?(.*?)['\"]?$")
-_ROW = re.compile(r"^[ \t]+(\d+):\d+[ \t]+(error|warning)[ \t]+(\S.*?)(?:[ \t]{2,}(\S+))?$")
-_ROWS = re.compile(r"^[ \t]+\d+:\d+[ \t]+error[ \t]", re.MULTILINE)
-_HEADER = re.compile(r"^(\S.*\.\w{1,8})$")
 
-_GO_TEST = re.compile(r"^([ \t]*)--- FAIL: (\S+) \([\d.]+s\)$", re.MULTILINE)
-_GO_LINE = re.compile(r"^[ \t]+(?:\S+: )?([^\s:]+\.go):(\d+): ?(.*)$")
-_GO_ERROR = re.compile(r"^[ \t]+Error:[ \t]+(\S.*)$")
 _GO_LINES = 60
 
 
@@ -44,7 +26,7 @@ def read_pytest(text: str) -> Iterator[FoundError]:
     sections = _sections(text)
     told = False
     start = min((begin for _, begin, _, _, _ in sections), default=-1)
-    summary = list(_SUMMARY.finditer(text))
+    summary = list(_FORMS["summary"].finditer(text))
     for match in summary:
         told = True
         _, path, name, said = match.groups()
@@ -60,7 +42,7 @@ def read_pytest(text: str) -> Iterator[FoundError]:
                 yield FoundError(message_of(test, why), ErrorType.TEST, begin, end, order_places(list(seen)))
                 told = True
     if not told:
-        for match in _VERBOSE.finditer(text):
+        for match in _FORMS["verbose"].finditer(text):
             test = match[2].removeprefix("::").replace("::", ".")
             message = message_of(test, "failed")
             yield FoundError(message, ErrorType.TEST, match.start(), match.end(), ((match[1], 0),))
@@ -68,14 +50,14 @@ def read_pytest(text: str) -> Iterator[FoundError]:
 
 def _sections(text: str) -> list[tuple[str, int, int, str, tuple[ErrorPlace, ...]]]:
     """Return (test, start, end, message, places) of each section of failures."""
-    heads = list(_SECTION.finditer(text))
+    heads = list(_FORMS["section"].finditer(text))
     found = []
     for place, head in enumerate(heads):
         end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
-        closing = _BLOCK_END.search(text, head.end(), end)
+        closing = _FORMS["block_end"].search(text, head.end(), end)
         end = closing.start() if closing else end
-        explained = _EXPLAINED.search(text, head.end(), end)
-        located = [(one[1], int(one[2])) for one in _LOCATION.finditer(text, head.end(), end)]
+        explained = _FORMS["explained"].search(text, head.end(), end)
+        located = [(one[1], int(one[2])) for one in _FORMS["location"].finditer(text, head.end(), end)]
         found.append((head[1], head.start(), end, explained[1] if explained else "", tuple(located[::-1])))
     return found
 
@@ -84,7 +66,7 @@ def read_jest(text: str) -> Iterator[FoundError]:
     """Yield tests that jest says failed."""
     if "FAIL " not in text and "Tests: " not in text and "Test Suites: " not in text:
         return
-    heads = list(_JEST.finditer(text))
+    heads = list(_FORMS["jest"].finditer(text))
     for place, head in enumerate(heads):
         name = head[1].strip()
         if name in _NO_TESTS or name.startswith("Console"):
@@ -97,7 +79,7 @@ def read_jest(text: str) -> Iterator[FoundError]:
 
 def read_vitest(text: str) -> Iterator[FoundError]:
     """Yield tests that vitest says failed, with the place it points to."""
-    heads = list(_VITEST.finditer(text))
+    heads = list(_FORMS["vitest"].finditer(text))
     for place, head in enumerate(heads):
         end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
         said, places, after = _failure_of(text, head.end() + 1, end)
@@ -129,8 +111,8 @@ def _failure_of(text: str, at: int, end: int) -> tuple[str, tuple[ErrorPlace, ..
 def read_bun(text: str) -> Iterator[FoundError]:
     """Yield tests that bun says failed, with the error and the stack that come before the name."""
     before = 0
-    for head in _BUN.finditer(text):
-        errors = list(_BUN_ERROR.finditer(text, before, head.start()))
+    for head in _FORMS["bun"].finditer(text):
+        errors = list(_FORMS["bun_error"].finditer(text, before, head.start()))
         said = (errors[-1][1] or errors[-1][2]) if errors else "failed"
         frames, start = list[ErrorPlace](), head.start()
         if errors:
@@ -146,16 +128,16 @@ def read_bun(text: str) -> Iterator[FoundError]:
 
 def read_tap(text: str) -> Iterator[FoundError]:
     """Yield tests that failed as the Test Anything Protocol tells them: node's runner, tap, bats."""
-    for head in _TAP.finditer(text):
+    for head in _FORMS["tap"].finditer(text):
         if "# todo" in head[1].casefold() or "# skip" in head[1].casefold():
             continue
         said, places, end = "", list[ErrorPlace](), head.end()
         for line, after in lines_from(text, head.end() + 1, _FAILURE):
-            if line.strip() == "..." or _TAP.match(line) or line.lstrip().startswith("ok "):
+            if line.strip() == "..." or _FORMS["tap"].match(line) or line.lstrip().startswith("ok "):
                 break
-            if (place := _TAP_PLACE.match(line)) is not None:
+            if (place := _FORMS["tap_place"].match(line)) is not None:
                 places.append((place[1], int(place[2])))
-            elif not said and (error := _TAP_ERROR.match(line)) is not None:
+            elif not said and (error := _FORMS["tap_error"].match(line)) is not None:
                 said = error[1]
             end = after
         yield FoundError(
@@ -165,35 +147,35 @@ def read_tap(text: str) -> Iterator[FoundError]:
 
 def read_eslint(text: str) -> Iterator[FoundError]:
     """Yield eslint's errors, not its warnings, in rows under the path of a file."""
-    if _ROWS.search(text) is None:
+    if _FORMS["rows"].search(text) is None:
         return
     path, at = "", 0
     for line, after in lines_from(text, 0, text.count("\n") + 1):
-        row = _ROW.match(line)
+        row = _FORMS["row"].match(line)
         if row is not None and path and row[2] == "error":
             message = message_of(row[4] or "", row[3])
             yield FoundError(message, ErrorType.LINT, at, after, ((path, int(row[1])),))
         elif row is None:
-            header = _HEADER.match(line)
+            header = _FORMS["header"].match(line)
             path = header[1] if header else ""
         at = after
 
 
 def read_go_tests(text: str) -> Iterator[FoundError]:
     """Yield tests that failed, of a test with subtests those."""
-    heads = list(_GO_TEST.finditer(text))
+    heads = list(_FORMS["go_test"].finditer(text))
     parents = {str(parent) for head in heads for parent in PurePosixPath(head[2]).parents}
     for head in heads:
         if head[2] in parents:
             continue
         said, places, end = "", list[ErrorPlace](), head.end()
         for line, after in lines_from(text, head.end() + 1, _GO_LINES):
-            if not line.strip() or not line[:1].isspace() or _GO_TEST.match(line):
+            if not line.strip() or not line[:1].isspace() or _FORMS["go_test"].match(line):
                 break
-            if (place := _GO_LINE.match(line)) is not None and not places:
+            if (place := _FORMS["go_line"].match(line)) is not None and not places:
                 places.append((place[1], int(place[2])))
                 said = said or place[3]
-            elif not said and (error := _GO_ERROR.match(line)) is not None:
+            elif not said and (error := _FORMS["go_error"].match(line)) is not None:
                 said = error[1]
             elif places and not said and line.strip() and not line.strip().startswith("Error Trace"):
                 said = line.strip()

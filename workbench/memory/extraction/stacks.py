@@ -8,77 +8,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from workbench.memory.extraction.patterns import ErrorPlace, FoundError, lines_from, message_of, order_places
 from workbench.records.iterations import ErrorType
+from workbench.text.expressions import read_expressions
+
+_FORMS: Final = read_expressions(__package__, "stacks.toml")
+
 
 _MOST_LINES = 3_000
-_TRACEBACK = re.compile(
-    r"^[ \t|+:-]*(?:E +)?(?:Exception Group )?Traceback \(most recent call last\):[ \t]*$", re.MULTILINE
-)
-_PYTHON_FRAME = re.compile(r'^[ \t|+-]*(?:E +)?File "([^"\n]+)", line (\d+)')
-_PYTHON_RAISED = re.compile(r"^[ \t|+-]*(?:E +)?([A-Za-z_][\w.]*)(?::[ ]?(.*))?$")
-_CHAINED = re.compile(
-    r"\s*[|+ ]*(?:During handling of the above exception|The above exception was the direct cause)"
-)
-_SYNTAX = re.compile(
-    r'^[ \t]*File "([^"\n]+)", line (\d+)\n(?:.*\n){0,3}?\s*(SyntaxError|IndentationError|TabError): (.+)$',
-    re.MULTILINE,
-)
 _ENDINGS = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit"})
-_PYTHON_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*\.py$|[^/]*_test\.py$|conftest\.py$)")
 
 _BETWEEN = 12  # lines of a message before its stack
 _FRAMES = 60
-_NODE_RAISED = re.compile(
-    r"^[ \t]*(?:Uncaught )?(?:\[?([A-Za-z_$][\w$.]*(?:Error|Exception|Failure))|(Error))"
-    r"(?: \[([A-Z_0-9]+)\])?: (\S.*)$",
-    re.MULTILINE,
-)
 FRAME = re.compile(
     r"^\s*(?:at |❯ )(?:.*?[ (])?(?:file://)?((?:[A-Za-z]:)?[^\s()]+?\.[cm]?[jt]sx?|node:[\w/:]+?):(\d+):\d+"
 )
-# Node shows the line that threw above the error.
-_THROWN_AT = re.compile(r"^(?:file://)?(\S+\.[cm]?[jt]sx?):(\d+)\n.*\n[ \t]*\^+[ \t]*\n+\Z", re.MULTILINE)
 _ABOVE = 800
-_NODE_AT = re.compile(r"^\s*at \S")
-_NODE_TEST = re.compile(r"(?:\.|_|/)(?:test|spec)s?(?:\.|/)|(?:^|/)(?:test|__tests__)/")
 
-_PANICKED = re.compile(
-    r"^thread '(.+?)' (?:\(\d+\) )?panicked at (?:'(.*)', )?([^\s:']+\.rs):(\d+):\d+:?$", re.MULTILINE
-)
-_CARGO = re.compile(r"^test (\S+)(?: - .*)? \.\.\. FAILED$", re.MULTILINE)
-_GO_PANIC = re.compile(r"^(?:panic: (.+?)(?: \[recovered.*\])?|fatal error: (.+))$", re.MULTILINE)
-_GO_FRAME = re.compile(r"^\t(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$")
 _GO_LINES = 60
-_THROWN = re.compile(
-    r"^[ \t]*(?:Exception in thread \"[^\"\n]*\" |Caused by: )?"
-    r"((?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable|Failure|Failed)\w*)(?:: (.*))?$",
-    re.MULTILINE,
-)
-_JAVA_FRAME = re.compile(r"^\s+at (?:[\w.]+/)?([\w.$<>]+)\(([\w$]+\.(?:java|kt|scala|groovy)):(\d+)\)")
-_JAVA_AT = re.compile(r"^\s+(?:at \S+\(|\.\.\. \d+ (?:more|common))")
 _JAVA_LIBRARIES = (
     "java.", "javax.", "jdk.", "sun.", "com.sun.", "org.junit.", "junit.", "org.opentest4j.", "org.gradle.",
     "org.apache.maven.", "org.hamcrest.", "org.assertj.", "kotlin.", "scala.", "org.mockito.",
     "org.springframework.",
-)  # fmt: skip  # fmt: skip
+)  # fmt: skip
 
 
 def read_tracebacks(text: str) -> Iterator[FoundError]:
     """Yield uncaught exceptions, of a chain the last; a bare SyntaxError needs no traceback."""
     claimed = 0
     waiting: FoundError | None = None
-    for head in _TRACEBACK.finditer(text):
+    for head in _FORMS["traceback"].finditer(text):
         if head.start() < claimed:
             continue
         found, claimed = _traceback(text, head.start(), head.end() + 1)
-        if waiting is not None and not _CHAINED.match(text, waiting.end):
+        if waiting is not None and not _FORMS["chained"].match(text, waiting.end):
             yield waiting
         waiting = found or waiting
     if waiting is not None:
         yield waiting
-    for match in _SYNTAX.finditer(text):
+    for match in _FORMS["syntax"].finditer(text):
         if match.start() >= claimed or not claimed:
             places = ((match[1], int(match[2])),)
             yield FoundError(
@@ -89,10 +59,10 @@ def read_tracebacks(text: str) -> Iterator[FoundError]:
 def _traceback(text: str, start: int, at: int) -> tuple[FoundError | None, int]:
     frames: list[ErrorPlace] = []
     for line, after in lines_from(text, at, _MOST_LINES):
-        frame = _PYTHON_FRAME.match(line)
+        frame = _FORMS["python_frame"].match(line)
         if frame is not None:
             frames.append((frame[1], int(frame[2])))
-        elif frames and (raised := _PYTHON_RAISED.match(line)) and not _is_code(line, frames):
+        elif frames and (raised := _FORMS["python_raised"].match(line)) and not _is_code(line, frames):
             name, said = raised[1], raised[2] or ""
             if name in _ENDINGS:
                 return None, after
@@ -118,7 +88,7 @@ def exception_type(name: str, said: str, frames: list[ErrorPlace]) -> ErrorType:
     if name == "PermissionError" or "Permission denied" in said:
         return ErrorType.PERMISSION
     if name in ("AssertionError", "Failed"):
-        tested = any(_PYTHON_TEST.search(path.replace("\\", "/")) for path, _ in frames)
+        tested = any(_FORMS["python_test"].search(path.replace("\\", "/")) for path, _ in frames)
         return ErrorType.TEST if tested else ErrorType.LOGIC
     return ErrorType.RUNTIME
 
@@ -126,7 +96,7 @@ def exception_type(name: str, said: str, frames: list[ErrorPlace]) -> ErrorType:
 def read_node_stacks(text: str) -> Iterator[FoundError]:
     """Yield errors with a stack of JavaScript's form under them."""
     claimed = 0
-    for head in _NODE_RAISED.finditer(text):
+    for head in _FORMS["node_raised"].finditer(text):
         if head.start() < claimed:
             continue
         frames, after = _node_frames(text, head.end() + 1)
@@ -134,7 +104,9 @@ def read_node_stacks(text: str) -> Iterator[FoundError]:
             continue
         claimed = after
         name = head[1] or head[2]
-        if (thrown := _THROWN_AT.search(text, max(0, head.start() - _ABOVE), head.start())) is not None:
+        if (
+            thrown := _FORMS["thrown_at"].search(text, max(0, head.start() - _ABOVE), head.start())
+        ) is not None:
             frames.insert(0, (thrown[1], int(thrown[2])))
         code = f"{name} [{head[3]}]" if head[3] else name
         places = order_places(frames)
@@ -151,9 +123,9 @@ def _node_frames(text: str, at: int) -> tuple[list[ErrorPlace], int]:
         if frame is not None:
             frames.append((frame[1], int(frame[2])))
             begun = True
-        elif _NODE_AT.match(line):
+        elif _FORMS["node_at"].match(line):
             begun = True
-        elif begun or number >= _BETWEEN or _NODE_RAISED.match(line):
+        elif begun or number >= _BETWEEN or _FORMS["node_raised"].match(line):
             return frames, at
         at = after
     return frames, at
@@ -165,7 +137,7 @@ def _node_type(name: str, said: str, places: tuple[ErrorPlace, ...]) -> ErrorTyp
     if "EACCES" in said or "EPERM" in said or "permission denied" in said.casefold():
         return ErrorType.PERMISSION
     if "Assertion" in name or "expect(" in said:
-        tested = bool(places) and _NODE_TEST.search(places[0][0].replace("\\", "/")) is not None
+        tested = bool(places) and _FORMS["node_test"].search(places[0][0].replace("\\", "/")) is not None
         return ErrorType.TEST if tested else ErrorType.LOGIC
     return ErrorType.RUNTIME
 
@@ -173,7 +145,7 @@ def _node_type(name: str, said: str, places: tuple[ErrorPlace, ...]) -> ErrorTyp
 def read_rust_panics(text: str) -> Iterator[FoundError]:
     """Yield panics of Rust, in tests those of the test, and failed tests that did not panic."""
     told: set[str] = set()
-    for match in _PANICKED.finditer(text):
+    for match in _FORMS["panicked"].finditer(text):
         thread, said, path, line = match.groups()
         end = match.end()
         if said is None:
@@ -183,7 +155,7 @@ def read_rust_panics(text: str) -> Iterator[FoundError]:
         kind = ErrorType.RUNTIME if thread in ("main", "<unnamed>") else ErrorType.TEST
         message = message_of("" if kind is ErrorType.RUNTIME else thread, said or "panicked")
         yield FoundError(message, kind, match.start(), end, order_places([(path, int(line))]))
-    for match in _CARGO.finditer(text):
+    for match in _FORMS["cargo"].finditer(text):
         if match[1] not in told:
             yield FoundError(message_of(match[1], "failed"), ErrorType.TEST, match.start(), match.end())
 
@@ -191,12 +163,12 @@ def read_rust_panics(text: str) -> Iterator[FoundError]:
 def read_go_panics(text: str) -> Iterator[FoundError]:
     """Yield panics and fatal errors of Go with the first frame outside of its own library."""
     claimed = 0
-    for head in _GO_PANIC.finditer(text):
+    for head in _FORMS["go_panic"].finditer(text):
         if head.start() < claimed or "goroutine " not in text[head.end() : head.end() + 600]:
             continue
         frames: list[ErrorPlace] = []
         for line, after in lines_from(text, head.end() + 1, _GO_LINES):
-            if (frame := _GO_FRAME.match(line)) is not None:
+            if (frame := _FORMS["go_frame"].match(line)) is not None:
                 frames.append((frame[1], int(frame[2])))
             claimed = after
         message = message_of("panic" if head[1] else "fatal error", head[1] or head[2])
@@ -206,14 +178,14 @@ def read_go_panics(text: str) -> Iterator[FoundError]:
 def read_java_stacks(text: str) -> Iterator[FoundError]:
     """Yield exceptions with a stack of Java's form, of a chain of causes the last, which began it."""
     waiting: FoundError | None = None
-    for head in _THROWN.finditer(text):
+    for head in _FORMS["thrown"].finditer(text):
         frames, own, end = list[ErrorPlace](), list[ErrorPlace](), head.end() + 1
         begun = False
         for number, (line, after) in enumerate(lines_from(text, end, 300)):
-            if (frame := _JAVA_FRAME.match(line)) is not None:
+            if (frame := _FORMS["java_frame"].match(line)) is not None:
                 (frames if frame[1].startswith(_JAVA_LIBRARIES) else own).append((frame[2], int(frame[3])))
                 begun = True
-            elif _JAVA_AT.match(line):
+            elif _FORMS["java_at"].match(line):
                 begun = True
             elif begun or number >= 6:
                 break
