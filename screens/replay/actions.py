@@ -15,7 +15,7 @@ from screens.base import SectionScreen
 from screens.headless import command_line
 from screens.jobs import Failure, Job
 from screens.replay import work
-from screens.replay.comparison import ComparePanel, ShownComparison, read_comparison
+from screens.replay.comparison import ComparePanel
 from screens.replay.figures import gates_sentence
 from screens.replay.live_run import LivePanel, SoFar, find_ends, read_further
 from screens.replay.new_replay import ReplayRequest, SystemChoice, list_systems, replay_arguments
@@ -25,7 +25,7 @@ from screens.replay.runs import RunsPanel
 from screens.replay.task_panel import TaskPanel
 from screens.replay.tasks import ORDERS, TasksPanel
 from screens.replay.work import EndedReplay, OpenedRun, Weighed
-from workbench.records.replay import BASELINE
+from workbench.records.replay import BASELINE, RunComparison
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
@@ -210,11 +210,11 @@ class ReplayActions(SectionScreen):
         self._compared = (before, after)
         words = work.compare_arguments(before, after, system, measure)
 
-        def compare(job: Job) -> ShownComparison:
+        def compare(job: Job) -> RunComparison:
             job.progress("Comparing")
-            return read_comparison(work.compare_runs(self.engine.root, before, after, system, measure, job))
+            return work.compare_runs(self.engine.root, before, after, system, measure, job)
 
-        def then(found: ShownComparison) -> None:
+        def then(found: RunComparison) -> None:
             self.bench.log_action(words, f"{counted(len(found.tasks), 'task')} changed")
             self.query_one(ComparePanel).show(found)
             self.show_view(COMPARE)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,6 +16,7 @@ from textual.widgets import Static
 from screens.replay.figures import BETTER, SAME, WORSE
 from screens.safe_text import shown
 from screens.widgets.table import Column, ListRows, VirtualTable
+from workbench.records.replay import LESS_IS_BETTER, MeasureChange, RunComparison, TaskMeasureChange
 from workbench.text.counts import counted
 
 CHANGE_COLUMNS: Final = (
@@ -43,120 +43,51 @@ _MARKS: Final = {"better": BETTER, "worse": WORSE}
 _TONES: Final = {BETTER: "$text-success", WORSE: "$text-error", SAME: "$text-muted"}
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedMeasure:
-    """A measure of a system in both runs; `gap` is (after - before, low, high, p)."""
-
-    system: str
-    measure: str
-    before: float
-    after: float
-    gap: tuple[float, float, float, float]
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedTask:
-    """A task whose measure changed, with the right files it lost and found."""
-
-    id: str
-    head: str
-    before: float
-    after: float
-    lost: tuple[str, ...]
-    found: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownComparison:
-    """Two runs, a summary of both, and what changed."""
-
-    before: str
-    after: str
-    system: str
-    measure: str
-    head: tuple[str, ...]
-    changes: tuple[ComparedMeasure, ...]
-    tasks: tuple[ChangedTask, ...]
-    less_is_better: bool = False
-
-
-def read_comparison(document: Mapping[str, Any]) -> ShownComparison:
-    """Return what `workbench runs compare --json` printed; tasks that changed most come first."""
-    from workbench.records.replay import LESS_IS_BETTER
-
-    tasks = [
-        ChangedTask(
-            one["id"],
-            one["head"],
-            one["before"],
-            one["after"],
-            tuple(one.get("lost", ())),
-            tuple(one.get("found", ())),
-        )
-        for one in document["tasks"]
-    ]
-    tasks.sort(key=lambda one: (-abs(one.after - one.before), one.id))
-    return ShownComparison(
-        document["before"],
-        document["after"],
-        document["system"],
-        document["measure"],
-        tuple(_head(document)),
-        tuple(_change(one) for one in document["changes"]),
-        tuple(tasks),
-        document["measure"] in LESS_IS_BETTER,
-    )
-
-
-def _change(one: Mapping[str, Any]) -> ComparedMeasure:
-    gap = one["gap"]
-    parts = (gap["value"], gap["low"], gap["high"], gap["p"])
-    return ComparedMeasure(one["system"], one["measure"], one["before"], one["after"], parts, one["verdict"])
-
-
-def _head(found: Mapping[str, Any]) -> Sequence[str]:
-    lines = [
-        f"{found['after'][:8]} against {found['before'][:8]}: {counted(found['common'], 'task')} in both"
-    ]
+def comparison_head(found: RunComparison) -> list[str]:
+    """Return which runs were compared, what was left out, and the settings that differ, a line each."""
+    lines = [f"{found.after[:8]} against {found.before[:8]}: {counted(found.common, 'task')} in both"]
     others = [
-        f"{found[key]:,} {what}"
-        for key, what in (
-            ("only_before", "only in the first"),
-            ("only_after", "only in the second"),
-            ("answers", "with other right answers"),
+        f"{count:,} {what}"
+        for count, what in (
+            (found.only_before, "only in the first"),
+            (found.only_after, "only in the second"),
+            (found.answers, "with other right answers"),
         )
-        if found[key]
+        if count
     ]
     if others:
         lines[0] += f"; left out {', '.join(others)}"
-    lines += [
+    return lines + [
         f"different settings: {name}: {_brief(old)} → {_brief(new)}"
-        for name, (old, new) in found["settings"].items()
+        for name, (old, new) in found.settings.items()
     ]
-    return lines
 
 
-def change_cells(one: ComparedMeasure) -> tuple[Content, ...]:
+def largest_changes(found: RunComparison) -> tuple[TaskMeasureChange, ...]:
+    """Return the tasks that changed most first, for better or worse."""
+    return tuple(sorted(found.tasks, key=lambda one: (-abs(one.after - one.before), one.id)))
+
+
+def change_cells(one: MeasureChange) -> tuple[Content, ...]:
     """Return the cells of a measure."""
     digits = 0 if one.measure == "context_tokens" else 3
     mark = _MARKS.get(one.verdict, SAME)
     tone = _TONES[mark]
-    value, low, high, p = one.gap
+    gap = one.gap
     return (
         Content.styled(mark, tone),
         shown(one.system),
         shown(one.measure),
         shown(f"{one.before:,.{digits}f}"),
         shown(f"{one.after:,.{digits}f}", "bold"),
-        shown(f"{value:+,.{digits}f}", tone),
-        shown(f"[{low:+,.{digits}f}, {high:+,.{digits}f}]", "$text-muted"),
-        shown(f"{p:.4f}"),
+        shown(f"{gap.value:+,.{digits}f}", tone),
+        shown(f"[{gap.low:+,.{digits}f}, {gap.high:+,.{digits}f}]", "$text-muted"),
+        shown(f"{gap.p:.4f}"),
         shown(one.verdict, tone),
     )
 
 
-def task_cells(one: ChangedTask, *, less_is_better: bool) -> tuple[Content, ...]:
+def task_cells(one: TaskMeasureChange, *, less_is_better: bool) -> tuple[Content, ...]:
     """Return the cells of a task."""
     change = one.after - one.before
     mark = WORSE if (change > 0) == less_is_better else BETTER
@@ -204,7 +135,7 @@ class ComparePanel(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id="compare")
-        self.found: ShownComparison | None = None
+        self.found: RunComparison | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the measures and the tasks."""
@@ -218,11 +149,11 @@ class ComparePanel(Vertical):
         """The measures."""
         return self.query_one("#changes", VirtualTable)
 
-    def show(self, found: ShownComparison) -> None:
+    def show(self, found: RunComparison) -> None:
         """Show a comparison."""
         self.found = found
         self.query_one("#compare-head", Static).update(
-            Content("\n").join([shown(line) for line in found.head])
+            Content("\n").join([shown(line) for line in comparison_head(found)])
         )
         keys = [f"{one.system}\n{one.measure}" for one in found.changes]
         places = list(range(len(keys)))
@@ -234,7 +165,7 @@ class ComparePanel(Vertical):
         )
         title = f"Tasks that changed: {found.system}, {found.measure} ({len(found.tasks):,})"
         self.query_one("#changed-head", Static).update(shown(title))
-        drawn = partial(task_cells, less_is_better=found.less_is_better)
+        drawn = partial(task_cells, less_is_better=found.measure in LESS_IS_BETTER)
         self.query_one("#changed", VirtualTable).set_rows(
             ListRows(found.tasks, key=lambda one: one.id, cells=drawn)
         )

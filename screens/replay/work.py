@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from screens.headless import run_command
 from screens.jobs import Job
+from screens.replay.comparison import largest_changes
 from screens.replay.figures import RunFigures, compute_figures, plot_curves
 from screens.replay.runs import RunLine
 from screens.widgets.plot import Series
+from workbench.records.conversion import convert
+from workbench.records.replay import RunComparison
 
 if TYPE_CHECKING:
     from workbench.entry.services.runs import KeptRun
@@ -216,7 +219,6 @@ def judge_gates(root: Path, name: str, job: Job) -> tuple[Gate, ...]:
 
 def read_identity(printed: str) -> tuple[str, tuple[Gate, ...]]:
     """Return the id and the gates of a run as `--json` prints it, without reading what is between."""
-    from workbench.records.conversion import convert
     from workbench.replay.gates import Gate
 
     start = printed.find('"id": "') + len('"id": "')
@@ -228,14 +230,11 @@ def read_identity(printed: str) -> tuple[str, tuple[Gate, ...]]:
     return name, convert(tuple(value), tuple[Gate, ...])
 
 
-def compare_runs(
-    root: Path, before: str, after: str, system: str, measure: str, job: Job
-) -> Mapping[str, Any]:
-    """Compare two runs in a process of its own. Raises: ProcessError, Cancelled."""
-    found: Mapping[str, Any] = run_command(
-        job, root, [*compare_arguments(before, after, system, measure), "--json"]
-    ).json()
-    return found
+def compare_runs(root: Path, before: str, after: str, system: str, measure: str, job: Job) -> RunComparison:
+    """Compare two runs in a process of its own, tasks by their change. Raises: ProcessError, Cancelled."""
+    arguments = compare_arguments(before, after, system, measure)
+    found = convert(run_command(job, root, [*arguments, "--json"]).json(), RunComparison)
+    return replace(found, tasks=largest_changes(found))
 
 
 def compare_arguments(before: str, after: str, system: str, measure: str) -> list[str]:

@@ -174,3 +174,70 @@ def row_from_json(document: Mapping[str, Any]) -> TaskRow:
     from workbench.records.conversion import convert
 
     return convert(document, TaskRow)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureChange:
+    """The mean of a measure of a system before and after, over the same tasks; `gap` is after - before.
+
+    `verdict` is `better`, `worse`, or `no difference shown`.
+    """
+
+    system: str
+    measure: str
+    tasks: int
+    before: float
+    after: float
+    gap: Gap
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMeasureChange:
+    """A task whose measure changed. `lost` and `found` are relevant files that left or joined the top ten."""
+
+    id: str
+    session: str
+    head: str
+    before: float
+    after: float
+    lost: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """The mean of the measure over the common tasks of a session, before and after."""
+
+    session: str
+    tasks: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """How the run `after` differs from `before`.
+
+    `settings` maps what was set otherwise to both values. `common` tasks are compared, `only_before` and
+    `only_after` count the others, `answers` those whose right answers changed. `sessions` and `tasks` are
+    those of `system` that changed in `measure`, the worst regressions first.
+    """
+
+    before: str
+    after: str
+    system: str
+    measure: str
+    settings: Mapping[str, tuple[Any, Any]]
+    common: int
+    only_before: int
+    only_after: int
+    answers: int
+    changes: tuple[MeasureChange, ...]
+    sessions: tuple[SessionChange, ...]
+    tasks: tuple[TaskMeasureChange, ...]
+
+    def change(self, system: str, measure: str) -> MeasureChange | None:
+        """Return how a measure of a system changed, None if it was not measured in both runs."""
+        found = (one for one in self.changes if (one.system, one.measure) == (system, measure))
+        return next(found, None)

@@ -8,12 +8,22 @@ comparing A with B, but for the sign.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from workbench.records.replay import LESS_IS_BETTER, MEASURES, Gap, ReplayRun, SystemRow, TaskRow
+from workbench.records.replay import (
+    LESS_IS_BETTER,
+    MEASURES,
+    Gap,
+    MeasureChange,
+    ReplayRun,
+    RunComparison,
+    SessionChange,
+    SystemRow,
+    TaskMeasureChange,
+    TaskRow,
+)
 from workbench.replay.run_report import SIGNIFICANT, table
 from workbench.replay.statistics import clustered_means, clustered_p
 from workbench.text.sanitize import visible_line
@@ -25,73 +35,6 @@ _CLOSE = 1e-12  # differences that rounding alone makes
 
 _SHOWN = 10
 _HEAD_LENGTH = 60  # characters of a task
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureChange:
-    """The mean of a measure of a system before and after, over the same tasks; `gap` is after - before.
-
-    `verdict` is `better`, `worse`, or `no difference shown`.
-    """
-
-    system: str
-    measure: str
-    tasks: int
-    before: float
-    after: float
-    gap: Gap
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class TaskMeasureChange:
-    """A task whose measure changed. `lost` and `found` are relevant files that left or joined the top ten."""
-
-    id: str
-    session: str
-    head: str
-    before: float
-    after: float
-    lost: tuple[str, ...] = ()
-    found: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SessionChange:
-    """The mean of the measure over the common tasks of a session, before and after."""
-
-    session: str
-    tasks: int
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, slots=True)
-class RunComparison:
-    """How the run `after` differs from `before`.
-
-    `settings` maps what was set otherwise to both values. `common` tasks are compared, `only_before` and
-    `only_after` count the others, `answers` those whose right answers changed. `sessions` and `tasks` are
-    those of `system` that changed in `measure`, the worst regressions first.
-    """
-
-    before: str
-    after: str
-    system: str
-    measure: str
-    settings: Mapping[str, tuple[Any, Any]]
-    common: int
-    only_before: int
-    only_after: int
-    answers: int
-    changes: tuple[MeasureChange, ...]
-    sessions: tuple[SessionChange, ...]
-    tasks: tuple[TaskMeasureChange, ...]
-
-    def change(self, system: str, measure: str) -> MeasureChange | None:
-        """Return how a measure of a system changed, None if it was not measured in both runs."""
-        found = (one for one in self.changes if (one.system, one.measure) == (system, measure))
-        return next(found, None)
 
 
 def compare_runs(
@@ -141,12 +84,7 @@ def _pairs_of(pairs: Sequence[tuple[TaskRow, TaskRow]], system: str, measure: st
     """Yield (task, what the system did before, and after) where the measure is known of both."""
     for earlier, later in pairs:
         mine, theirs = earlier.systems.get(system), later.systems.get(system)
-        if (
-            mine is not None
-            and theirs is not None
-            and measure in mine.measures
-            and measure in theirs.measures
-        ):
+        if mine and theirs and measure in mine.measures and measure in theirs.measures:
             yield earlier, mine, theirs
 
 
@@ -250,8 +188,6 @@ def comparison_text(found: RunComparison) -> str:
 
 
 def _worse(found: RunComparison, one: SessionChange | TaskMeasureChange) -> bool:
-    from workbench.records.replay import LESS_IS_BETTER
-
     return (one.after > one.before) == (found.measure in LESS_IS_BETTER)
 
 

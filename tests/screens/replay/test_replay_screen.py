@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -16,7 +15,7 @@ from screens.app import WorkbenchApp
 from screens.jobs import Job
 from screens.replay import work
 from screens.replay.actions import COMPARE, RUN, RUNS, TASK, TASKS
-from screens.replay.comparison import ComparePanel, read_comparison
+from screens.replay.comparison import ComparePanel
 from screens.replay.live_run import LivePanel
 from screens.replay.new_replay import COMMITS, NewReplay, ReplayRequest
 from screens.replay.run_panel import RunPanel
@@ -502,7 +501,7 @@ async def test_views_look_as_they_should(project: Path, size: tuple[int, int]) -
         await press(pilot, "escape")
         screen = screen_of(app)
         found = compare_runs(FIRST, replace(SECOND, id="r2"), system="hybrid")
-        screen.query_one(ComparePanel).show(read_comparison(to_builtins(found)))
+        screen.query_one(ComparePanel).show(found)
         screen.show_view(COMPARE)
         await settle(pilot)
         check_golden(app, "replay-compare")
