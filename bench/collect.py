@@ -14,13 +14,14 @@ from bench.fit import Group
 from bench.timeline import Timeline
 from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
 from workbench.plan.intent import parse_intent
-from workbench.plan.semantics import cosines, head_texts, task_text
+from workbench.plan.semantics import head_texts, task_text
 from workbench.plan.signals import prepare_query
 from workbench.records.plan import Intent
 from workbench.replay.systems import baseline_paths
 from workbench.replay.tasks import ReplayTask
 from workbench.replay.timeline import Moment
 from workbench.text.terms import parse_task
+from workbench.text.vectors import cosines
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from store.embedding import EmbeddingSettings, resolve_embedder
 from store.embedding_cache import cached
-from store.vectors import open_index
+from store.vectors import build_index
 from workbench.comparison.negation import DENIALS, spell_out
 from workbench.comparison.similarity import jaccard
 from workbench.config import user_cache
@@ -242,7 +242,7 @@ def merges(pairs: Sequence[Pair], embed: Embed) -> None:
 def collection(rules: Sequence[Rule], embed: Embed, sample: int) -> None:
     """Print what is found in real rule files, and a sample of it."""
     vectors = np.asarray(embed([rule.action_text[:600] or "." for rule in rules]), np.float32)
-    found = find_conflicts(rules, vectors, open_index(vectors, np.arange(len(vectors))))
+    found = find_conflicts(rules, vectors, build_index(vectors, searches=len(vectors)))
     bare = find_conflicts(rules)
     kinds, without = (Counter(item.kind.value for item in some) for some in (found, bare))
     actions = Counter((item.kind.value, item.suggestion.action.value) for item in found)

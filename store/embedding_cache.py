@@ -33,7 +33,7 @@ LIMIT: Final = 200_000
 """Records kept for a model: 155 MB at 384 dimensions."""
 
 _KEEP: Final = 0.75
-_KEY_BYTES: Final = 32
+KEY_BYTES: Final = 32
 _CRC_BYTES: Final = 4
 _CHUNK: Final = 128
 """Texts embedded between two appends: what an interruption can lose."""
@@ -42,6 +42,34 @@ _CHUNK: Final = 128
 def text_key(text: str) -> bytes:
     """Return the sha256 of a text. Unpaired surrogates count as what they are."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def text_keys(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the sha256 of each text, uint8 [n, 32]."""
+    joined = b"".join(map(text_key, texts))
+    return np.frombuffer(joined, np.uint8).reshape(len(texts), KEY_BYTES)
+
+
+def match_keys(keys: NDArray[np.uint8], wanted: NDArray[np.uint8]) -> Int64:
+    """Return the last row of each wanted key, int64, -1 where it is not among the keys."""
+    prefixes = key_prefixes(keys)
+    return _last_rows(keys, prefixes, np.argsort(prefixes, kind="stable"), wanted)
+
+
+def key_prefixes(keys: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return the first eight bytes of each key."""
+    return np.ascontiguousarray(keys[:, :8]).view(np.uint64).reshape(-1)
+
+
+def _last_rows(
+    keys: NDArray[np.uint8], prefixes: NDArray[np.uint64], order: Int64, wanted: NDArray[np.uint8]
+) -> Int64:
+    if not len(keys) or not len(wanted):
+        return np.full(len(wanted), -1, np.int64)
+    ranks = np.searchsorted(prefixes, key_prefixes(wanted), side="right", sorter=order) - 1
+    rows = order[np.maximum(ranks, 0)]
+    same = (keys[rows] == wanted).all(axis=1)
+    return np.where(same, rows, -1)
 
 
 def as_stored(vectors: Float32) -> Float32:
@@ -62,7 +90,7 @@ class EmbeddingCache:
         self._generation: Path | None = None
         self._prefixes: NDArray[np.uint64] = np.empty(0, np.uint64)
         self._order: Int64 = np.empty(0, np.int64)
-        self._keys: NDArray[np.uint8] = np.empty((0, _KEY_BYTES), np.uint8)
+        self._keys: NDArray[np.uint8] = np.empty((0, KEY_BYTES), np.uint8)
         self._vectors: NDArray[np.uint8] = np.empty((0, self._record), np.uint8)
         self.refresh()
 
@@ -82,13 +110,12 @@ class EmbeddingCache:
         if count <= known:
             return False
         try:
-            keys = _mapped(directory / "keys", count, _KEY_BYTES)
+            keys = _mapped(directory / "keys", count, KEY_BYTES)
             vectors = _mapped(directory / "vectors", count, self._record)
         except OSError:  # another process has made the next generation just now, or the files are unreadable
             return False
         self._keys, self._vectors = keys, vectors
-        fresh = np.ascontiguousarray(self._keys[known:, :8]).view(np.uint64).reshape(-1)
-        self._prefixes = np.concatenate([self._prefixes, fresh])
+        self._prefixes = np.concatenate([self._prefixes, key_prefixes(self._keys[known:])])
         self._order = np.argsort(self._prefixes, kind="stable")
         return True
 
@@ -132,7 +159,7 @@ class EmbeddingCache:
         count = self._count(directory)
         with translated(f"writing the embedding cache {directory}"):
             _append(directory / "vectors", count * self._record, payload)
-            _append(directory / "keys", count * _KEY_BYTES, b"".join(wanted))
+            _append(directory / "keys", count * KEY_BYTES, b"".join(wanted))
         self.refresh()
 
     def _compact(self) -> None:
@@ -170,22 +197,15 @@ class EmbeddingCache:
         if not _is_sound(directory):
             return 0
         try:
-            keys = (directory / "keys").stat().st_size // _KEY_BYTES
+            keys = (directory / "keys").stat().st_size // KEY_BYTES
             return min(keys, (directory / "vectors").stat().st_size // self._record)
         except OSError:
             return 0
 
     def _rows(self, keys: Sequence[bytes]) -> Int64:
-        """Return the last record of each key, -1 if unknown."""
-        if not len(self) or not keys:
-            return np.full(len(keys), -1, np.int64)
-        wanted = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), _KEY_BYTES)
-        prefixes = np.ascontiguousarray(wanted[:, :8]).view(np.uint64).reshape(-1)
-        # The last record of a prefix counts: one whose checksum was wrong is appended again.
-        ranks = np.searchsorted(self._prefixes, prefixes, side="right", sorter=self._order) - 1
-        rows = self._order[np.maximum(ranks, 0)]
-        same = (self._keys[rows] == wanted).all(axis=1)
-        return np.where(same, rows, -1)
+        """Return the last record of each key, -1 if unknown: one that was damaged is appended again."""
+        wanted = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), KEY_BYTES)
+        return _last_rows(self._keys, self._prefixes, self._order, wanted)
 
     def _clear(self) -> None:
         self._generation = None
@@ -213,9 +233,6 @@ class CachedEmbedder:
         self.hits = 0
         self.misses = 0
         self.write_error = ""
-        self._asked: tuple[str, ...] = ()
-        self._answer: tuple[Float32, NDArray[np.bool_]] | None = None
-        self._size = 0
 
     @property
     def model(self) -> str:
@@ -252,21 +269,6 @@ class CachedEmbedder:
             if progress is not None:
                 progress(done, len(texts))
         return result
-
-    def known(self, texts: Sequence[str]) -> tuple[Float32, NDArray[np.bool_]]:
-        """Return (float32 [n, dimensions], known bool [n]), both read-only; nothing is embedded."""
-        asked = tuple(texts)
-        if self._answer is not None and asked == self._asked:  # plan after plan asks for the same past tasks
-            vectors, known = self._answer
-            if known.all():
-                return self._answer
-            self.cache.refresh()
-            if len(self.cache) == self._size:
-                return self._answer
-        vectors, known = self.cache.get([text_key(text) for text in asked])
-        vectors.flags.writeable = known.flags.writeable = False
-        self._asked, self._answer, self._size = asked, (vectors, known), len(self.cache)
-        return self._answer
 
     def _keep(self, keys: Sequence[bytes], vectors: Float32) -> None:
         try:

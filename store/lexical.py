@@ -8,19 +8,16 @@ those of `workbench.text.terms`, kept as sorted 64-bit hashes, which needs no vo
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from store.files import private_dir, sync_dir, translated
-from store.vectors import best
+from store.vectors import IndexAbout, write_about
 from workbench.errors import StoreError
-from workbench.records.ids import new_id
 from workbench.text.terms import iter_terms
+from workbench.text.vectors import best
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +26,8 @@ if TYPE_CHECKING:
 
 K1: Final = 1.2
 B: Final = 0.75
+
+METHOD: Final = "bm25s"
 
 WHOLE: Final = "="
 """What the terms of whole compound names start with (`workbench.text.terms`)."""
@@ -96,19 +95,11 @@ class Bm25Index:
                 total[self._documents[span]] += rarity * weight / sum(weights)
         return total
 
-    def save(self, directory: Path) -> None:
-        """Write the index to a directory that does not exist yet, whole or not at all. Raises: StoreError."""
-        scratch = directory.with_name(f".{directory.name}.{new_id()}")
-        with translated(f"writing the lexical index {directory}"):
-            private_dir(scratch)
-            try:
-                for name in _ARRAYS:
-                    np.save(scratch / f"{name}.npy", getattr(self, f"_{name}"), allow_pickle=False)
-                os.replace(scratch, directory)
-            except BaseException:
-                shutil.rmtree(scratch, ignore_errors=True)
-                raise
-            sync_dir(directory.parent)
+    def save(self, directory: Path, records: str) -> None:
+        """Write into a directory; `records` names what the texts are. Raises: OSError."""
+        for name in _ARRAYS:
+            np.save(directory / f"{name}.npy", getattr(self, f"_{name}"), allow_pickle=False)
+        write_about(directory, IndexAbout(records, len(self), METHOD))
 
     def _columns(self, query: str) -> list[int]:
         """Return the column of each distinct query term in order of appearance, -1 for unknown ones."""

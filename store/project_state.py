@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from workbench.records.worktree import HeadState
 
 if TYPE_CHECKING:
     from store.archive import Archive, Clean
+    from store.vectors import IndexAbout
 
 PATIENCE: Final = 60.0  # seconds that a lock is waited for
 BUILD_PATIENCE: Final = 600.0  # seconds: an index that another process builds is worth waiting for
@@ -37,11 +38,17 @@ _SHARED = frozenset({f"{DIRECTORY}/config.toml", f"{DIRECTORY}/.gitignore"})
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """A stored index: its kind and number, and what is wrong with it."""
+    """A stored index: its kind and number, what is wrong with it, its size and when it was made.
+
+    `parts` say of those that are searched by words or by meaning what they hold, how and by which model.
+    """
 
     kind: str
     number: int
     faults: tuple[str, ...]
+    bytes: int = 0
+    created_at: float = 0.0
+    parts: tuple[IndexAbout, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +158,9 @@ class ProjectState:
                 states.append(IndexState(kind, found.number, (found.reason,)))
             elif found is not None:
                 faults = tuple(generations.check(found)) if deep else ()
-                states.append(IndexState(kind, found.number, faults))
+                size = sum(found.files.values())
+                parts = tuple(_parts(found))
+                states.append(IndexState(kind, found.number, faults, size, found.created_at, parts))
         return states
 
     def held_locks(self) -> list[tuple[str, int | None]]:
@@ -164,6 +173,15 @@ class ProjectState:
             except StoreBusy:
                 held.append((path.stem, locks.holder(path)))
         return held
+
+
+def _parts(found: generations.Generation) -> Iterator[IndexAbout]:
+    from store.vectors import ABOUT, read_about
+
+    for name in sorted(found.files):
+        if name.rpartition("/")[2] == ABOUT:
+            with suppress(OSError, ValueError):  # what is damaged is among the faults
+                yield read_about((found.path / name).parent)
 
 
 def project_id(root: Path) -> str:

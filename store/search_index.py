@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from store import lexical, vectors
 
 if TYPE_CHECKING:
     from workbench.ports import Float32
 
+RECORDS: Final = "iterations"
 _WORDS: Final = "words"
 _MEANINGS: Final = "meanings"
 
@@ -23,18 +22,20 @@ class SearchIndex:
     """The words of texts, and their vectors if there is a model; rows are the texts in order."""
 
     words: lexical.Bm25Index
-    meanings: vectors.ExactIndex | vectors.HnswIndex | None
+    meanings: vectors.CosineIndex | None
 
     def save(self, directory: Path) -> None:
-        """Write the index into a directory. Raises: StoreError."""
-        self.words.save(directory / _WORDS)
-        if self.meanings is not None:
-            self.meanings.save(directory / _MEANINGS)
+        """Write the index into a directory. Raises: OSError."""
+        parts = {_WORDS: self.words, _MEANINGS: self.meanings}
+        for name, part in parts.items():
+            if part is not None:
+                (directory / name).mkdir()
+                part.save(directory / name, RECORDS)
 
 
-def build_search_index(texts: Sequence[str], embedded: Float32 | None) -> SearchIndex:
+def build_search_index(texts: Sequence[str], embedded: Float32 | None, model: str = "") -> SearchIndex:
     """Return the index of texts; `embedded` are their unit vectors float32 [n, d], None without a model."""
-    meanings = None if embedded is None else vectors.open_index(embedded, np.arange(len(texts)))
+    meanings = None if embedded is None else vectors.build_index(embedded, model=model)
     return SearchIndex(lexical.build_index(texts), meanings)
 
 

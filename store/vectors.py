@@ -1,204 +1,247 @@
-"""Nearest neighbours by cosine: exact for small sets and narrow filters, hnswlib's graph for large ones.
+"""Nearest neighbours by cosine: exact, or through hnswlib's graph where there are very many vectors.
 
-Filters are applied before the search. Similarities always come from the vectors themselves and are rounded to
-six decimals, so that the order of sums in a matrix product decides no tie.
+Filters are applied before the search. The graph only says which vectors to compare: similarities always come
+from the vectors themselves. What came after the graph was built is its tail, compared exactly.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 
-from store.files import private_dir, sync_dir, translated
-from workbench.errors import StoreError
-from workbench.records.ids import new_id
+from workbench.errors import ModelError, StoreError
+from workbench.records.conversion import decode_json
+from workbench.text.vectors import best, cosines
 
 if TYPE_CHECKING:
     from workbench.ports import Float32, Int64
 
-CROSSOVER: Final = 30_000
-"""Vectors from which the graph is used. `python -m bench.vectors` on 2 processors, 384 dimensions, per query:
-exact 0.05 ms at 1,000 vectors, 0.8 ms at 10,000, 1.7 ms at 20,000, 5 to 9 ms at 30,000; the graph 0.2 ms at
-recall@10 of 1.00, but 5 s to build for 10,000 and 20 s for 30,000. Below this a query is cheap and building
-is not."""
+CROSSOVER: Final = 200_000
+"""Vectors from which a stored index has a graph, and from which a filter's rest is searched through it.
+`python -m bench.search` (docs/benchmarks.md): an exact search takes 0.06 ms per 1,000 vectors; the graph
+answers in 0.3 ms and takes 1.8 ms per 1,000 to load and 360 ms to build. A command that searches once never
+gets that back; from here on an exact search is a noticeable part of the 50 ms that matching may take."""
+
+BATCH_CROSSOVER: Final = 15_000
+"""Vectors from which a graph is built for a batch that searches once for each of them: it pays by the end."""
 
 M: Final = 16
 EF_CONSTRUCTION: Final = 100
 EF_SEARCH: Final = 64
+NEAREST: Final = 1_000
 
-_DECIMALS: Final = 6
-_BLOCK: Final = 1024
-"""Rows multiplied at once: few enough that BLAS stays in this thread. Its workers wait for each other by time
-slices of 12 ms when other programs want the processors; the product takes 0.06 ms."""
+EXACT: Final = "exact"
+HNSWLIB: Final = "hnswlib"
 
 _SPARE: Final = 16
 """Neighbours fetched beyond k, so that ties at the end are cut by id."""
 
 _SEED: Final = 100
+_FORMAT: Final = 1
+ABOUT: Final = "about.json"
+_VECTORS: Final = "vectors.npy"
 _GRAPH: Final = "graph.bin"
 
 
-class ExactIndex:
-    """Every vector is compared. `vectors` float32 [n, d] of length 1, `ids` distinct int64 [n]."""
+class IndexAbout(msgspec.Struct, frozen=True):
+    """What a stored index says of itself. `setting` is the configured model that `model` was opened by."""
 
-    def __init__(self, vectors: Float32, ids: Int64) -> None:
-        _check(vectors, ids)
-        self._vectors = vectors
-        self._ids = ids
-        self._order = np.argsort(ids, kind="stable")
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def search(self, query: Float32, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
-        """Return (ids, similarities) of at most k nearest, best first, ties by id; only ids in `allowed`."""
-        if allowed is None:
-            return best(self._ids, similarities(self._vectors, query), k)
-        rows = self.rows(allowed)
-        return best(self._ids[rows], similarities(self._vectors[rows], query), k)
-
-    def rows(self, ids: Int64) -> Int64:
-        """Return the rows of those ids that are here, in the order of the ids."""
-        wanted = np.unique(ids)
-        if not len(self._ids):
-            return np.empty(0, np.int64)
-        places = np.searchsorted(self._ids, wanted, sorter=self._order)
-        rows = self._order[np.minimum(places, len(self._ids) - 1)]
-        found: Int64 = rows[self._ids[rows] == wanted]
-        return found
-
-    def save(self, directory: Path) -> None:
-        """Write to a directory that does not exist yet, whole or not at all. Raises: StoreError."""
-        _save(directory, self._vectors, self._ids, None)
+    records: str
+    count: int
+    method: str
+    model: str = ""
+    setting: str = ""
+    format: int = _FORMAT
 
 
-class HnswIndex:
-    """hnswlib's graph over the vectors, whose rows are its labels. Nearly always exact search's answers.
+class CosineIndex:
+    """Unit vectors float32 [n, d] of a model; ids are their rows.
 
-    Built by one thread from a fixed seed, so the same vectors give the same graph.
+    `graph` opens hnswlib's graph, whose labels are rows of the vectors it was built of: `labels` int64 [m]
+    leads from those to rows here, -1 for vectors that are gone. Rows it does not lead to are the tail.
     """
 
-    def __init__(self, vectors: Float32, ids: Int64, *, graph: Path | None = None) -> None:
-        import hnswlib
-
-        self._exact = ExactIndex(vectors, ids)
-        self._vectors = vectors
-        self._ids = ids
-        # By inner product the wheel saves an array it never fills; by cosine the array holds the lengths.
-        self._graph: Any = hnswlib.Index("cosine", vectors.shape[1])
-        if graph is None:
-            self._graph.init_index(max(len(ids), 1), ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
-            if len(ids):
-                self._graph.add_items(vectors, np.arange(len(ids)), num_threads=1)
-        else:
-            try:
-                self._graph.load_index(str(graph), max_elements=max(len(ids), 1))
-            except RuntimeError as error:
-                raise _damaged(graph.parent, str(error)) from error
-            if self._graph.get_current_count() != len(ids):
-                raise _damaged(graph.parent, "the graph holds another number of vectors")
+    def __init__(
+        self,
+        vectors: Float32,
+        *,
+        model: str = "",
+        graph: Callable[[], Any] | None = None,
+        labels: Int64 | None = None,
+    ) -> None:
+        if vectors.ndim != 2:
+            raise ValueError(f"vectors of shape {vectors.shape} are no matrix")
+        self.vectors = vectors
+        self.model = model
+        self._open = graph
+        self._graph: Any = None
+        self._labels = np.arange(len(vectors)) if labels is None else labels
+        self._tail = np.setdiff1d(np.arange(len(vectors)), self._labels) if labels is not None else None
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.vectors)
+
+    @property
+    def method(self) -> str:
+        """How it is searched: exact, or hnswlib."""
+        return EXACT if self._open is None else HNSWLIB
+
+    @property
+    def approximate(self) -> bool:
+        """Whether a search may miss a neighbour."""
+        return self._open is not None
+
+    def cosines(self, query: Float32, nearest: int = NEAREST) -> Float32:
+        """Return float32 [n]; of an approximate index those of the `nearest`, NaN for the others."""
+        self._check(query)
+        rows = self._candidates(query, nearest, None)
+        if rows is None:
+            return cosines(self.vectors, query)
+        found = np.full(len(self), np.nan, np.float32)
+        found[rows] = cosines(self.vectors[rows], query)
+        return found
 
     def search(self, query: Float32, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
-        """Return (ids, similarities) of at most k nearest, best first, ties by id; only ids in `allowed`.
+        """Return (rows, similarities) of at most k nearest, best first, ties by row; only rows in `allowed`.
 
-        A filter that leaves fewer than the crossover is searched exactly.
+        Raises ValueError for a query of other dimensions or with values that are not finite.
         """
-        if allowed is None:
-            return self._neighbours(query, k, None)
-        rows = self._exact.rows(allowed)
-        if len(rows) < CROSSOVER:
-            return self._among(rows, query, k)
-        return self._neighbours(query, k, rows)
+        self._check(query)
+        rows = None
+        if allowed is not None:
+            rows = np.unique(allowed)
+            rows = rows[(rows >= 0) & (rows < len(self))]
+        rows = self._candidates(query, k, rows)
+        if rows is None:
+            return best(np.arange(len(self)), cosines(self.vectors, query), k)
+        return best(rows, cosines(self.vectors[rows], query), k)
 
-    def save(self, directory: Path) -> None:
-        """Write to a directory that does not exist yet, whole or not at all. Raises: StoreError."""
-        _save(directory, self._vectors, self._ids, self._graph)
+    def moved(self, vectors: Float32, labels: Int64) -> CosineIndex:
+        """Return the index of other vectors: `labels` leads from the rows here to rows of those, or -1."""
+        return CosineIndex(vectors, model=self.model, graph=self._open, labels=labels)
 
-    def _neighbours(self, query: Float32, k: int, rows: Int64 | None) -> tuple[Int64, Float32]:
-        live = len(self._ids) if rows is None else len(rows)
-        count = min(k + _SPARE, live)  # hnswlib raises when asked for more than there are
-        if k <= 0 or count <= 0:
-            return best(self._ids[:0], np.empty(0, np.float32), 0)
-        keep = None
+    def save(self, directory: Path, records: str, setting: str = "") -> None:
+        """Write into a directory, the graph as well if there is one. Raises: OSError."""
+        np.save(directory / _VECTORS, self.vectors, allow_pickle=False)
+        if self._open is not None:
+            self._hnsw().save_index(str(directory / _GRAPH))
+        write_about(directory, IndexAbout(records, len(self), self.method, self.model, setting))
+
+    def _check(self, query: Float32) -> None:
+        if query.shape != self.vectors.shape[1:]:
+            raise ValueError(f"a query of shape {query.shape} does not fit vectors {self.vectors.shape}")
+        if not np.isfinite(query).all():
+            raise ValueError("a query with values that are not finite has no neighbours")
+
+    def _candidates(self, query: Float32, k: int, rows: Int64 | None) -> Int64 | None:
+        """Return the rows to compare, of those allowed; None for all."""
+        if self._open is None or (rows is not None and len(rows) < CROSSOVER):
+            return rows
+        keep, live = None, len(self._labels)
+        if rows is not None or self._tail is not None:
+            usable = self._labels >= 0 if rows is None else np.isin(self._labels, rows)
+            keep, live = usable.tolist().__getitem__, int(usable.sum())
+        count = min(max(k, 0) + _SPARE, live)  # hnswlib raises when asked for more than there are
+        tail = np.empty(0, np.int64) if self._tail is None else self._tail
         if rows is not None:
-            mask = np.zeros(len(self._ids), bool)
-            mask[rows] = True
-            keep = mask.tolist().__getitem__
-        self._graph.set_ef(max(EF_SEARCH, 2 * count))
+            tail = np.intersect1d(tail, rows)
+        if count == 0:
+            return tail
         try:
-            labels, _ = self._graph.knn_query(query, k=count, num_threads=1, filter=keep)
+            graph = self._hnsw()
+            graph.set_ef(max(EF_SEARCH, 2 * count))
+            found, _ = graph.knn_query(query, k=count, num_threads=1, filter=keep)
+        except StoreError:  # damaged, as `workbench doctor` says
+            self._open = None
+            return rows
         except RuntimeError:  # a filter can leave fewer reachable nodes than asked for
-            return self._among(np.arange(len(self._ids)) if rows is None else rows, query, k)
-        return self._among(labels[0].astype(np.int64), query, k)
+            return rows
+        near = self._labels[found[0].astype(np.int64)]
+        return np.concatenate([near, tail])
 
-    def _among(self, rows: Int64, query: Float32, k: int) -> tuple[Int64, Float32]:
-        return best(self._ids[rows], similarities(self._vectors[rows], query), k)
-
-
-def open_index(vectors: Float32, ids: Int64) -> ExactIndex | HnswIndex:
-    """Return the index that suits the number of vectors; building a graph takes seconds."""
-    return HnswIndex(vectors, ids) if len(ids) >= CROSSOVER else ExactIndex(vectors, ids)
+    def _hnsw(self) -> Any:  # noqa: ANN401 - hnswlib has no types
+        if self._graph is None and self._open is not None:
+            self._graph = self._open()
+        return self._graph
 
 
-def load_index(directory: Path) -> ExactIndex | HnswIndex:
-    """Open a stored index, vectors memory-mapped. Raises: StoreError if it is missing or damaged."""
+def build_index(vectors: Float32, *, model: str = "", searches: int = 1) -> CosineIndex:
+    """Return an index of vectors for so many searches, with a graph where that pays.
+
+    One thread builds it from a fixed seed: the same vectors give the same graph.
+
+    Raises: ModelError for values that are not finite.
+    """
+    if not np.isfinite(vectors).all():
+        raise ModelError(
+            f"the model {model} gave vectors that are not finite".replace("  ", " "),
+            hint="Choose another one with `workbench config set models.embedding`.",
+        )
+    least = BATCH_CROSSOVER if searches >= len(vectors) else CROSSOVER
+    if len(vectors) < max(least, 1) or not _has_hnswlib():
+        return CosineIndex(vectors, model=model)
+    graph = _empty_graph(vectors.shape[1])
+    graph.init_index(len(vectors), ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
+    graph.add_items(vectors, np.arange(len(vectors)), num_threads=1)
+    return CosineIndex(vectors, model=model, graph=lambda: graph)
+
+
+def load_index(directory: Path) -> CosineIndex:
+    """Open a stored index, vectors memory-mapped; its graph is loaded by the first search that needs it.
+
+    Raises: StoreError if it is missing or damaged.
+    """
     try:
-        vectors = np.load(directory / "vectors.npy", mmap_mode="r", allow_pickle=False)
-        ids = np.load(directory / "ids.npy", allow_pickle=False)
-        _check(vectors, ids)
+        about = read_about(directory)
+        vectors = np.load(directory / _VECTORS, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        if vectors.dtype != np.float32 or vectors.ndim != 2 or len(vectors) != about.count:
+            raise ValueError(f"vectors of shape {vectors.shape} instead of {about.count}")
     except (OSError, ValueError, EOFError) as error:
         raise _damaged(directory, str(error)) from error
-    graph = directory / _GRAPH
-    return HnswIndex(vectors, ids, graph=graph) if graph.exists() else ExactIndex(vectors, ids)
+    path, (count, dimensions) = directory / _GRAPH, vectors.shape
 
-
-def similarities(vectors: Float32, query: Float32) -> Float32:
-    """Return cosines float32 [n] of unit vectors [n, d] with a unit query [d], rounded to six decimals."""
-    result = np.empty(len(vectors), np.float32)
-    for start in range(0, len(vectors), _BLOCK):
-        np.dot(vectors[start : start + _BLOCK], query, out=result[start : start + _BLOCK])
-    return np.round(result, _DECIMALS, out=result)
-
-
-def best(ids: Int64, scores: Float32, k: int) -> tuple[Int64, Float32]:
-    """Return the k highest scores and their ids, best first, ties by id."""
-    k = min(max(k, 0), len(ids))
-    if k == 0:
-        return np.empty(0, np.int64), np.empty(0, np.float32)
-    if k < len(ids):
-        least = np.partition(scores, len(ids) - k)[len(ids) - k]
-        kept = np.flatnonzero(scores >= least)
-        ids, scores = ids[kept], scores[kept]
-    order = np.lexsort((ids, -scores))[:k]
-    return ids[order].astype(np.int64), scores[order].astype(np.float32)
-
-
-def _check(vectors: Float32, ids: Int64) -> None:
-    if vectors.ndim != 2 or ids.ndim != 1 or len(vectors) != len(ids):
-        raise ValueError(f"vectors of shape {vectors.shape} do not fit ids of shape {ids.shape}")
-
-
-def _save(directory: Path, vectors: Float32, ids: Int64, graph: Any) -> None:  # noqa: ANN401 - hnswlib
-    scratch = directory.with_name(f".{directory.name}.{new_id()}")
-    with translated(f"writing the vector index {directory}"):
-        private_dir(scratch)
+    def opened() -> Any:  # noqa: ANN401 - hnswlib has no types
+        graph = _empty_graph(dimensions)
         try:
-            np.save(scratch / "vectors.npy", vectors, allow_pickle=False)
-            np.save(scratch / "ids.npy", ids, allow_pickle=False)
-            if graph is not None:
-                graph.save_index(str(scratch / _GRAPH))
-            os.replace(scratch, directory)
-        except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
-        sync_dir(directory.parent)
+            graph.load_index(str(path), max_elements=count)
+        except RuntimeError as error:
+            raise _damaged(directory, str(error)) from error
+        if graph.get_current_count() != count:
+            raise _damaged(directory, "the graph holds another number of vectors")
+        return graph
+
+    has_graph = about.method == HNSWLIB and _has_hnswlib()
+    return CosineIndex(vectors, model=about.model, graph=opened if has_graph else None)
+
+
+def write_about(directory: Path, about: IndexAbout) -> None:
+    """Write what an index is into its directory."""
+    (directory / ABOUT).write_bytes(msgspec.json.encode(about))
+
+
+def read_about(directory: Path) -> IndexAbout:
+    """Return what an index is. Raises: OSError, ValueError for one that is malformed or of another format."""
+    about = decode_json((directory / ABOUT).read_bytes(), IndexAbout)
+    if about.format != _FORMAT:
+        raise ValueError("it was written by another version of the program")
+    return about
+
+
+def _has_hnswlib() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("hnswlib") is not None
+
+
+def _empty_graph(dimensions: int) -> Any:  # noqa: ANN401 - hnswlib has no types
+    import hnswlib
+
+    # By inner product the wheel saves an array it never fills; by cosine the array holds the lengths.
+    return hnswlib.Index("cosine", dimensions)
 
 
 def _damaged(directory: Path, reason: str) -> StoreError:

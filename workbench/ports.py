@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -117,11 +117,65 @@ class LanguageModel(Protocol):
         ...
 
 
-class VectorIndex(Protocol):
-    """Nearest neighbours by cosine over unit vectors with integer ids."""
+class Neighbours(Protocol):
+    """Nearest neighbours by cosine over unit vectors float32 [n, d]; ids are their rows."""
 
     def search(self, query: Float32, k: int, allowed: Int64 | None = None) -> tuple[Int64, Float32]:
-        """Return (ids, similarities) of at most k nearest, best first, ties by id; only ids in `allowed`."""
+        """Return (rows, similarities) of at most k nearest, best first, ties by row; only those `allowed`."""
+        ...
+
+
+class VectorIndex(Neighbours, Protocol):
+    """The neighbours, with all of the vectors."""
+
+    @property
+    def vectors(self) -> Float32:
+        """The vectors."""
+        ...
+
+    @property
+    def approximate(self) -> bool:
+        """Whether a search may miss a neighbour."""
+        ...
+
+    def cosines(self, query: Float32, nearest: int = ...) -> Float32:
+        """Return float32 [n]; of an approximate index those of the `nearest`, NaN for the others."""
+        ...
+
+
+class TextVectors(Protocol):
+    """An embedder that knows the vectors of texts it embedded before, and an index of them by kind of text.
+
+    `notes` say what was found amiss with what is stored.
+    """
+
+    @property
+    def lookups(self) -> tuple[int, int]:
+        """How many texts were embedded before, and how many were not."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Identity of the model."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was found amiss, in sentences."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None) -> Float32:
+        """Return float32 [n, d] unit vectors. Raises ModelError."""
+        ...
+
+    def known(self, kind: str, texts: Sequence[str]) -> tuple[VectorIndex, NDArray[np.bool_]]:
+        """Return (index of the texts' vectors, known bool [n]); nothing is embedded, rows not known are 0."""
+        ...
+
+    def complete(
+        self, kind: str, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> VectorIndex:
+        """Return the index of the texts' vectors, embedding those that are missing. Raises ModelError."""
         ...
 
 

@@ -147,9 +147,7 @@ class Finder:
             if self._matcher is None:
                 self._matcher = RuleMatcher()
             config = engine.config
-            ready = ready_to_search(
-                self._matcher, book.rules, book.words, text, "hybrid", config, opened.location.home
-            )
+            ready = ready_to_search(self._matcher, book.rules, book.words, text, "hybrid", opened)
         job.check()
         weights = (config.rules.vector_weight, config.rules.lexical_weight)
         found = search_selected(ready.index, text, None, ready.vector, limit=MOST, least=0.0, weights=weights)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from store.vectors import build_index
 from workbench.errors import ModelError
 from workbench.plan.matching import FEW, RuleMatcher
+from workbench.ports import VectorIndex
 from workbench.records.rules import Rule
 from workbench.rules.matching.lexical import index_words
 
@@ -23,6 +25,8 @@ class Embedder:
         self.kept: set[str] = set()
         self.embedded: list[str] = []
         self.failing = False
+        self.notes: tuple[str, ...] = ()
+        self.lookups = (0, 0)
 
     def embed(self, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None) -> Float32:
         """Return a unit vector a text."""
@@ -35,9 +39,17 @@ class Embedder:
             progress(len(texts), len(texts))
         return self._vectors(texts)
 
-    def known(self, texts: Sequence[str]) -> tuple[Float32, NDArray[np.bool_]]:
+    def known(self, kind: str, texts: Sequence[str]) -> tuple[VectorIndex, NDArray[np.bool_]]:
         """Return what is kept."""
-        return self._vectors(texts), np.array([text in self.kept for text in texts], np.bool_)
+        there = np.array([text in self.kept for text in texts], np.bool_)
+        return build_index(self._vectors(texts)), there
+
+    def complete(
+        self, kind: str, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> VectorIndex:
+        """Embed what is not kept."""
+        self.embed(texts, progress=progress)
+        return self.known(kind, texts)[0]
 
     @staticmethod
     def _vectors(texts: Sequence[str]) -> Float32:

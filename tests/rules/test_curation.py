@@ -17,7 +17,7 @@ from workbench.curation.store import record
 from workbench.errors import UsageError
 from workbench.records.conflicts import Action
 from workbench.records.rules import Authority, Provenance, Rule
-from workbench.rules.curation.curator import Curator, history, lineage
+from workbench.rules.curation.curator import Curator, lineage
 from workbench.rules.curation.ledger import RuleLedger
 from workbench.rules.curation.rulestore import RuleStore, record_usage
 from workbench.rules.curation.ruletype import RULES
@@ -166,8 +166,10 @@ def test_authority_and_scope_change_in_place(curator: Curator) -> None:
     rule = curator.add(make("Use tabs."))
     after = curator.edit(rule.id, authority=Authority.ABSOLUTE, scope=("git",), reason="it matters")
     assert (after.id, after.version, after.authority) == (rule.id, 1, Authority.ABSOLUTE)
-    told = history(curator.store.ledger(), rule.id)
-    assert [(change.by, change.reason) for change in told] == [("test", ""), ("test", "it matters")]
+    assert [(change.by, change.reason) for change in curator.history(rule.id)] == [
+        ("test", ""),
+        ("test", "it matters"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from workbench.errors import ParseError
 from workbench.records.rules import Rule
-from workbench.rules.files.edits import EditResult, edit_file, try_edits, undo_edits, unit_text_for
-from workbench.rules.files.unit_edits import Delete, Edit, Insert, Replace, as_written, parse
+from workbench.rules.files.edits import EditResult, edit_file, try_edits, undo_edits
+from workbench.rules.files.unit_edits import Delete, Edit, Insert, Replace, as_written
 from workbench.rules.reading.discovery import RuleSource
 from workbench.rules.reading.imports import import_rules
 
@@ -105,13 +105,6 @@ def test_sub_bullets_keep_their_marks() -> None:
     assert grown == b"- Only merge from:\n    * main\n    * release branches\n\n    * hotfix branches\n"
     edit = Replace(1, 4, "Only merge from:\n  - main")
     assert edit_file(data, [edit]).data == b"- Only merge from:\n    * main\n"
-
-
-def test_unit_text_leaves_out_what_the_import_joins() -> None:
-    """Under a prohibiting heading the file says the rest only."""
-    unit = next(unit for unit in parse(GUIDE.encode()).units if unit.text == "Push to main")
-    assert unit_text_for("Do not: Push to trunk", unit) == "Push to trunk"
-    assert unit_text_for("Never push", unit) == "Never push"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,12 @@ TEXTS = [
 ]
 
 
+def made(path: Path) -> Path:
+    """Make a directory and return it."""
+    path.mkdir()
+    return path
+
+
 def by_definition(texts: list[str], query: str) -> list[float]:
     """BM25 in Lucene's form, written for reading."""
     documents = [list(iter_terms(text)) for text in texts]
@@ -120,7 +126,7 @@ def test_names_count_by_rarity() -> None:
 @pytest.mark.parametrize("texts", [[], [""], ["the of"], ["\udc80"]])
 def test_texts_without_terms_are_an_index(texts: list[str], tmp_path: Path) -> None:
     """No texts, or none with terms, give an index that finds nothing and can be stored."""
-    build_index(texts).save(tmp_path / "1")
+    build_index(texts).save(made(tmp_path / "1"), "texts")
     index = load_index(tmp_path / "1")
 
     assert len(index) == len(texts)
@@ -130,7 +136,7 @@ def test_texts_without_terms_are_an_index(texts: list[str], tmp_path: Path) -> N
 def test_stored_index_gives_the_same_bytes(tmp_path: Path) -> None:
     """Saving and opening, and building again, change nothing."""
     index = build_index(TEXTS)
-    index.save(tmp_path / "1")
+    index.save(made(tmp_path / "1"), "texts")
 
     opened = load_index(tmp_path / "1")
 
@@ -144,7 +150,7 @@ def test_stored_index_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [0, 20, -4])
 def test_damaged_index_is_a_store_error(tmp_path: Path, name: str, cut: int) -> None:
     """A file cut anywhere is an error that says what to do."""
-    build_index(TEXTS).save(tmp_path / "1")
+    build_index(TEXTS).save(made(tmp_path / "1"), "texts")
     path = tmp_path / "1" / f"{name}.npy"
     path.write_bytes(path.read_bytes()[:cut])
 
@@ -157,7 +163,7 @@ def test_reading_needs_no_bm25s(
     tmp_path: Path, start: Callable[..., Popen[str]], outputs: Callable[..., list[str]]
 ) -> None:
     """A stored index is searched without importing bm25s, whose import is slow."""
-    build_index(TEXTS).save(tmp_path / "1")
+    build_index(TEXTS).save(made(tmp_path / "1"), "texts")
     code = (
         "import sys; from pathlib import Path; from store.lexical import load_index\n"
         "print(load_index(Path(sys.argv[1])).search('jwt', 1)[0].tolist())\n"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from workbench.ports import VectorIndex
+    from workbench.ports import Neighbours
 
     Float32 = NDArray[np.float32]
 
@@ -71,7 +71,7 @@ class DuplicateIndex:
         texts: Iterable[str] = (),
         *,
         vectors: Float32 | None = None,
-        neighbours: VectorIndex | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self._texts: list[str] = []
         self._terms: list[frozenset[str]] = []
@@ -211,7 +211,7 @@ def _rank(match: Match) -> tuple[bool, float, int]:
 def find_duplicates(
     texts: Sequence[str],
     vectors: Float32 | None = None,
-    neighbours: VectorIndex | None = None,
+    neighbours: Neighbours | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[TextPair]:
     """Return the pairs of a collection that repeat or contradict each other, by position.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ from store.clock import SystemClock
 from store.git_repository import Repository
 from store.location import locate, user_home
 from store.project_state import (
+    IndexState,
     ProjectState,
     foreign_state,
     give_consent,
@@ -54,7 +55,8 @@ if TYPE_CHECKING:
     from store.table_queries import TableQueries
     from store.table_state import TableFile
     from store.tables import CatchUp
-    from store.vectors import open_index
+    from store.vector_store import VectorStore
+    from store.vectors import build_index
     from workbench.config import Config
     from workbench.lists.tables import ListTable
     from workbench.plan.adapters import Adapters, VersionControl
@@ -86,7 +88,7 @@ _HANDED_ON = {
     "store.runs": ("list_runs", "open_run", "put_run", "write_rows"),
     "store.search_index": ("SearchIndex", "build_search_index", "load_search_index"),
     "store.table_notes": ("table_notes",),
-    "store.vectors": ("open_index",),
+    "store.vectors": ("build_index",),
 }
 _HOMES = {name: module for module, names in _HANDED_ON.items() for name in names}
 
@@ -141,7 +143,7 @@ class OpenedProject(ProjectState):
         from workbench.plan.representations import Contents
 
         chunks, worth = load_chunk_model()
-        embedder, unprepared = cached_embedder(self.config, self.home)
+        embedder, unprepared = self.text_vectors
         return Planner(
             ranking=load_model(self.config.models.ranking or DEFAULT_MODEL),
             plain_ranking=load_model(LEXICAL_MODEL),
@@ -153,6 +155,39 @@ class OpenedProject(ProjectState):
             contents=Contents(self.root, self.counter, cap=self.config.index.max_file_bytes),
             matching=match_params(self.config.rules),
             recheck=self._recheck if self.config.rules.recheck else None,
+        )
+
+    @cached_property
+    def text_vectors(self) -> tuple[VectorStore | None, str]:
+        """What embeds texts and knows the vectors of those here, None without a model; and what is missing.
+
+        Where vectors are stored of another model than the configured one, that one serves until those of the
+        configured one are prepared.
+        """
+        from store import embedding
+        from store.vector_store import stored_model
+
+        settings = embedding_settings(self.config)
+        embedder, missing = ready_embedder(self.config)
+        former = None if settings.model.lower() in embedding.OFF else stored_model(self.latest)
+        note = ""
+        if former is not None and (embedder is None or embedder.model != former.model):
+            other, _ = embedding.ready_embedder(replace(settings, model=former.setting, download=False))
+            if other is not None and other.model == former.model:
+                wanted = settings.model or "the packaged model"
+                missing = note = (
+                    f"{former.model} compares texts until `workbench model prepare` is done by {wanted}"
+                )
+                embedder, settings = other, replace(settings, model=former.setting)
+        return (None if embedder is None else self.vectors_by(embedder, settings.model, note)), missing
+
+    def vectors_by(self, embedder: Embedder, setting: str, note: str = "") -> VectorStore:
+        """Return what knows the vectors of texts here by a model, which was opened by a setting."""
+        from store.embedding_cache import cached
+        from store.vector_store import VectorStore
+
+        return VectorStore(
+            cached(embedder, self.home / "embeddings"), self.latest, self.publish, setting=setting, note=note
         )
 
     @property

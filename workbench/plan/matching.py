@@ -7,14 +7,21 @@ spot, and where more are missing the rules are matched by words alone and a note
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from workbench.errors import WorkbenchError
-from workbench.plan.semantics import CachingEmbedder
 from workbench.records.rules import Rule
 from workbench.rules.matching.filters import MatchColumns
 from workbench.rules.matching.lexical import RuleWords
 from workbench.rules.matching.relevance import RuleTexts, RuleVectors, rule_texts, rule_vectors
 from workbench.rules.matching.search import RuleIndex, index_rules, with_vectors
+
+if TYPE_CHECKING:
+    from workbench.ports import TextVectors
+
+RULES: Final = "rules"
+LEARNINGS: Final = "learnings"
+"""Kinds of texts whose vectors are stored."""
 
 UNPREPARED = "rules were not compared by meaning: run `workbench model prepare` to embed them"
 FEW = 32
@@ -29,7 +36,8 @@ class RuleMatcher:
     `note` explains why rules are not compared by meaning, '' if they are or there is no embedder.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = RULES) -> None:
+        self._kind = kind
         self._words: RuleWords | None = None
         self._index: RuleIndex | None = None
         self.note = ""
@@ -43,7 +51,7 @@ class RuleMatcher:
         self,
         rules: tuple[Rule, ...],
         words: RuleWords,
-        embedder: CachingEmbedder | None,
+        embedder: TextVectors | None,
         *,
         progress: Progress | None = None,
     ) -> RuleIndex:
@@ -57,7 +65,7 @@ class RuleMatcher:
         if embedder is None or not rules:
             vectors = None
         elif vectors is None or vectors.model != embedder.model:
-            vectors, self.note = _vectors(rule_texts(rules), embedder, progress)
+            vectors, self.note = _vectors(self._kind, rule_texts(rules), embedder, progress)
         if self._index.vectors is not vectors:
             self._index = with_vectors(self._index, vectors)
         return self._index
@@ -69,15 +77,15 @@ class RuleMatcher:
 
 
 def _vectors(
-    texts: RuleTexts, embedder: CachingEmbedder, progress: Progress | None
+    kind: str, texts: RuleTexts, embedder: TextVectors, progress: Progress | None
 ) -> tuple[RuleVectors | None, str]:
-    vectors, known = embedder.known(texts.texts)
+    index, known = embedder.known(kind, texts.texts)
     missing = len(known) - int(known.sum())
     if missing > FEW and progress is None:
         return None, UNPREPARED
     try:
         if missing:
-            vectors = embedder.embed(texts.texts, progress=progress)
+            index = embedder.complete(kind, texts.texts, progress=progress)
     except WorkbenchError as error:
         return None, f"rules were not compared by meaning: {error.message}"
-    return rule_vectors(texts, vectors, embedder.model), ""
+    return rule_vectors(texts, index.vectors, embedder.model, index=index), ""

@@ -220,6 +220,7 @@ def _notes(workspace: Workspace, planner: Planner, ranking: Ranking) -> list[str
         notes.append(f"the task was not compared by meaning: {ranking.vector.failure}")
     if planner.matcher.failed:
         notes.append(planner.matcher.note)
+    notes.extend(planner.embedder.notes if planner.embedder is not None else ())
     if workspace.scan_report.get("capped"):
         notes.append("the project has more files than are indexed; see `workbench status`")
     return notes

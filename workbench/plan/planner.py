@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.plan.intent import understand_task
-from workbench.plan.matching import RuleMatcher
+from workbench.plan.matching import LEARNINGS, RuleMatcher
 from workbench.plan.overrides import Overrides, resolve_overrides
 from workbench.plan.ranking import LinearModel, rank_files
 from workbench.plan.representations import Contents, Shares
 from workbench.plan.response import EMBEDDINGS
-from workbench.plan.semantics import CachingEmbedder, KnownPast, TaskVector, known_past
+from workbench.plan.semantics import KnownPast, TaskVector, known_past
 from workbench.plan.snippets import ChunkModel
 from workbench.plan.workspace import Progress, Synced, Workspace
 from workbench.records.plan import Intent, QueryType, RankedFile
@@ -21,6 +22,7 @@ from workbench.text.terms import parse_task
 from workbench.text.tokens import TokenCounter
 
 if TYPE_CHECKING:
+    from workbench.ports import TextVectors
     from workbench.rules.matching.recheck import Rechecked
 
 Recheck = Callable[[Sequence[RuleMatch], str], "Rechecked"]
@@ -43,10 +45,10 @@ class Planner:
     contents: Contents
     matching: MatchParams
     plain_ranking: LinearModel | None = None
-    embedder: CachingEmbedder | None = None
+    embedder: TextVectors | None = None
     embedder_note: str = ""
     matcher: RuleMatcher = field(default_factory=RuleMatcher)
-    learned: RuleMatcher = field(default_factory=RuleMatcher)
+    learned: RuleMatcher = field(default_factory=partial(RuleMatcher, LEARNINGS))
     recheck: Recheck | None = None
     read: int = READ
     named: int = NAMED
@@ -88,11 +90,11 @@ def rank(
         overridable_ids(workspace) if pinned or excluded else (),
     )
     past = known_past(planner.embedder, workspace.task_heads)
-    needed = past.vectors is not None or bool(workspace.rulebook.rules)
+    needed = past.index is not None or bool(workspace.rulebook.rules)
     text = parse_task(task)
     vector = TaskVector(planner.embedder if needed else None, text)
     intent = understand_task(text, project_id=workspace.adapters.project_id, query_type=query_type)
-    model = planner.ranking if past.vectors is not None else planner.plain_ranking or planner.ranking
+    model = planner.ranking if past.index is not None else planner.plain_ranking or planner.ranking
     ranked = rank_files(
         workspace.view, intent, model, semantic=lambda: past.compared(vector), also=overrides.pinned
     )

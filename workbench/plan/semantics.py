@@ -8,51 +8,37 @@ to be embedded. They count once nearly all are there, so that plans do not wande
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.errors import WorkbenchError
 from workbench.records.plan import TaskText
 
-Float32 = NDArray[np.float32]
+if TYPE_CHECKING:
+    from workbench.ports import Float32, TextVectors, VectorIndex
+
+TASKS = "tasks"
+"""The kind of past tasks' vectors."""
 
 ENOUGH = 0.95
 MAX_HEAD = 300
 MAX_TASK = 1_000
 
 
-class CachingEmbedder(Protocol):
-    """An embedder with a cache that can be asked without embedding anything."""
-
-    @property
-    def model(self) -> str:
-        """Identity of the model."""
-        ...
-
-    def embed(self, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None) -> Float32:
-        """Return float32 [n, d] unit vectors. Raises ModelError."""
-        ...
-
-    def known(self, texts: Sequence[str]) -> tuple[Float32, NDArray[np.bool_]]:
-        """Return (float32 [n, d], known bool [n])."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class KnownPast:
-    """Vectors float32 [tasks, d] of past tasks; or None and why, empty where nothing is missing."""
+    """The index of past tasks' vectors; or None and why, empty where nothing is missing."""
 
-    vectors: Float32 | None
+    index: VectorIndex | None
     missing: str = ""
 
     def compared(self, vector: TaskVector) -> Float32 | None:
-        """Return the task's cosines to the past ones, float32 [tasks], or None."""
-        query = vector.get() if self.vectors is not None else None
-        return None if query is None or self.vectors is None else cosines(self.vectors, query)
+        """Return the task's cosines to the past ones, float32 [tasks], 0 where unknown or far; or None."""
+        query = vector.get() if self.index is not None else None
+        return None if query is None or self.index is None else np.nan_to_num(self.index.cosines(query))
 
 
 def head_texts(heads: Sequence[str]) -> list[str]:
@@ -67,7 +53,7 @@ class TaskVector:
     thread is not a daemon: the interpreter must not end while the model's own threads are at work.
     """
 
-    def __init__(self, embedder: CachingEmbedder | None, task: TaskText) -> None:
+    def __init__(self, embedder: TextVectors | None, task: TaskText) -> None:
         self.failure = ""
         self._vector: Float32 | None = None
         self._thread: threading.Thread | None = None
@@ -75,7 +61,7 @@ class TaskVector:
             self._thread = threading.Thread(target=self._embed, args=(embedder, task_text(task)))
             self._thread.start()
 
-    def _embed(self, embedder: CachingEmbedder, text: str) -> None:
+    def _embed(self, embedder: TextVectors, text: str) -> None:
         try:
             self._vector = embedder.embed([text])[0]
         except WorkbenchError as error:
@@ -93,18 +79,11 @@ def task_text(task: TaskText) -> str:
     return f"{task.head}\n{task.body}".strip()[:MAX_TASK] or "."
 
 
-def known_past(embedder: CachingEmbedder | None, heads: Sequence[str]) -> KnownPast:
+def known_past(embedder: TextVectors | None, heads: Sequence[str]) -> KnownPast:
     """Look up the vectors of past tasks, newest first as the history has them; nothing is embedded."""
     if embedder is None or not heads:
         return KnownPast(None)
-    vectors, known = embedder.known(head_texts(heads))
-    count = int(known.sum())
-    if count < ENOUGH * len(heads):
+    index, known = embedder.known(TASKS, head_texts(heads))
+    if int(known.sum()) < ENOUGH * len(heads):
         return KnownPast(None, "run `workbench model prepare` to embed them")
-    return KnownPast(vectors)
-
-
-def cosines(vectors: Float32, query: Float32) -> Float32:
-    """Return float32 [n], rounded: the same whatever threads are free, which BLAS does not promise."""
-    found: Float32 = np.round(np.einsum("ij,j->i", vectors, query), 5).astype(np.float32)
-    return found
+    return KnownPast(index)

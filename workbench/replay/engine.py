@@ -19,7 +19,7 @@ from workbench.errors import GitError, ParseError
 from workbench.plan.compose import Pack
 from workbench.plan.intent import parse_intent
 from workbench.plan.planner import Planner
-from workbench.plan.semantics import cosines, head_texts, task_text
+from workbench.plan.semantics import head_texts, task_text
 from workbench.project.declared import Manifest
 from workbench.project.manifests import is_manifest, parse_manifest
 from workbench.project.workers import spread
@@ -38,6 +38,7 @@ from workbench.replay.systems import Models, Situation, System, SystemRanking, r
 from workbench.replay.task_rows import LOOKED_AT, NOTHING, backed_files, build_row, failed_row, measure_system
 from workbench.replay.tasks import ReplayTask, relevant
 from workbench.replay.timeline import FactsCache, Moment, PastReader
+from workbench.text.vectors import cosines
 
 Float32 = NDArray[np.float32]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.entry.os.terminal import MINIMUM, can_show_app, too_small
+from workbench.entry.os.terminal import can_show_app
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,3 @@ def test_the_app_is_for_terminals_and_browsers(
 ) -> None:
     """Pipes and terminals without a cursor get a reason; a browser needs no terminal."""
     assert can_show_app(environment, stdin, stdout) == reason
-
-
-def test_the_smallest_size() -> None:
-    """The minimum itself fits; a column or a line less is too small, and the sentence says both sizes."""
-    columns, lines = MINIMUM
-    assert too_small(columns, lines) == ""
-    assert too_small(columns - 1, lines) == "59×20 is too small: 60×20 or more is needed"
-    assert too_small(columns, lines - 1) == "60×19 is too small: 60×20 or more is needed"

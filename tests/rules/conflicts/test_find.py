@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.vectors import open_index
+from store.vectors import build_index
 from workbench.records.conflicts import ConflictKind, conflict_id
 from workbench.records.rules import Rule
 from workbench.rules.conflicts.detection import find_conflicts
@@ -88,7 +88,7 @@ def test_allowed_is_no_duplicate_of_not_allowed(rule: Make) -> None:
     """The two contradict each other, whatever their vectors say."""
     rules = [rule("a", "Force pushing is allowed."), rule("b", "Force pushing is not allowed.")]
     same = np.asarray([[1.0, 0.0], [1.0, 0.0]], np.float32)
-    (found,) = find_conflicts(rules, same, open_index(same, np.arange(2)))
+    (found,) = find_conflicts(rules, same, build_index(same))
     assert found.kind is ConflictKind.CONTRADICTORY
     assert (found.left_words, found.right_words) == ((), ("not",))
     assert found.evidence[0].test == "negation"
@@ -99,7 +99,7 @@ def test_neighbours_by_vector_are_compared(rule: Make) -> None:
     texts = ["Write documentation for each exported symbol of the package", "Use tabs"]
     rules = [rule("a", texts[0]), rule("b", texts[0].replace("each", "every")), rule("c", texts[1])]
     vectors = np.asarray([[1, 0], [1, 0], [0, 1]], np.float32)
-    (found,) = find_conflicts(rules, vectors, open_index(vectors, np.arange(3)))
+    (found,) = find_conflicts(rules, vectors, build_index(vectors))
     assert (found.left, found.right, found.kind) == ("a", "b", ConflictKind.NEAR)
     assert ("meaning", 1.0) in [(item.test, item.score) for item in found.evidence]
 

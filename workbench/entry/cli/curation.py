@@ -79,7 +79,7 @@ def show_steps(here: Invocation, ledger: Ledger[Any], view: ChangeView, limit: i
         if len(rows) > _SHOWN_CHANGES:
             out.data(f"    and {len(rows) - _SHOWN_CHANGES:,} more")
     if not steps:
-        out.say(f"nothing was done to any {ledger.type.noun} yet")
+        out.say(f"no {ledger.type.noun} was changed yet")
     elif len(steps) > limit:
         out.say(f"the newest {limit:,} of {counted(len(steps), 'step')}")
 
@@ -98,7 +98,7 @@ def show_stacks(here: Invocation, ledger: Ledger[Any]) -> None:
             by = f"{visible_line(step.by):<17}"
             here.out.data(f"{name}  {step.id}  {at_text(step.at)}  {by}  {visible_line(step.title)}")
     if not any(stacks.values()):
-        here.out.say("there is nothing to undo or to do again")
+        here.out.say("there is nothing to undo or redo")
 
 
 def show_walked(

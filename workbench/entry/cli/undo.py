@@ -13,9 +13,7 @@ from workbench.entry.cli.rules.session import RuleSession, report_files, rule_se
 from workbench.rules.files.undo import Walked
 
 _STEP = click.argument("step", metavar="[STEP]", required=False, default="")
-_LISTED = click.option(
-    "--list", "listed", is_flag=True, help="List what could be undone and done again instead."
-)
+_LISTED = click.option("--list", "listed", is_flag=True, help="List what can be undone and redone instead.")
 
 
 @command(
@@ -29,11 +27,11 @@ _LISTED = click.option(
 @_STEP
 @_LISTED
 def undo_rules(step: str, listed: bool) -> None:
-    """Take back the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
+    """Undo the last step, or STEP of --list: an edit, a removal, a settlement, an import by name.
 
-    Lines that were written into rule files because of it are put back, where they are as they were written.
-    Rules that came or changed with their files are not steps of anybody's: change the files for that.
-    `redo` does it again.
+    Lines that were written into rule files because of it are put back where they are still as written.
+    Rules that came or changed with their files are not steps: change the files instead.
+    `redo` does the step again.
     """
     with rule_session("rules" if listed else "rules-edit") as work:
         _show_rules(work, None if listed else work.service.undo(step))
@@ -42,7 +40,7 @@ def undo_rules(step: str, listed: bool) -> None:
 @command(name="redo", examples=("workbench rules redo", "workbench rules redo --list"))
 @_LISTED
 def redo_rules(listed: bool) -> None:
-    """Do the step again that was undone last, also in the files that its undo was written into."""
+    """Redo the step that was undone last, also in the files that its undo was written into."""
     with rule_session("rules" if listed else "rules-edit") as work:
         _show_rules(work, None if listed else work.service.redo())
 
@@ -51,9 +49,9 @@ def redo_rules(listed: bool) -> None:
 @_STEP
 @_LISTED
 def undo_learnings(step: str, listed: bool) -> None:
-    """Take back the last step, or STEP of --list: a review, an edit, a settlement, a promotion.
+    """Undo the last step, or STEP of --list: a review, an edit, a settlement, a promotion.
 
-    What was learned automatically is not a step: reject or prune it. `redo` does it again.
+    What was learned automatically is not a step: reject or prune it. `redo` does the step again.
     """
     with learning_session("memory" if listed else "memory-edit") as work:
         _show_learnings(work, "" if listed else work.service.undo(step).title)
@@ -62,7 +60,7 @@ def undo_learnings(step: str, listed: bool) -> None:
 @command(name="redo", examples=("workbench memory redo", "workbench memory redo --list"))
 @_LISTED
 def redo_learnings(listed: bool) -> None:
-    """Do the step again that was undone last."""
+    """Redo the step that was undone last."""
     with learning_session("memory" if listed else "memory-edit") as work:
         _show_learnings(work, "" if listed else work.service.redo().title)
 

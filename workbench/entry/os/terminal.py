@@ -11,9 +11,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Mapping
-from typing import Final
 
-MINIMUM: Final = (60, 20)  # columns and lines
 _LEAST = 40  # columns; narrower terminals fold by themselves
 _DUMB = frozenset({"", "dumb", "unknown"})
 
@@ -34,13 +32,6 @@ def can_show_app(environment: Mapping[str, str], stdin_tty: bool, stdout_tty: bo
     if os.name != "nt" and terminal in _DUMB:
         return f"the terminal cannot move its cursor (TERM={terminal})"
     return ""
-
-
-def too_small(columns: int, lines: int) -> str:
-    """Return what is wrong with a size in cells, one sentence, or an empty string if the app fits in."""
-    if columns >= MINIMUM[0] and lines >= MINIMUM[1]:
-        return ""
-    return f"{columns}×{lines} is too small: {MINIMUM[0]}×{MINIMUM[1]} or more is needed"
 
 
 def fold(text: str, indent: int) -> str:

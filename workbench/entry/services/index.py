@@ -1,4 +1,4 @@
-"""The index of a project: what a first one would read, counted before it is built, and its tables.
+"""The index of a project: what a first one would read, counted before it is built, its vectors, its tables.
 
 For the former files and rule files are listed, commits counted, transcripts of coding agents found by their
 places. Nothing is opened but what git itself reads, and nothing is recorded.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING
 from workbench.entry.project import OpenedProject
 from workbench.entry.services.sessions import project_places
 from workbench.errors import GitError
-from workbench.plan.workspace import Progress
+from workbench.plan.matching import LEARNINGS, RULES
+from workbench.plan.semantics import TASKS, head_texts
+from workbench.plan.workspace import Progress, Workspace
 from workbench.project.scan import ScanLimits, scan
+from workbench.rules.matching.relevance import rule_texts
 from workbench.rules.rulebook import find_sources
 from workbench.sessions.importers.places import agent_directory_session, project_transcripts
 
 if TYPE_CHECKING:
-    from workbench.entry.project import CatchUp
+    from workbench.entry.project import CatchUp, VectorStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +123,38 @@ def follow_index(project: OpenedProject) -> None:
     """
     with project.tables():
         pass
+
+
+def vector_texts(workspace: Workspace) -> dict[str, Sequence[str]]:
+    """Return the texts whose vectors are stored, by kind; past tasks last, whose model serves."""
+    kept = workspace.learnings()
+    return {
+        RULES: rule_texts(workspace.rulebook.rules).texts,
+        LEARNINGS: () if kept is None else rule_texts(kept.rules).texts,
+        TASKS: head_texts(workspace.task_heads),
+    }
+
+
+def prepare_vectors(project: OpenedProject, vectors: VectorStore, progress: Progress) -> dict[str, int]:
+    """Embed all texts by a model and write their generations; return how many were new, by kind.
+
+    Raises: ModelError, StoreError.
+    """
+    fresh = {}
+    for kind, texts in vector_texts(project.workspace).items():
+        fresh[kind] = vectors.missing(kind, texts)
+        vectors.complete(kind, texts, progress=partial(progress, f"embedding {kind}"))
+        vectors.keep(kind, texts)
+    return fresh
+
+
+def keep_vectors(project: OpenedProject, *, renew: bool = False) -> list[str]:
+    """Write the generations that are behind, or `renew` all, from what is embedded; return their kinds.
+
+    Raises: ModelError, StoreError.
+    """
+    vectors, _ = project.text_vectors
+    if vectors is None:
+        return []
+    texts = vector_texts(project.workspace)
+    return [kind for kind in texts if vectors.keep(kind, texts[kind], renew=renew)]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from workbench.ports import Float32
 
 KIND: Final = "memory"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _POINTS = "points.json"
 _DECIMALS = 4
 
@@ -115,8 +115,7 @@ def _search(collection: Collection, query: str, asked: Float32 | None) -> list[H
     if asked is None or index.meanings is None:
         scores = fuse_lexical(words, bound)
     else:
-        rows, near = index.meanings.search(asked, len(collection.points))
-        cosines[rows] = near
+        cosines = index.meanings.cosines(asked)
         scores = fuse(cosines, words, bound, names=index.words.names(query))
     return [
         Hit(
@@ -151,7 +150,7 @@ def open_collection(project: OpenedProject, stream: str, embedding: Embedding | 
     if learnings:
         points.append(snapshot_of(records[-1], learnings, str(project.root), model))
         texts.append(snapshot_text(learnings))
-    index = build_search_index(texts, None if embedding is None else embedding.embed(texts))
+    index = build_search_index(texts, None if embedding is None else embedding.embed(texts), model)
 
     def write(directory: Path) -> None:
         stored = _Points(_FORMAT, revision, model, points)

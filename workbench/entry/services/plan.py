@@ -46,8 +46,7 @@ def preview_for(
     measurement.stages.update(made.stages)
     measurement.level("contents", planner.contents.hits, planner.contents.misses)
     if planner.embedder is not None:
-        hits, misses = getattr(planner.embedder, "hits", 0), getattr(planner.embedder, "misses", 0)
-        measurement.level("embeddings", hits, misses)
+        measurement.level("embeddings", *planner.embedder.lookups)
     measurement.tokens = made.pack.report.estimated_used
     measurement.candidates = len(made.ranked)
     measurement.degraded = made.response.degraded

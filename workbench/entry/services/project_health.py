@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.entry.project import OpenedProject
 from workbench.errors import WorkbenchError
@@ -20,9 +21,13 @@ from workbench.rules.files.drift import SyncOutcome, find_drift
 from workbench.text.counts import counted
 from workbench.text.sanitize import visible_line
 
+if TYPE_CHECKING:
+    from workbench.entry.project import IndexState
+
 LOW_DISK = 500_000_000  # bytes
 NO_DISK = 20_000_000
 _SHOWN = 5
+_RECORDS: Mapping[str, str] = {"tasks": "past tasks", "rules": "texts of rules", "learnings": "learnings"}
 
 
 def broken(name: str, error: WorkbenchError) -> DoctorFinding:
@@ -118,8 +123,26 @@ def _streams(root: Path) -> str:
     return counted(count, "stream")
 
 
+def index_sentence(state: IndexState, now: float) -> str:
+    """Return what a stored index holds and is searched by, its size and age, in a line."""
+    said = [
+        f"{one.count:,} {_RECORDS.get(one.records, one.records)}, {one.method}"
+        + (f" by {one.model}" if one.model else "")
+        for one in state.parts
+    ]
+    return visible_line("; ".join([*said, f"{state.bytes / 1e6:,.1f} MB, {_age(now - state.created_at)}"]))
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            return f"{counted(int(seconds // length), unit)} old"
+    return "new"
+
+
 def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
     states = project.index_states(deep=True)
+    now = project.clock.now()
     for state in states:
         name = f"{state.kind}-{state.number}"
         if state.faults:
@@ -127,7 +150,8 @@ def _indexes(project: OpenedProject) -> Iterator[DoctorFinding]:
                 "indexes", State.BROKEN, f"{name}: {state.faults[0]}", "Run `workbench rebuild`."
             )
         else:
-            yield DoctorFinding("indexes", State.OK, f"{name} is as it was written")
+            text = f"{name} is as it was written: {index_sentence(state, now)}"
+            yield DoctorFinding("indexes", State.OK, text)
     if not states:
         yield DoctorFinding(
             "indexes", State.NOTE, "none yet", "The first plan makes them; or `workbench index`."

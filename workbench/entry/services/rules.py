@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.entry.project import OpenedProject, cached_embedder, find_state
+from workbench.entry.project import OpenedProject, find_state
 from workbench.errors import ModelError
 from workbench.records.rules import Rule
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.entry.project import RedisCache
     from workbench.plan.matching import RuleMatcher
     from workbench.plan.workspace import Workspace
-    from workbench.ports import Clock, Float32
+    from workbench.ports import Clock, Float32, Neighbours
     from workbench.rules.conflicts.queue import Meaning
     from workbench.rules.fetching.cache import RuleFetcher
     from workbench.rules.matching.lexical import RuleWords
@@ -109,19 +109,20 @@ def _shared_cache(
 
 def text_meaning(project: OpenedProject, progress: Callable[[str, int, int], None]) -> Meaning | None:
     """Return how texts are compared by meaning here, None without an embedding model that is ready."""
-    import numpy as np
-
-    from workbench.entry.project import open_index
+    from workbench.entry.project import build_index
     from workbench.rules.conflicts.queue import Meaning
 
-    embedder = project.planner.embedder
+    embedder, _ = project.text_vectors
     if embedder is None:
         return None
 
     def embed(texts: Sequence[str]) -> Float32:
         return embedder.embed(texts, progress=lambda done, total: progress("embedding", done, total))
 
-    return Meaning(embedder.model, embed, lambda vectors: open_index(vectors, np.arange(len(vectors))))
+    def index(vectors: Float32) -> Neighbours:
+        return build_index(vectors, model=embedder.model, searches=len(vectors))
+
+    return Meaning(embedder.model, embed, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,7 @@ def ready_to_search(
     words: RuleWords,
     query: str,
     mode: str,
-    config: Config,
-    home: Path,
+    project: OpenedProject,
     progress: Progress | None = None,
 ) -> ReadySearch:
     """Return what a search of rules, whose words are `words`, for a query in a mode needs.
@@ -152,7 +152,7 @@ def ready_to_search(
     """
     if mode == "sparse" or not rules:
         return ReadySearch(matcher.index(rules, words, None), None)
-    embedder, note = cached_embedder(config, home)
+    embedder, note = project.text_vectors
     if embedder is None:
         return ReadySearch(matcher.index(rules, words, None), None, (note,) if note else ())
     index = matcher.index(rules, words, embedder, progress=progress)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from workbench.entry.project import OpenedProject
+from workbench.entry.services.project_health import index_sentence
 from workbench.entry.services.sessions import count_imports, session_figures
 from workbench.plan.planner import missing_parts
 from workbench.plan.ranking import DEFAULT_MODEL
 from workbench.plan.semantics import known_past
-from workbench.records.answers.project import ProjectStatus, TableFigures
+from workbench.records.answers.project import IndexPart, ProjectStatus, StoredIndex, TableFigures
 
 _EXAMPLES: Final = 20  # skipped files that are named
 
@@ -45,6 +46,7 @@ def project_status(project: OpenedProject) -> ProjectStatus:
         sessions=session_figures(workspace.session_stories()[0]),
         imported=count_imports(project),
         tables=None if tables is None else TableFigures(bytes=tables.bytes, behind=tables.behind),
+        indexes=_indexes(project),
         rules=0 if stored.rules is None else len(stored.rules.rules),
         rule_files=() if stored.rules is None else tuple(stored.rules.files),
         ranking_model=config.models.ranking or DEFAULT_MODEL,
@@ -58,4 +60,18 @@ def project_status(project: OpenedProject) -> ProjectStatus:
             *scanned.get("notes", ()),
             *stored.notes,
         ),
+    )
+
+
+def _indexes(project: OpenedProject) -> tuple[StoredIndex, ...]:
+    return tuple(
+        StoredIndex(
+            name=f"{state.kind}-{state.number}",
+            bytes=state.bytes,
+            created_at=state.created_at,
+            parts=tuple(IndexPart(one.records, one.count, one.method, one.model) for one in state.parts),
+            faults=state.faults,
+            text=state.faults[0] if state.faults else index_sentence(state, project.clock.now()),
+        )
+        for state in project.index_states(deep=False)
     )

@@ -45,6 +45,26 @@ class TableFigures(Answer, frozen=True):
     ]
 
 
+class IndexPart(Answer, frozen=True):
+    """What a stored index is searched by: texts of one kind, by words or by vectors."""
+
+    records: Annotated[str, Meta(description="What the texts are of: tasks, rules, learnings, iterations.")]
+    count: Count
+    method: Annotated[str, Meta(description="bm25s for words; exact or hnswlib for vectors.")]
+    model: Annotated[str, Meta(description="The embedding model; empty for words.")]
+
+
+class StoredIndex(Answer, frozen=True):
+    """The current generation of an index: what it holds, how large and how old it is."""
+
+    name: Text
+    bytes: Count
+    created_at: Annotated[float, Meta(description="Seconds since the epoch; 0 where it cannot be read.")]
+    parts: tuple[IndexPart, ...]
+    faults: tuple[str, ...]
+    text: Annotated[str, Meta(description="All of it in a line.")]
+
+
 class ProjectStatus(Answer, frozen=True):
     """What `workbench status --json` prints: what is known of a project, looked at and not changed."""
 
@@ -75,6 +95,7 @@ class ProjectStatus(Answer, frozen=True):
     sessions: SessionFigures
     imported: ImportedSessions
     tables: Annotated[TableFigures | None, Meta(description="null before anything was read from tables.")]
+    indexes: Annotated[tuple[StoredIndex, ...], Meta(description="By name.")]
     rules: Annotated[Count, Meta(description="Rules in force.")]
     rule_files: Texts
     ranking_model: Text

@@ -25,7 +25,7 @@ from workbench.rules.conflicts.readings import Reading, reaches_overlap, read_ru
 from workbench.rules.conflicts.suggestions import suggest
 
 if TYPE_CHECKING:
-    from workbench.ports import Float32, VectorIndex
+    from workbench.ports import Float32, Neighbours
 
 
 MOST_SHARING: Final = 200
@@ -132,7 +132,7 @@ def by_rare_terms(readings: Sequence[Reading]) -> Iterator[tuple[int, int]]:
 
 
 def by_vectors(
-    places: Sequence[int], vectors: Float32, index: VectorIndex, least: float
+    places: Sequence[int], vectors: Float32, index: Neighbours, least: float
 ) -> Iterator[tuple[int, int]]:
     """Yield pairs of positions in `places` whose vectors are near; `index` holds the rows of `vectors`."""
     import numpy as np
@@ -214,7 +214,7 @@ Progress = Callable[[str, int, int], None]
 def find_conflicts(
     rules: Iterable[Rule],
     vectors: Float32 | None = None,
-    neighbours: VectorIndex | None = None,
+    neighbours: Neighbours | None = None,
     *,
     changed: Collection[str] | None = None,
     progress: Progress | None = None,
@@ -315,7 +315,7 @@ def _candidates(
     spoken: list[int],
     rows: Sequence[int],
     vectors: Float32 | None,
-    neighbours: VectorIndex | None,
+    neighbours: Neighbours | None,
     touched: list[bool] | None,
     report: Progress,
 ) -> list[tuple[int, int]]:

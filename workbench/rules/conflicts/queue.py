@@ -21,7 +21,7 @@ from workbench.rules.curation.rulestore import RuleStore
 from workbench.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from workbench.ports import Float32, VectorIndex
+    from workbench.ports import Float32, Neighbours
 
 MAX_TEXT: Final = 600
 
@@ -34,7 +34,7 @@ class Meaning:
 
     model: str
     embed: Callable[[Sequence[str]], Float32]
-    index: Callable[[Float32], VectorIndex]
+    index: Callable[[Float32], Neighbours]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def find_in_queue(queue: Queue, identifier: str) -> Conflict:
         if settled.id.startswith(wanted):
             raise UsageError(
                 f"{settled.id[:17]} was settled on {settled.at[:10]}: {settled.action}",
-                hint="`workbench rules undo` takes the last step back.",
+                hint="`workbench rules undo` undoes the last step.",
             )
     known = [conflict.id[:17] for conflict in queue.open]
     hint = did_you_mean(wanted, known, "`workbench rules conflicts list` shows all of them.")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from workbench.curation.records import RecordChange, StepDraft, combine
+from workbench.curation.records import StepDraft, combine
 from workbench.curation.service import CurationService
 from workbench.curation.steps import draft_addition, draft_redo, draft_undo
 from workbench.curation.store import preview
@@ -154,15 +154,6 @@ def lineage(ledger: RuleLedger, identifier: str) -> tuple[str, ...]:
     now = ledger.current(identifier)
     newest = known if now is None or identifier not in past_ids(now) else now
     return (*past_ids(newest), newest.id)
-
-
-def history(ledger: RuleLedger, identifier: str) -> tuple[RecordChange[Rule], ...]:
-    """Return every change of a rule and of its earlier versions, oldest first.
-
-    Raises: UsageError for an unknown id.
-    """
-    versions = set(lineage(ledger, identifier))
-    return tuple(change for change in ledger.changes if change.record_id in versions)
 
 
 def standing_in(file: str, form: str, *, home: bool = False) -> Provenance:

@@ -24,9 +24,7 @@ from workbench.rules.files.unit_edits import (
     parse_again,
 )
 from workbench.rules.formats.textfile import TextFile, join_lines, keep_hidden
-from workbench.rules.reading.construction import lead_in
 from workbench.rules.reading.imports import content_digest
-from workbench.rules.reading.units import Unit
 from workbench.text.sanitize import is_safe
 
 Lines = tuple[int, int]  # first and last line, 1-based and inclusive
@@ -133,14 +131,6 @@ def undo_edits(data: bytes, undo: Undo, *, path: str = "") -> bytes:
             hint="Look at `workbench rules drift` first.",
         )
     return data[: undo.offset] + undo.data + data[undo.offset + undo.length :]
-
-
-def unit_text_for(rule_text: str, unit: Unit) -> str:
-    """Return what a unit's own text has to be for its rule to read `rule_text`.
-
-    That is the text without the introduction or prohibiting heading an import puts before it.
-    """
-    return rule_text.removeprefix(lead_in(unit))
 
 
 def _settle(parsed: Parsed, options: Mapping[int, Options]) -> tuple[dict[int, Patch], dict[int, str]]:

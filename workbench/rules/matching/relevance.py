@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 from workbench.records.rules import Rule, match_text
 from workbench.rules.matching.calibration import MatchModel, load_match_model
 from workbench.rules.matching.lexical import RuleWords, lexical_relevance
+from workbench.text.vectors import cosines
+
+if TYPE_CHECKING:
+    from workbench.ports import VectorIndex
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
@@ -28,8 +32,8 @@ EXACT_ROWS = 100_000
 """Up to here every row is compared with the message. Above, all prototypes are, and the rows of the best."""
 
 _RESCORED = 300  # ten times what is fetched to be ordered
-_BLOCK = 1024  # rows multiplied at once: few enough that BLAS stays in this thread
 _COSINE_DECIMALS = 5
+_TELLING = 0.1  # evidence by words for which a rule's meaning is always looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,8 @@ class RuleVectors:
     """Vectors of rules. `rows` float32 [m, d] of length 1 are grouped by `starts` int64 [n + 1].
 
     `prototypes` float32 [n, d] are the rows' means at length 1; `known` bool [n] says which rules have all of
-    their rows. `spread` is the mean cosine of the prototypes to each other, None for fewer than two.
+    their rows. `spread` is the mean cosine of the prototypes to each other, None for fewer than two. `index`
+    searches the rows.
     """
 
     model: str
@@ -54,6 +59,7 @@ class RuleVectors:
     prototypes: Float32
     known: Bool
     spread: float | None
+    index: VectorIndex | None = None
 
 
 def rule_texts(rules: Sequence[Rule]) -> RuleTexts:
@@ -67,7 +73,14 @@ def rule_texts(rules: Sequence[Rule]) -> RuleTexts:
     return RuleTexts(tuple(texts), starts)
 
 
-def rule_vectors(texts: RuleTexts, vectors: Float32, model: str, known: Bool | None = None) -> RuleVectors:
+def rule_vectors(
+    texts: RuleTexts,
+    vectors: Float32,
+    model: str,
+    known: Bool | None = None,
+    *,
+    index: VectorIndex | None = None,
+) -> RuleVectors:
     """Return the vectors of rules from those of their texts, float32 [m, d]; `known` bool [m] says which are.
 
     Raises ValueError if they do not fit. What is not finite counts as not known.
@@ -88,11 +101,16 @@ def rule_vectors(texts: RuleTexts, vectors: Float32, model: str, known: Bool | N
         sums = np.add.reduceat(vectors, texts.starts[:-1], axis=0)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         prototypes = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
-    return RuleVectors(model, vectors, texts.starts, prototypes, whole, _spread(prototypes[whole]))
+    return RuleVectors(model, vectors, texts.starts, prototypes, whole, _spread(prototypes[whole]), index)
 
 
-def similarities(vectors: RuleVectors, query: Float32) -> tuple[Float32, Float32]:
-    """Return (best, prototype) cosines float32 [n] to a unit query [d]; NaN for rules without vectors."""
+def similarities(vectors: RuleVectors, query: Float32, also: Int64 | None = None) -> tuple[Float32, Float32]:
+    """Return (best, prototype) cosines float32 [n] to a unit query [d]; NaN for rules without vectors.
+
+    Of an approximate index those of the nearest rules and of the rules `also`; the others have -1.
+    """
+    if vectors.index is not None and vectors.index.approximate:
+        return _nearest(vectors, vectors.index, query, also)
     prototype = cosines(vectors.prototypes, query)
     prototype[~vectors.known] = np.nan
     if len(vectors.rows) == len(vectors.prototypes):
@@ -103,12 +121,29 @@ def similarities(vectors: RuleVectors, query: Float32) -> tuple[Float32, Float32
         return best, prototype
     best = prototype.copy()
     chosen = _highest(prototype, _RESCORED)
+    best[chosen] = np.where(vectors.known[chosen], _best_of(vectors, chosen, query), np.float32(np.nan))
+    return best, prototype
+
+
+def _nearest(
+    vectors: RuleVectors, index: VectorIndex, query: Float32, also: Int64 | None
+) -> tuple[Float32, Float32]:
+    rows = np.flatnonzero(~np.isnan(index.cosines(query, _RESCORED)))
+    chosen = np.searchsorted(vectors.starts, rows, side="right") - 1
+    chosen = np.unique(chosen if also is None else np.concatenate([chosen, also]))
+    best, prototype = np.full((2, len(vectors.known)), -1, np.float32)
+    best[chosen] = _best_of(vectors, chosen, query)
+    prototype[chosen] = cosines(vectors.prototypes[chosen], query)
+    best[~vectors.known] = prototype[~vectors.known] = np.nan
+    return best, prototype
+
+
+def _best_of(vectors: RuleVectors, chosen: Int64, query: Float32) -> Float32:
+    """Return the best cosine of each chosen rule's rows."""
     sizes = vectors.starts[chosen + 1] - vectors.starts[chosen]
     firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rows = np.arange(int(sizes.sum())) - np.repeat(firsts - vectors.starts[chosen], sizes)
-    found = np.maximum.reduceat(cosines(vectors.rows[rows], query), firsts)
-    best[chosen] = np.where(vectors.known[chosen], found, np.float32(np.nan))
-    return best, prototype
+    return np.maximum.reduceat(cosines(vectors.rows[rows], query), firsts)
 
 
 def _highest(values: Float32, count: int) -> Int64:
@@ -148,14 +183,6 @@ def background_of(vectors: RuleVectors, model: MatchModel) -> tuple[float, str]:
         count + model.background_rules
     )
     return float(min(max(estimate, -0.5), 0.95)), note
-
-
-def cosines(rows: Float32, query: Float32) -> Float32:
-    """Return float32 [n], rounded: the same whatever order BLAS sums in."""
-    found = np.empty(len(rows), np.float32)
-    for start in range(0, len(rows), _BLOCK):
-        np.dot(rows[start : start + _BLOCK], query, out=found[start : start + _BLOCK])
-    return np.round(found, _COSINE_DECIMALS, out=found)
 
 
 def _spread(prototypes: Float32) -> float | None:
@@ -214,7 +241,7 @@ def relevance_of(
     if vectors is None or query is None:
         return _by_words(words, evidence, model, (WITHOUT_VECTORS,))
     background, note = background_of(vectors, model)
-    best, prototype = similarities(vectors, query)
+    best, prototype = similarities(vectors, query, np.flatnonzero(evidence >= _TELLING))
     above = meaning(best, prototype, background, model)
     known = ~np.isnan(above)
     share = _lexical_share(mode, weights)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
+import store.embedding
+from store.embedding import EmbedderReport
 from workbench.entry.cli import exits
 from workbench.entry.cli.project.models import ranking_models
 from workbench.plan.ranking import DEFAULT_MODEL, load_model
@@ -70,3 +75,112 @@ def finding(run: Any) -> tuple[str, str, str]:
     findings = {one["name"]: one for one in run("doctor", "--json").json()["findings"]}
     found = findings["language model"]
     return found["state"], found["text"], found["step"]
+
+
+class Numbers:
+    """An embedding model whose vectors follow from the text, and that notes what it was asked."""
+
+    dimensions = 8
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Give unit vectors made from the texts' hashes."""
+        self.asked.extend(texts)
+        rows = [np.frombuffer(hashlib.sha256(text.encode()).digest()[:8], np.uint8) for text in texts]
+        matrix = np.array(rows, np.float32).reshape(len(texts), 8) - 99
+        return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def two_models(monkeypatch: pytest.MonkeyPatch) -> dict[str, Numbers]:
+    """Two models that are ready: the usual one, and `other` for those who set it."""
+    models = {"": Numbers("usual@1"), "other": Numbers("other@2")}
+
+    def ready(settings: Any) -> tuple[Numbers | None, str]:
+        return models.get(settings.model), ""
+
+    def resolved(settings: Any) -> tuple[Numbers | None, EmbedderReport]:
+        found = models[settings.model]
+        return found, EmbedderReport("configured", found.model, "", ())
+
+    monkeypatch.setattr(store.embedding, "ready_embedder", ready)
+    monkeypatch.setattr(store.embedding, "resolve_embedder", resolved)
+    monkeypatch.setenv("WORKBENCH_MODELS_EMBEDDING", "")
+    return models
+
+
+def stored(run: Any) -> dict[str, tuple[int, str, str]]:
+    """What the status says of vector indexes: records, method and model by kind."""
+    found = run("status", "--json").json()["indexes"]
+    return {
+        part["records"]: (part["count"], part["method"], part["model"])
+        for one in found
+        for part in one["parts"]
+        if one["name"].startswith("vectors_")
+    }
+
+
+def test_vectors_are_stored_and_status_and_doctor_say_how(
+    project: Any, run: Any, two_models: dict[str, Numbers]
+) -> None:
+    """Each index says what it holds, how it is searched, by which model, its size and age."""
+    project.write("CLAUDE.md", "- Always use tabs.\n- Never push to main.\n")
+    project.commit("Rules")
+    answer = run("model", "prepare", "--json").json()
+    tasks = run("status", "--json").json()["episodes"]
+
+    assert (answer["embedded_rules"], answer["embedded_learnings"]) == (2, 0)
+    assert stored(run) == {"tasks": (tasks, "exact", "usual@1"), "rules": (2, "exact", "usual@1")}
+    assert f"vectors_tasks-1: {tasks} past tasks, exact by usual@1; 0.0 MB, " in run("status").out
+    doctor = [one["text"] for one in run("doctor", "--json").json()["findings"] if one["name"] == "indexes"]
+    assert any(text.startswith("vectors_rules-1 is as it was written: 2 texts of rules") for text in doctor)
+    assert run("model", "prepare", "--json").json()["embedded"] == 0
+    assert "written" not in run("index").err
+
+
+def test_a_former_model_serves_until_the_new_one_is_prepared(
+    project: Any, run: Any, two_models: dict[str, Numbers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan by a model that has no vectors yet is made by the one that has, and says so."""
+    project.write("CLAUDE.md", "- Always use tabs.\n")
+    project.commit("Rules")
+    run("model", "prepare")
+    monkeypatch.setenv("WORKBENCH_MODELS_EMBEDDING", "other")
+
+    notes = run("plan", "--format", "json", "fix the tabs").json()["decision_trace"]
+
+    assert any("usual@1 compares texts until `workbench model prepare`" in note for note in notes)
+    assert two_models["other"].asked == []
+    assert "fix the tabs" in two_models[""].asked
+    assert run("status", "--json").json()["embedding_model"] == "usual@1"
+
+    run("model", "prepare")
+    notes = run("plan", "--format", "json", "fix the spaces").json()["decision_trace"]
+
+    assert not any("compares texts until" in note for note in notes)
+    assert "fix the spaces" in two_models["other"].asked
+    assert {model for _, _, model in stored(run).values()} == {"other@2"}
+
+
+def test_a_damaged_vector_index_costs_no_answer_and_is_built_again(
+    project: Any, run: Any, two_models: dict[str, Numbers]
+) -> None:
+    """Plans say that it is damaged and go on; the next index builds it again, and rebuild one that lies."""
+    run("model", "prepare")
+    (vectors,) = (project.root / ".workbench" / "index").glob("vectors_tasks-*/vectors.npy")
+    sound = vectors.read_bytes()
+    vectors.write_bytes(sound[:-5])
+
+    response = run("plan", "--format", "json", "fix the redirect").json()
+
+    assert any("vector index of tasks is damaged" in note for note in response["decision_trace"])
+    assert "vector indexes written: tasks" in run("index").err
+    assert run("doctor").code == exits.OK
+    (vectors,) = (project.root / ".workbench" / "index").glob("vectors_tasks-2/vectors.npy")
+    vectors.write_bytes(bytes([*sound[:-5], 9, 9, 9, 9, 9]))
+    assert run("doctor").code == exits.ERROR
+    run("rebuild")
+    assert run("doctor").code == exits.OK

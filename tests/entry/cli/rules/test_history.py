@@ -70,9 +70,9 @@ def test_the_newest_steps_come_first(project: Any, run: Run) -> None:
 
 def test_a_project_without_a_past(empty: Any, run: Run) -> None:
     """Every command says that there is nothing; undo and redo are mistakes then."""
-    assert "nothing was done" in run("rules", "history").err
+    assert "no rule was changed yet" in run("rules", "history").err
     assert "no use was recorded" in run("rules", "usage").err
-    assert "nothing to undo or to do again" in run("rules", "undo", "--list").err
+    assert "nothing to undo or redo" in run("rules", "undo", "--list").err
     for verb in ("undo", "redo"):
         done = run("rules", verb)
         assert (done.code, f"there is nothing to {verb}" in done.err) == (exits.USAGE, True)

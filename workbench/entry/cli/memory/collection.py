@@ -47,7 +47,7 @@ def collect(feature: str, task_id: str, title: str, discipline: str) -> int:
 
     What comes on stdin goes to stdout at once, byte for byte. When it ends, also by Ctrl-C or when the agent
     dies, what was seen is recorded in the feature's journal: outcome, errors, decisions, files, tokens.
-    Should recording fail, the stream has passed all the same, and the exit code is 1. With --json the report
+    If recording fails, the stream has still passed through, and the exit code is 1. With --json the report
     is a line of JSON on stderr.
     """
     from workbench.entry.services.memory_collection import collect as run_collect
@@ -136,7 +136,7 @@ def _show_nothing(here: Invocation, done: Collected) -> None:
 def ingest(files: Sequence[Path], feature: str, task_id: str, title: str, discipline: str) -> int:
     """Record the iterations of files: stream-json, or transcripts of Claude Code and Codex.
 
-    Of a directory the .jsonl files below it are read. A run of `claude -p` is an iteration, in a transcript
+    Of a directory all .jsonl files below it are read. A run of `claude -p` is an iteration, in a transcript
     each prompt begins one. A file that was ingested or collected before adds nothing; one that goes on
     further adds what is new. Without --feature an iteration belongs to the branch that its transcript names.
     """

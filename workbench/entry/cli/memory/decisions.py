@@ -41,9 +41,9 @@ _WHY = click.option("--reason", default="", metavar="TEXT", help="Why, for the h
     "--kind", type=click.Choice([one.value for one in LearningKind]), default="note", help="Its kind."
 )
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Files it was seen in.")
-@click.option("--by-agent", is_flag=True, help="An agent words it: it waits for a review.")
+@click.option("--by-agent", is_flag=True, help="It is an agent's wording and awaits review.")
 @click.option("--session", default="", metavar="ID", help="The session it is from, with --by-agent.")
-@click.option("--personal", is_flag=True, help="It follows you into all projects.")
+@click.option("--personal", is_flag=True, help="Keep it for all your projects.")
 def add(
     text: str,
     feature: str,
@@ -77,7 +77,7 @@ def add(
 @command(examples=("workbench memory accept 1f0c2a9b", "workbench memory accept 1f0c2a9b 2e4d6c8a"))
 @_IDS
 @_WHY
-@click.option("--model", is_flag=True, help="A stronger model reviewed them, no person.")
+@click.option("--model", is_flag=True, help="A stronger model reviewed them, not a person.")
 def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
     """Mark learnings as reviewed: they come first in prompts. It does not say that they are true."""
     _step(lambda work: work.service.accept(identifiers, reason=reason, model=model))
@@ -87,7 +87,7 @@ def accept(identifiers: Sequence[str], reason: str, model: bool) -> None:
 @_IDS
 @_WHY
 def reject(identifiers: Sequence[str], reason: str) -> None:
-    """Take learnings out because they are wrong or worthless; the same is not learned again."""
+    """Reject learnings that are wrong or worthless; the same is not learned again."""
     _step(lambda work: work.service.reject(identifiers, reason=reason))
 
 
@@ -95,7 +95,7 @@ def reject(identifiers: Sequence[str], reason: str) -> None:
 @_IDS
 @_WHY
 def retire(identifiers: Sequence[str], reason: str) -> None:
-    """Take learnings out that were right once."""
+    """Retire learnings that used to be right."""
     _step(lambda work: work.service.retire(identifiers, reason=reason))
 
 
@@ -119,10 +119,10 @@ def restore(identifiers: Sequence[str], reason: str) -> None:
 @click.option("--why", "reason_text", help="Why it exists.")
 @click.option("--feature", metavar="NAME", help="Another feature.")
 @click.option("--task", metavar="ID", help="Limit it to a task.")
-@click.option("--whole-feature", is_flag=True, help="Limit it to no task.")
+@click.option("--whole-feature", is_flag=True, help="Let it hold for every task of the feature.")
 @click.option("--kind", type=click.Choice(_KINDS), help="Another kind.")
 @click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit it to files.")
-@click.option("--everywhere", is_flag=True, help="Limit it to no files.")
+@click.option("--everywhere", is_flag=True, help="Let it hold for every file.")
 @_WHY
 def edit(
     identifier: str,
@@ -169,7 +169,7 @@ def resolve(
     scopes: Sequence[str],
     reason: str,
 ) -> None:
-    """Settle pairs that `conflicts` lists, as one step; `undo` takes it back."""
+    """Settle pairs that `conflicts` lists, as one step; `undo` undoes it."""
     check_asked(action, suggested)
 
     def decided(found: ConflictFound) -> ConflictDecision:
@@ -198,7 +198,7 @@ def resolve(
 @click.option("--scope", "scopes", multiple=True, metavar="GLOB", help="Limit the rule to files.")
 @_WHY
 def promote(identifier: str, text: str | None, absolute: bool, scopes: Sequence[str], reason: str) -> None:
-    """Make a rule of a learning and supersede it. `memory undo` takes back both."""
+    """Make a rule of a learning and supersede it. `memory undo` undoes both."""
     fields: dict[str, Any] = {"authority": Authority.ABSOLUTE} if absolute else {}
     if text is not None:
         fields["rule"] = text

@@ -136,7 +136,7 @@ def _facts(one: FeatureLearning, now: float) -> list[tuple[str, str]]:
     "--limit", type=click.IntRange(1), default=SHOWN_STEPS, show_default=True, help="Maximum number shown."
 )
 def history(identifier: str | None, limit: int) -> None:
-    """Show what was done to all learnings, newest first, or to one, oldest first. Times are in UTC."""
+    """Show the history of all learnings, newest first, or of one, oldest first. Times are in UTC."""
     with learning_session("memory") as work:
         ledger = work.store.ledger()
         wanted = work.service.identifier(identifier) if identifier else ""
@@ -220,7 +220,7 @@ def _show_item(out: Output, item: ReviewItem, now: float) -> None:
 @command(examples=("workbench memory conflicts", "workbench memory conflicts --json"))
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
 def conflicts(limit: int) -> None:
-    """List pairs of learnings that contradict or repeat each other, with evidence and a way out.
+    """List pairs of learnings that contradict or repeat each other, with evidence and a suggested resolution.
 
     `workbench memory resolve` settles one.
     """
@@ -302,7 +302,7 @@ def audit(limit: int) -> None:
     metavar="N",
     help="Maximum tokens in the prompt.",
 )
-@click.option("--session", metavar="ID", default="", help="The session that gets it, so that it is known.")
+@click.option("--session", metavar="ID", default="", help="The session that gets it, for the record.")
 def prompt(feature: str, task: str | None, budget: int, session: str) -> None:
     """Print what was learned, for the prompt of an iteration: observations to verify, reviewed first.
 

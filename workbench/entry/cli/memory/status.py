@@ -26,7 +26,7 @@ _SUMMARY = 160  # characters shown of a summary
 @command(
     examples=("workbench memory status", "workbench memory status --clean", "workbench memory status --json")
 )
-@click.option("--clean", is_flag=True, help="Remove search indexes of features that are no more.")
+@click.option("--clean", is_flag=True, help="Remove search indexes of features that no longer exist.")
 def status(clean: bool) -> None:
     """Show what is remembered of each feature, and what of it cannot be read.
 
@@ -34,18 +34,18 @@ def status(clean: bool) -> None:
     another version are counted and left where they are; everything else is read. The search index is made
     from the journals; the last lines say whether it and its models are ready.
     """
-    from workbench.entry.project import cached_embedder, find_state, language_state
+    from workbench.entry.project import find_state, language_state
     from workbench.entry.services.memory import feature_streams, learning_store
     from workbench.entry.services.memory_index import drop_orphans
     from workbench.entry.services.memory_index import status as index_status
 
     here = current()
     config = here.settings().config
-    place = find_state(here.project)
+    place = find_state(here.project, config)
     ledger = learning_store(place).ledger()
     features = [_feature(place, stream, ledger) for stream in feature_streams(place)]
     dropped = drop_orphans(place) if clean else []
-    embedder, note = cached_embedder(config, place.home)
+    embedder, note = place.text_vectors
     index = index_status(place, "" if embedder is None else embedder.model, note)
     if config.models.llm and config.models.llm_url:
         language = language_state(config)
@@ -121,10 +121,10 @@ def _feature(place: OpenedProject, stream: str, ledger: LearningLedger) -> dict[
 def search(text: str, features: tuple[str, ...], top: int | None) -> None:
     """Find iterations by what they were about, by meaning and words, best first.
 
-    What a feature's learnings say is found, too, all of them as one. The index is made from the journals when
+    The learnings of a feature are searched as well, as one text. The index is made from the journals when
     it is behind them; deleting it loses nothing. Without an embedding model words alone decide.
     """
-    from workbench.entry.project import cached_embedder, find_state
+    from workbench.entry.project import find_state
     from workbench.entry.services.memory_index import Embedding
     from workbench.entry.services.memory_index import search as run_search
 
@@ -132,8 +132,8 @@ def search(text: str, features: tuple[str, ...], top: int | None) -> None:
         raise UsageError("there is nothing to search for", hint="Give a few words.")
     here = current()
     config = here.settings().config
-    place = find_state(here.project)
-    embedder, note = cached_embedder(config, place.home)
+    place = find_state(here.project, config)
+    embedder, note = place.text_vectors
     with here.out.progress("Embedding iterations") as line:
         embedding = None
         if embedder is not None:

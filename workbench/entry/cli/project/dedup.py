@@ -28,7 +28,7 @@ _MEANING = click.option(
     "--meaning/--no-meaning",
     default=False,
     show_default=True,
-    help="Compare by embeddings, too: a paraphrase more is found, at a hundred times the cost.",
+    help="Compare by embeddings, too: finds a few more paraphrases, at a hundred times the cost.",
 )
 
 
@@ -100,7 +100,7 @@ def check(pairs: str, form: str, meaning: bool) -> int:
     type=click.Choice(["text", "jsonl"]),
     default="text",
     show_default=True,
-    help="A text a line, or JSON lines: a text or an object with `text`.",
+    help="One text per line, or JSON lines: a text or an object with `text`.",
 )
 @_MEANING
 def scan(file: str, form: str, meaning: bool) -> int:

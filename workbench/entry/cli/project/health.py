@@ -27,7 +27,8 @@ _TEXT_COLUMN = 19
 def status() -> None:
     """Show what is known of the project, and change nothing.
 
-    Where its state is, what is indexed and what was skipped, how fresh it is, and which models are used.
+    Where its state is, what is indexed and what was skipped, how fresh it is, which models are used, and each
+    stored index: what it holds, whether it is searched exactly or by hnswlib, its size and age.
     """
     from workbench.entry.services.status import project_status
 
@@ -73,6 +74,7 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
     embedding = found.embedding_model or "none: by words alone"
     lines.append(("models", f"ranking {found.ranking_model}, embedding {embedding}"))
     lines.append(("tokens", f"counted by {found.tokenizer}"))
+    lines.extend(("stored", f"{one.name}: {one.text}") for one in found.indexes)
     if found.degraded:
         lines.append(("without", ", ".join(found.degraded)))
     lines.extend(("note", note) for note in found.notes)
@@ -83,8 +85,8 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
 def doctor() -> int:
     """Check everything the workbench rests on; exit 1 if something is broken.
 
-    Lines marked `!` say what is missing and works without, lines marked `x` what is broken; under both
-    stands the next step.
+    Lines marked `!` say what is missing and works without, lines marked `x` what is broken; the next
+    step follows both.
     """
     from workbench.config import Config
     from workbench.entry.services.doctor import examine

@@ -12,8 +12,8 @@ from workbench.entry.cli.frame import Group, command, current
 from workbench.entry.cli.session import Session, session
 from workbench.entry.cli.sessions.transfer import import_sessions
 from workbench.entry.project import OpenedProject, give_consent
-from workbench.entry.services.index import follow_index, rebuild_tables
-from workbench.errors import ProjectError, StoreError, UsageError
+from workbench.entry.services.index import follow_index, keep_vectors, rebuild_tables
+from workbench.errors import ModelError, ProjectError, StoreError, UsageError
 from workbench.plan.workspace import Synced
 from workbench.records.answers.project import IndexReport
 from workbench.text.counts import counted
@@ -27,16 +27,19 @@ _SHOWN = 10
 def index(full: bool) -> None:
     """Index the project: its files, its history and its rules.
 
-    A plan does this by itself; here it happens with nothing else. Past tasks are embedded by
-    `workbench model prepare`. Outside of a repository this is how all of a directory is indexed that is your
-    home or holds more than 5,000 files; other commands ask first, or refuse where nobody can be asked.
+    A plan does this automatically; this command does nothing else. Past tasks, rules and learnings are
+    embedded by `workbench model prepare`; vector indexes of what is embedded already are brought up to date
+    here, and damaged ones rebuilt. `workbench status` lists all indexes.
+
+    Outside of a repository this is how all of a directory is indexed that is your home or holds more than
+    5,000 files; other commands ask first, or refuse where nobody can be asked.
     """
     give_consent(current().project)
     with session("index") as work:
         started = time.perf_counter()
         synced = work.opened.workspace.sync(progress=work.progress, rebuild=full, settle=True)
         work.measurement.synced(synced)
-        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened)))
+        synced = replace(synced, notes=(*synced.notes, *_project_tables(work.opened), *_vectors(work.opened)))
     _report(work, synced, time.perf_counter() - started)
 
 
@@ -58,6 +61,17 @@ def _project_tables(opened: OpenedProject) -> tuple[str, ...]:
     except StoreError as error:
         return (f"the tables do not hold the index: {error.message}",)
     return ()
+
+
+def _vectors(opened: OpenedProject, *, renew: bool = False) -> tuple[str, ...]:
+    """Write the vector indexes that are behind, or all; return which, and what was found amiss with them."""
+    vectors, _ = opened.text_vectors
+    try:
+        written = keep_vectors(opened, renew=renew)
+    except (ModelError, StoreError) as error:
+        return (f"vectors are not stored: {error.message}",)
+    notes = () if vectors is None else tuple(vectors.notes)
+    return (*notes, *([f"vector indexes written: {', '.join(written)}"] if written else []))
 
 
 def _report(work: Session, synced: Synced, seconds: float) -> None:
@@ -109,7 +123,7 @@ def import_() -> None:
 def import_git(limit: int | None, everything: bool) -> None:
     """Turn commits into past tasks that plans learn from.
 
-    Without options as many as index.history_commits, which plans import by themselves. Commits that are
+    Without options as many as index.history_commits, which plans import automatically. Commits that are
     already there are skipped, so it can be repeated and interrupted.
     """
     if limit and everything:
@@ -152,8 +166,8 @@ import_.add_command(import_sessions)
 def rebuild() -> None:
     """Rebuild tables and indexes from the journals and the files.
 
-    Journals are not touched. Says for each part whether it came out as it was before; exit 1 if tables
-    of equal journals differ.
+    Journals are not touched. Reports for each part whether it equals what was there before; exit 1 if
+    tables of equal journals differ.
     """
     with session("rebuild") as work:
         opened, out = work.opened, work.here.out
@@ -163,6 +177,7 @@ def rebuild() -> None:
         after = _index_digest(opened)
         tables_before, tables_after, report = rebuild_tables(opened)
         follow_index(opened)
+        vectors = _vectors(opened, renew=True)
     parts = {
         **{f"table {name}": (tables_before.get(name, ""), digest) for name, digest in tables_after.items()},
         **{f"index {name}": (before.get(name, ""), digest) for name, digest in after.items()},
@@ -180,7 +195,7 @@ def rebuild() -> None:
                 "entries": report.entries,
                 "quarantined": report.quarantined,
                 "rejected": report.rejections,
-                "notes": list(synced.notes),
+                "notes": [*synced.notes, *vectors],
             }
         )
     else:
@@ -188,7 +203,7 @@ def rebuild() -> None:
             state = "equal" if old == new else "new" if not old else "differs"
             out.data(f"{name:<28} {new[:16]}  {state}")
         out.data(f"{report.entries:,} journal entries read, {report.quarantined:,} unreadable")
-        for note in synced.notes:
+        for note in (*synced.notes, *vectors):
             out.say(note)
     if differing:
         raise StoreError(

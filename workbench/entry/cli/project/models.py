@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.session import Session, session
+from workbench.entry.cli.session import session
 from workbench.entry.os.background import give_way, in_background
-from workbench.entry.project import embedding_options, find_state, language_state, prepare_embedder
+from workbench.entry.project import (
+    embedding_options,
+    embedding_settings,
+    find_state,
+    language_state,
+    prepare_embedder,
+)
+from workbench.entry.services.index import prepare_vectors
 from workbench.errors import ModelError
 from workbench.plan.ranking import DEFAULT_MODEL
-from workbench.plan.semantics import head_texts
-from workbench.rules.matching.relevance import rule_texts
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -103,43 +107,17 @@ def ranking_models() -> list[dict[str, Any]]:
 
 @command(examples=("workbench model prepare",))
 def prepare() -> None:
-    """Make the embedding model ready, then embed the project's past tasks and rules.
+    """Make the embedding model ready, then embed the project's past tasks, rules and learnings.
 
     The model is built from the weights that come with the program, or fetched where models.download allows
-    it. It takes seconds, once for all projects.
+    it. It takes seconds, once for all projects. While texts are embedded by another model than before, plans
+    go on with the vectors of the former one.
     """
     here = current()
     if in_background():
         give_way()
     with find_state(here.project).lock("prepare", patience=0):
         _prepare(here)
-
-
-def embed_past(work: Session) -> int:
-    """Embed the past tasks that are not yet, so that plans can compare with them; returns how many."""
-    return _embed(work, head_texts(work.opened.workspace.task_heads), "past tasks")
-
-
-def embed_rules(work: Session) -> int:
-    """Embed what rules say and their examples, so that plans can match them by meaning; returns how many."""
-    return _embed(work, rule_texts(work.opened.workspace.rulebook.rules).texts, "rules")
-
-
-def _embed(work: Session, texts: Sequence[str], what: str) -> int:
-    embedder = work.opened.planner.embedder
-    texts = list(dict.fromkeys(texts))
-    if embedder is None or not texts:
-        return 0
-    missing = [text for text, known in zip(texts, embedder.known(texts)[1], strict=True) if not known]
-    if missing:
-        try:
-            embedder.embed(
-                missing, progress=lambda done, total: work.progress(f"embedding {what}", done, total)
-            )
-        except ModelError as error:
-            work.here.out.say(f"{what} are not embedded: {error.message}")
-            return 0
-    return len(missing)
 
 
 def _prepare(here: Invocation) -> None:
@@ -153,21 +131,31 @@ def _prepare(here: Invocation) -> None:
     built = time.perf_counter() - started
     with session("index") as work:
         work.measurement.synced(work.opened.workspace.sync(progress=work.progress))
-        embedded, rules = embed_past(work), embed_rules(work)
+        vectors = work.opened.vectors_by(embedder, embedding_settings(work.opened.config).model)
+        try:
+            embedded = prepare_vectors(work.opened, vectors, work.progress)
+        except ModelError as error:
+            embedded = {}
+            here.out.say(f"texts are not embedded: {error.message}")
+    counts = {kind: embedded.get(kind, 0) for kind in ("tasks", "rules", "learnings")}
     if here.flags.json:
         here.out.json(
             {
                 "source": report.source,
                 "model": report.model,
                 "path": report.path,
-                "embedded": embedded,
-                "embedded_rules": rules,
+                "embedded": counts["tasks"],
+                "embedded_rules": counts["rules"],
+                "embedded_learnings": counts["learnings"],
                 "timing": {"model": round(built * 1000, 3)},
             }
         )
         return
     here.out.data(f"{report.model} is ready at {report.path} ({built:.1f} s)")
-    here.out.data(f"{embedded:,} past tasks and {rules:,} texts of rules embedded")
+    here.out.data(
+        f"{counts['tasks']:,} past tasks, {counts['rules']:,} texts of rules and "
+        f"{counts['learnings']:,} of learnings embedded"
+    )
 
 
 for _command in (list_, prepare):

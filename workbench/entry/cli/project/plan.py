@@ -55,14 +55,14 @@ _STRICT = click.option(
     )
 )
 @_TASK
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens of the whole text.")
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Maximum tokens in the pack.")
 @click.option(
     "--format",
     "shape",
     type=click.Choice(["text", "markdown", "xml", "json"]),
     help="How the context is written; json is the full answer.",
 )
-@click.option("--copy", is_flag=True, help="Put the context on the clipboard as well.")
+@click.option("--copy", is_flag=True, help="Copy the context to the clipboard as well.")
 @_STRICT
 @_QUERY_TYPE
 @_BASELINE
@@ -74,7 +74,7 @@ _STRICT = click.option(
     "--pin", "pins", multiple=True, metavar="NAME", help="Pack this file, rule or learning first. Repeatable."
 )
 @click.option("--exclude", "excludes", multiple=True, metavar="NAME", help="Leave it out. Repeatable.")
-@click.option("--feature", metavar="NAME", help="Of what was learned, only what is of this feature.")
+@click.option("--feature", metavar="NAME", help="Only learnings of this feature.")
 @click.option("--task", "task_id", metavar="ID", help="The task's id, for what was learned about it.")
 @AGENT
 @context_options

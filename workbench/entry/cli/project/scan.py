@@ -49,7 +49,7 @@ def scan() -> None:
     type=click.Choice(["text", "jsonl"]),
     default="text",
     show_default=True,
-    help="As what.",
+    help="Output format.",
 )
 def injection(texts: str, form: str) -> int:
     """Say of each text whether it carries an instruction to the assistant that reads it, and which one.
@@ -94,7 +94,7 @@ def secrets(files: tuple[str, ...], redacting: bool) -> int:
     """List the secrets in files (- for stdin) by kind, line and preview, or print the texts without them.
 
     No secret is printed: of each the first characters are shown. With `--redact` lines keep their numbers.
-    Of a directory the files are looked through that its `.gitignore` does not name, binary ones aside.
+    Of a directory all files are scanned that its `.gitignore` does not name, binary ones aside.
     """
     here = current()
     if redacting and (folder := next((name for name in files if Path(name).is_dir()), None)):

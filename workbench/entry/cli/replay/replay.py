@@ -71,7 +71,7 @@ _TASKS = 150
 @click.option("--no-packs", is_flag=True, help="Rank only: faster by half.")
 @click.option("--fresh", is_flag=True, help="Compute what an earlier replay has computed already.")
 @click.option(
-    "--workers", metavar="N", type=click.IntRange(min=1), help="Processes (default: one a processor)."
+    "--workers", metavar="N", type=click.IntRange(min=1), help="Processes (default: one per processor)."
 )
 @run_options
 def replay(path: str | None, **options: Any) -> int:

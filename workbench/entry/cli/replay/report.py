@@ -40,7 +40,7 @@ def run_options(function: Function) -> Function:
             "--rows",
             metavar="FILE",
             type=click.Path(),
-            help="Write a Parquet row a task and system.",
+            help="Write one Parquet row per task and system.",
         ),
         click.option(
             "--report", metavar="FILE", type=click.Path(), help="Write an HTML page to look into each task."

@@ -26,23 +26,23 @@ _NAME = 24  # characters of a project's name
     ),
 )
 def runs() -> None:
-    """Show replays that were kept, and compare them.
+    """Show saved replays, and compare them.
 
-    The newest 50 are kept. RUN is an id or its beginning, `last`, `last~1` for the one before, or a file
+    The newest 50 are saved. RUN is an id or its beginning, `last`, `last~1` for the one before, or a file
     that --json made.
     """
 
 
 @command(name="list", examples=("workbench runs list", "workbench runs list --json | jq -r '.runs[].id'"))
 def list_() -> None:
-    """List the kept replays, the newest first."""
+    """List the saved replays, newest first."""
     here = current()
     found = list_kept_runs(runs_root(here.project))
     if here.flags.json:
         here.out.json({"runs": [_document(one) for one in found]})
         return
     if not found:
-        here.out.say("no run is kept yet: `workbench --replay` makes one")
+        here.out.say("no run is saved yet: `workbench --replay` makes one")
         return
     rows = [_row(one) for one in found]
     head = ["run", "when", "project", "tasks", "systems", "best nDCG@10", ""]
@@ -62,7 +62,7 @@ def list_() -> None:
 @click.argument("run", default="last")
 @run_options
 def show(run: str, gate: bool, report: str | None, rows: str | None) -> int:
-    """Show a kept replay as it was shown at its end (default: the newest)."""
+    """Show a saved replay as it was shown at its end (default: the newest)."""
     here = current()
     asked = run_outputs(gate, report, rows)
     state = runs_root(here.project)

@@ -45,10 +45,10 @@ def conflicts() -> None:
 @click.option("--kind", type=click.Choice([kind.value for kind in ConflictKind]), help="Only this kind.")
 @click.option("--file", metavar="PATH", help="Only conflicts with a rule of this file.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number shown.")
-@click.option("--settled", is_flag=True, help="Those that were settled instead, newest first.")
+@click.option("--settled", is_flag=True, help="List settled conflicts instead, newest first.")
 @click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
 def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning: bool) -> None:
-    """List conflicts that wait for a decision, surest first, with the suggested way out."""
+    """List conflicts that wait for a decision, surest first, with a suggested resolution."""
     with session("conflicts") as work:
         queue, rules = _queue(work, meaning=meaning)
         work.measurement.candidates = len(queue.open)
@@ -96,7 +96,7 @@ def list_(kind: str | None, file: str | None, limit: int, settled: bool, meaning
 @click.argument("identifier", metavar="ID")
 @click.option("--meaning", is_flag=True, help="Compare by embeddings, too: slower, finds little more.")
 def show(identifier: str, meaning: bool) -> None:
-    """Show one conflict: both rules, the words that differ, the score of each test, the suggested way out."""
+    """Show one conflict: both rules, the words that differ, each test's score, a suggested resolution."""
     with session("conflicts") as work:
         queue, rules = _queue(work, meaning=meaning)
     conflict = find_in_queue(queue, identifier)
@@ -147,7 +147,7 @@ def resolve(
     reason: str,
     meaning: bool,
 ) -> None:
-    """Settle conflicts, as one step. `rules undo` takes it back; `rules drift --merge` brings it to files."""
+    """Settle conflicts, as one step. `rules undo` undoes it; `rules drift --merge` writes it to files."""
     check_asked(action, suggested)
     if bool(identifiers) is (kind is not None):
         raise UsageError(

@@ -45,7 +45,7 @@ _FIELD_OPTIONS = (
         "conditions",
         metavar="NAME=VALUE",
         multiple=True,
-        help="A fact it needs (repeatable; several values of a name: any of them).",
+        help="A fact it requires (repeatable; several values of a name: any of them).",
     ),
     click.option(
         "--example",
@@ -54,12 +54,14 @@ _FIELD_OPTIONS = (
         multiple=True,
         help="A message it is relevant to (repeatable).",
     ),
-    click.option("--cooldown", metavar="SECONDS", help="Not again for so long after it was used."),
+    click.option(
+        "--cooldown", metavar="SECONDS", help="Seconds after its use in which it is not given again."
+    ),
     click.option(
         "--check", metavar="JSON", help='What a breach looks like: {"command": "git push --force"}.'
     ),
-    click.option("--name", metavar="TEXT", help="A short name; made of the text otherwise."),
-    click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history."),
+    click.option("--name", metavar="TEXT", help="A short name (default: from the text)."),
+    click.option("--reason", metavar="TEXT", default="", help="Why, for the history."),
 )
 
 
@@ -132,7 +134,7 @@ def add(
 @click.option("--text", metavar="TEXT|-", help="New words, - for stdin; they make a new version.")
 @field_options
 @click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag to those it has (repeatable).")
-@click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away (repeatable).")
+@click.option("--remove-tag", metavar="TAG", multiple=True, help="Remove a tag (repeatable).")
 @click.option(
     "--clear",
     metavar="FIELD",
@@ -177,17 +179,17 @@ def edit(
 
 @command(examples=("workbench rules enable rule-1f0c2a9b",))
 @click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history.")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the history.")
 def enable(identifiers: Sequence[str], reason: str) -> None:
-    """Switch rules on again, in one step."""
+    """Enable rules again, in one step."""
     _switch(identifiers, True, reason)
 
 
 @command(examples=('workbench rules disable rule-1f0c2a9b --reason "until the migration is done"',))
 @click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history.")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the history.")
 def disable(identifiers: Sequence[str], reason: str) -> None:
-    """Switch rules off, in one step: they stay, also in their files, and match nothing."""
+    """Disable rules, in one step: they stay, also in their files, and match nothing."""
     _switch(identifiers, False, reason)
 
 
@@ -195,7 +197,7 @@ def disable(identifiers: Sequence[str], reason: str) -> None:
     examples=("workbench rules remove rule-1f0c2a9b rule-77aa --reason outdated", "workbench rules undo")
 )
 @click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", default="", help="Why; kept in its history.")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the history.")
 def remove(identifiers: Sequence[str], reason: str) -> None:
     """Remove rules, in one step. They stay in the history; `workbench rules undo` restores them."""
     here = current()

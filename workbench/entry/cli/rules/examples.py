@@ -44,7 +44,7 @@ _COUNT = "10"
     flag_value=_COUNT,
     help=f"Let the language model of models.llm propose N messages ({_COUNT} if not said).",
 )
-@click.option("--yes", is_flag=True, help="Keep what is proposed without being asked.")
+@click.option("--yes", is_flag=True, help="Keep what is proposed without asking.")
 def examples(
     identifier: str, added: tuple[str, ...], removed: tuple[int, ...], generate: int | None, yes: bool
 ) -> None:

@@ -34,12 +34,12 @@ _MARKS = {Incoming.ADDED: "+", Incoming.CHANGED: "~", Incoming.MOVED: ">", Incom
 )
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--discover", is_flag=True, help="Find the rule files of the project and your home instead.")
-@click.option("--all", "every", is_flag=True, help="Of directories, take every Markdown and text file.")
+@click.option("--all", "every", is_flag=True, help="Take every Markdown and text file of a directory.")
 @click.option("--dry-run", is_flag=True, help="List what would be imported, and change nothing.")
 def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) -> None:
-    """Import rule files by name, whatever they are called; `rules undo` takes it back.
+    """Import rule files by name, whatever they are called; `rules undo` undoes it.
 
-    Known names in the project (CLAUDE.md, AGENTS.md, .cursor/rules …) are imported by themselves. A file
+    Known names in the project (CLAUDE.md, AGENTS.md, .cursor/rules …) are imported automatically. A file
     stays synced with its rules from then on. What is not an instruction is not imported.
     """
     if bool(paths) is discover:
@@ -92,7 +92,12 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
     )
 )
 @click.option(
-    "--to", "targets", type=click.Choice(sorted(TARGETS)), multiple=True, required=True, help="Whose files."
+    "--to",
+    "targets",
+    type=click.Choice(sorted(TARGETS)),
+    multiple=True,
+    required=True,
+    help="The agent whose files are written.",
 )
 @click.option("--home", is_flag=True, help="Your own rules as well, which go into the project's files then.")
 @click.option("--dry-run", is_flag=True, help="Show the lines that would be written, and write nothing.")
@@ -159,11 +164,11 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="With --merge: show the lines that would be written.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Write only this file (repeatable).")
 @click.option("--resolve", metavar="ID", help="Settle the conflict of this rule.")
-@click.option("--take", type=click.Choice(["ours", "theirs"]), help="With --resolve: which side holds.")
+@click.option("--take", type=click.Choice(["ours", "theirs"]), help="With --resolve: whose version to keep.")
 def drift(merge: bool, dry_run: bool, files: tuple[str, ...], resolve: str | None, take: str | None) -> None:
     """Show what changed in rule files and not in the store, and the other way round.
 
-    Exits with 1 while something is not synced, so that scripts can ask.
+    The exit code is 1 while something is not synced.
     """
     if (resolve is None) is not (take is None):
         raise UsageError("--resolve and --take go together", hint="--resolve rule-1f0c2a9b --take ours")

@@ -32,10 +32,13 @@ from workbench.text.sanitize import visible, visible_line
 )
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(1), help=f"At most so many, the newest ({SHOWN_STEPS} steps)."
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1),
+    help=f"Maximum number shown, the newest ({SHOWN_STEPS} steps).",
 )
 def history(identifier: str | None, limit: int | None) -> None:
-    """Show what was done to all rules, newest first, or to one rule and its earlier versions, oldest first.
+    """Show the history of all rules, newest first, or of one rule and its earlier versions, oldest first.
 
     Removed words are in [-…-], added words in {+…+}. Times are in UTC.
     """
@@ -84,7 +87,7 @@ def _story(work: RuleSession, ledger: RuleLedger, identifier: str, limit: int | 
     )
 )
 @click.argument("identifiers", metavar="[ID...]", nargs=-1)
-@click.option("--record", is_flag=True, help="Note that a session was given these rules.")
+@click.option("--record", is_flag=True, help="Record that a session was given these rules.")
 @click.option("--session", "session_id", metavar="ID", help="The session, with --record.")
 @click.option("--tool", metavar="NAME", help="The tool whose session it is, with --record.")
 @click.option(
@@ -95,7 +98,7 @@ def usage(
 ) -> None:
     """Show how often rules were given to sessions, when last, and by which tool.
 
-    What earlier versions of a rule were used for counts as its own. With --record a use is noted instead.
+    What earlier versions of a rule were used for counts as its own. With --record a use is recorded instead.
     """
     with rule_session("rules-edit" if record else "rules") as work:
         ledger = work.store.ledger()

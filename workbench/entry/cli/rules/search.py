@@ -31,12 +31,14 @@ _MODES = ("hybrid", "dense", "sparse")
 @click.argument("query", nargs=-1, required=True)
 @filter_options
 @click.option("--mode", type=click.Choice(_MODES), default=_MODES[0], help="By meaning, words, or both.")
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), default=10, help="At most so many (10).")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(min=1), default=10, help="Maximum number shown (10)."
+)
 @click.option(
     "--threshold",
     metavar="SHARE",
     type=click.FloatRange(0, 1),
-    help="The least relevance, where 0.5 is as likely relevant as not (rules.threshold).",
+    help="Minimum relevance; 0.5 is as likely relevant as not (rules.threshold).",
 )
 def search(query: Sequence[str], mode: str, limit: int, threshold: float | None, **filters: Any) -> None:
     """Find rules by a query, best first, among those the filters let through.
@@ -55,9 +57,7 @@ def search(query: Sequence[str], mode: str, limit: int, threshold: float | None,
         rules = tuple(asked.of_file(work.book.rules, work.store.root))
         words = work.book.words if len(rules) == len(work.book.rules) else index_words(rules)
         with here.out.progress("Embedding rules") as line:
-            ready = ready_to_search(
-                RuleMatcher(), rules, words, text, mode, work.config, work.opened.location.home, line
-            )
+            ready = ready_to_search(RuleMatcher(), rules, words, text, mode, work.opened, line)
         selected = RuleFilter(
             tuple(sorted(set(asked.scope))),
             work.store.project_id,

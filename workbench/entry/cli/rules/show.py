@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @filter_options
 @click.option("--enabled/--disabled", default=None, help="Only rules that are switched on, or off.")
-@click.option("--limit", metavar="N", type=int, help="At most so many, the most binding first.")
+@click.option("--limit", metavar="N", type=int, help="Maximum number shown, the most binding first.")
 @click.option("--cursor", metavar="TEXT", help="The page after this one: next_cursor of the page before.")
 @click.option("--as-of", "as_of", metavar="DATE", help="The rules as they were then (UTC; a date: its end).")
 def list_(limit: int | None, cursor: str | None, as_of: str | None, **filters: Any) -> None:

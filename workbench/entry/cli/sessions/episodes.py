@@ -66,9 +66,9 @@ def start(
     scenario: str | None,
     step: str | None,
 ) -> None:
-    """Begin an episode and print its session's id.
+    """Start an episode and print its session's id.
 
-    An episode is one task. To begin the same one again changes nothing.
+    An episode is one task. Starting the same one again changes nothing.
     """
     here = current()
     records = episode_service_of(here)
@@ -159,7 +159,7 @@ def event(
     help="success, partial, failed, unknown.",
 )
 @click.option("--commit", default="", metavar="SHA", help="The commit it ended in.")
-@click.option("--evidence", default="", metavar="TEXT", help="What the outcome rests on: tests passed, …")
+@click.option("--evidence", default="", metavar="TEXT", help="The evidence for the outcome: tests passed, …")
 @click.option("--tokens", type=int, metavar="N", help="Tokens it used.")
 @click.option("--latency-ms", type=int, metavar="N", help="How long it took (default: since its start).")
 def end(
@@ -184,7 +184,7 @@ def end(
 )
 @click.argument("session")
 @click.option("--outcome", default="", metavar="OUTCOME", help="success, partial, failed, unknown.")
-@click.option("--why", default="", metavar="TEXT", help="The reason, for its history.")
+@click.option("--why", default="", metavar="TEXT", help="Why, for the history.")
 def feedback(session: str, outcome: str, why: str) -> None:
     """Set the outcome of a session, recorded or imported, whenever it is known.
 
@@ -196,11 +196,11 @@ def feedback(session: str, outcome: str, why: str) -> None:
 
 @command(examples=("workbench episode forget fix-login --reason 'a test'",))
 @click.argument("sessions", metavar="SESSION...", nargs=-1, required=True)
-@click.option("--reason", default="", metavar="TEXT", help="Why, for the journal.")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the history.")
 def forget(sessions: Sequence[str], reason: str) -> None:
-    """Take sessions out of everything that is learned from them.
+    """Exclude sessions from everything that is learned.
 
-    Their lines stay in the journal; tables, history and plans no longer know them.
+    Their lines stay in the journal; tables, history and plans leave them out.
     """
     here = current()
     found = episode_service_of(here).forget(sessions, reason)

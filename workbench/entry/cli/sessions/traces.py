@@ -67,7 +67,7 @@ def list_(limit: int, only_open: bool, commits: bool) -> None:
     for line, outcome in _rows(rows, states):
         here.out.painted(here.out.style(line, _COLORS.get(outcome, "0")))
     if not rows:
-        here.out.say('no session is known: `workbench episode start "…"` begins one')
+        here.out.say('no session is known: `workbench episode start "…"` starts one')
     if stories.ended or stories.open:
         here.out.say(completeness_sentence(session_figures(stories)))
 

@@ -1,0 +1,141 @@
+"""What does a search cost, exactly and through the graph? `python -m bench.search [SIZE …]` prints a table.
+
+Rules have three texts each (what they say and two examples), past tasks and learnings one; their vectors lie
+around topics, as those of texts do. Beside a search stands what it presupposes: building, loading, storing
+the index. Recall is the share of exact search's ten that the graph finds. The last lines say after how many
+searches a graph has paid, for a process that only loads it, and for whoever builds it as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import store.vectors
+from store.vectors import BATCH_CROSSOVER, CROSSOVER, CosineIndex, build_index, load_index
+
+DIMENSIONS: Final = 384
+TOPICS: Final = 200
+QUERIES: Final = 200
+NEAREST: Final = 10
+SIZES: Final = (1_000, 10_000, 100_000)
+KINDS: Final = {"rules": 3, "past tasks": 1, "learnings": 1}
+"""How many texts a record of each kind is found by."""
+
+COLUMNS: Final = (
+    " records ",
+    " vectors ",
+    " exact p50 / p95 ",
+    " load ",
+    " size ",
+    " hnswlib p50 / p95 ",
+    " recall@10 ",
+    " load ",
+    " build ",
+    " size ",
+)
+
+Float32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A way of searching: p50 and p95 of a search and the load in ms, seconds to build it, bytes on disk."""
+
+    p50: float
+    p95: float
+    load: float
+    build: float
+    size: int
+
+
+def vectors_of(count: int, random: np.random.Generator) -> Float32:
+    """Return unit vectors around topics, with the precision of the embedding cache."""
+    centres = random.standard_normal((TOPICS, DIMENSIONS), np.float32)
+    found = random.standard_normal((count, DIMENSIONS), np.float32)
+    found += 0.7 * centres[random.integers(0, TOPICS, count)]
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return found.astype(np.float16).astype(np.float32)
+
+
+def measure(
+    vectors: Float32, queries: Float32, least: int, directory: Path
+) -> tuple[Cost, list[set[int]], CosineIndex]:
+    """Return what searches cost with the crossover set to `least`, and what they find."""
+    store.vectors.CROSSOVER = store.vectors.BATCH_CROSSOVER = least  # type: ignore[misc]
+    started = time.perf_counter()
+    built = build_index(vectors)
+    build = time.perf_counter() - started
+    directory.mkdir()
+    built.save(directory, "records")
+    del built
+    started = time.perf_counter()
+    index = load_index(directory)
+    index.search(queries[0], NEAREST)  # the graph is loaded by the first search, vectors are paged in by it
+    load = time.perf_counter() - started
+    times, found = [], []
+    for query in queries:
+        started = time.perf_counter()
+        rows, _ = index.search(query, NEAREST)
+        times.append((time.perf_counter() - started) * 1000)
+        found.append(set(rows.tolist()))
+    p50, p95 = np.percentile(times, [50, 95])
+    size = sum(path.stat().st_size for path in directory.iterdir())
+    return Cost(float(p50), float(p95), load * 1000, build, size), found, index
+
+
+def recall(truth: Sequence[set[int]], found: Sequence[set[int]]) -> float:
+    """Return the mean share of the true neighbours that were found."""
+    return float(np.mean([len(one & other) / len(one) for one, other in zip(truth, found, strict=True)]))
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sizes", type=int, nargs="*", default=list(SIZES))
+    print("|".join(("", *COLUMNS, "")))
+    print("|" + "---|" * len(COLUMNS))
+    costs: dict[int, tuple[Cost, Cost]] = {}
+    for size in parser.parse_args().sizes:
+        for kind, texts in KINDS.items():
+            random = np.random.default_rng([size, texts, len(kind)])
+            vectors = vectors_of(size * texts, random)
+            near = vectors[random.integers(0, len(vectors), QUERIES)]
+            queries = near + 0.05 * random.standard_normal(near.shape, np.float32)
+            queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+            with tempfile.TemporaryDirectory() as scratch:
+                exact, truth, _ = measure(vectors, queries, 10**9, Path(scratch) / "exact")
+                graph, found, index = measure(vectors, queries, 0, Path(scratch) / "graph")
+                assert index.approximate
+            costs[len(vectors)] = exact, graph
+            print(
+                f"| {size:,} {kind} | {len(vectors):,} | {exact.p50:.2f} / {exact.p95:.2f} ms "
+                f"| {exact.load:.1f} ms | {exact.size / 1e6:.1f} MB | {graph.p50:.2f} / {graph.p95:.2f} ms "
+                f"| {recall(truth, found):.3f} | {graph.load:.0f} ms | {graph.build:.1f} s "
+                f"| {graph.size / 1e6:.1f} MB |",
+                flush=True,
+            )
+    print("\nsearches after which a graph has paid for its load, and for its build as well:")
+    for count, (exact, graph) in sorted(costs.items()):
+        loaded, built = (_break_even(exact, graph, build) for build in (0.0, graph.build))
+        print(f"  {count:9,} vectors: {loaded}, {built}")
+    print(f"set: CROSSOVER {CROSSOVER:,} vectors, BATCH_CROSSOVER {BATCH_CROSSOVER:,}")
+
+
+def _break_even(exact: Cost, graph: Cost, build: float) -> str:
+    saved = exact.p50 - graph.p50
+    return f"{(graph.load - exact.load + build * 1000) / saved:,.0f}" if saved > 0 else "never"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""The vectors of texts by kind (past tasks, rules, learnings), as immutable generations and a tail.
+
+A generation holds the vectors of one model for all texts of a kind, by the sha256 of each: opening it maps a
+file. Texts that came since have their vectors in the embedding cache, and are the index's tail until the next
+generation. A changed model takes over once its generations are written; until then the former one serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from store.embedding_cache import KEY_BYTES, CachedEmbedder, match_keys, text_keys
+from store.vectors import CosineIndex, IndexAbout, build_index, load_index, read_about
+from workbench.errors import StoreError
+from workbench.ports import Damaged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workbench.ports import Float32
+
+PREFIX: Final = "vectors_"
+"""What the names of the generations begin with."""
+
+DECIDING: Final = ("tasks", "rules")
+"""Kinds whose generations say which model serves, the last one to be written first."""
+
+_KEYS: Final = "keys.npy"
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stored:
+    """A generation: the sha256 of each text, uint8 [n, 32], and the index of the vectors."""
+
+    keys: NDArray[np.uint8]
+    index: CosineIndex
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What was answered for some texts, when the cache held `size` vectors."""
+
+    texts: tuple[str, ...]
+    index: CosineIndex
+    known: NDArray[np.bool_]
+    size: int
+
+
+class VectorStore:
+    """An embedder with what is stored of its vectors. `notes` say what was found amiss."""
+
+    def __init__(
+        self,
+        embedder: CachedEmbedder,
+        latest: Callable[[str], Path | Damaged | None],
+        publish: Callable[[str, Callable[[Path], None]], Path],
+        *,
+        setting: str = "",
+        note: str = "",
+    ) -> None:
+        self._embedder = embedder
+        self._latest = latest
+        self._publish = publish
+        self._setting = setting
+        self.notes = [note] if note else []
+        self._stored: dict[Path, _Stored | None] = {}
+        self._answers: dict[str, _Known] = {}
+
+    @property
+    def model(self) -> str:
+        """Identity of the vectors."""
+        return self._embedder.model
+
+    @property
+    def lookups(self) -> tuple[int, int]:
+        """How many texts were embedded before (hits) and how many were not (misses)."""
+        return self._embedder.hits, self._embedder.misses
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Float32:
+        """Return float32 [n, dimensions] unit vectors, by the cache where it has them. Raises: ModelError."""
+        return self._embedder.embed(texts, progress=progress)
+
+    def known(self, kind: str, texts: Sequence[str]) -> tuple[CosineIndex, NDArray[np.bool_]]:
+        """Return (index of the texts' vectors, known bool [n]); nothing is embedded, rows not known are 0."""
+        asked = tuple(texts)
+        answer = self._answers.get(kind)
+        if answer is None or answer.texts != asked or not self._is_current(answer):
+            answer = self._answers[kind] = self._look_up(asked, self._open(kind))
+        return answer.index, answer.known
+
+    def complete(self, kind: str, texts: Sequence[str], *, progress: Progress | None = None) -> CosineIndex:
+        """Return the index of the texts' vectors, embedding those that are missing. Raises: ModelError."""
+        index, known = self.known(kind, texts)
+        if known.all():
+            return index
+        vectors = self.embed(texts, progress=progress)
+        index, known = self.known(kind, texts)
+        return index if known.all() else CosineIndex(vectors, model=self.model)  # the cache cannot be written
+
+    def missing(self, kind: str, texts: Sequence[str]) -> int:
+        """Return how many different texts have no vector."""
+        _, known = self.known(kind, texts)
+        return len({text for text, there in zip(texts, known.tolist(), strict=True) if not there})
+
+    def keep(self, kind: str, texts: Sequence[str], *, renew: bool = False) -> bool:
+        """Write a generation of texts whose vectors are all known; return whether that was done.
+
+        There is nothing to do where one is of just those texts, unless it is to `renew` it from the cache.
+
+        Raises: StoreError, ModelError.
+        """
+        keys, stored = text_keys(texts), self._open(kind)
+        if not texts or (not renew and stored is not None and np.array_equal(stored.keys, keys)):
+            return False
+        answer = self._look_up(tuple(texts), None if renew else stored)
+        if not answer.known.all():
+            return False
+        built = build_index(answer.index.vectors, model=self.model)
+
+        def write(directory: Path) -> None:
+            np.save(directory / _KEYS, keys, allow_pickle=False)
+            built.save(directory, kind, self._setting)
+
+        self._publish(PREFIX + kind, write)
+        self._answers.pop(kind, None)
+        return True
+
+    def _is_current(self, answer: _Known) -> bool:
+        if answer.known.all():
+            return True
+        self._embedder.cache.refresh()
+        return len(self._embedder.cache) == answer.size
+
+    def _look_up(self, texts: tuple[str, ...], stored: _Stored | None) -> _Known:
+        keys = text_keys(texts)
+        cache = self._embedder.cache
+        if stored is not None and np.array_equal(stored.keys, keys):
+            return _Known(texts, stored.index, np.ones(len(texts), np.bool_), len(cache))
+        rows = np.full(len(texts), -1) if stored is None else match_keys(stored.keys, keys)
+        vectors = np.zeros((len(texts), cache.dimensions), np.float32)
+        here, tail = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
+        known = rows >= 0
+        vectors[tail], known[tail] = cache.get([keys[row].tobytes() for row in tail.tolist()])
+        if stored is None:
+            return _Known(texts, CosineIndex(vectors, model=self.model), known, len(cache))
+        vectors[here] = stored.index.vectors[rows[here]]
+        labels = np.full(len(stored.index), -1)
+        labels[rows[here]] = here
+        return _Known(texts, stored.index.moved(vectors, labels), known, len(cache))
+
+    def _open(self, kind: str) -> _Stored | None:
+        """Return the current generation, None if it is of another model or cannot be used."""
+        path = self._latest(PREFIX + kind)
+        if path is None:
+            return None
+        if isinstance(path, Damaged):
+            self._report(kind, path.reason)
+            return None
+        if path not in self._stored:
+            try:
+                self._stored[path] = self._read(path)
+            except (StoreError, OSError, ValueError, EOFError) as error:
+                self._report(kind, str(error))
+                self._stored[path] = None
+        return self._stored[path]
+
+    def _read(self, path: Path) -> _Stored | None:
+        index = load_index(path)
+        if index.model != self.model:
+            return None
+        keys = np.load(path / _KEYS, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        if keys.shape != (len(index), KEY_BYTES) or index.vectors.shape[1] != self._embedder.dimensions:
+            raise ValueError(f"{keys.shape} keys do not fit vectors of shape {index.vectors.shape}")
+        return _Stored(keys, index)
+
+    def _report(self, kind: str, reason: str) -> None:
+        """Note a damaged generation; every vector of it is in the cache or can be embedded again."""
+        note = f"the vector index of {kind} is damaged ({reason}): `workbench index` builds it again"
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+def stored_model(latest: Callable[[str], Path | Damaged | None]) -> IndexAbout | None:
+    """Return what the generation of past tasks says of itself, or else that of rules; None without."""
+    for kind in DECIDING:
+        path = latest(PREFIX + kind)
+        if isinstance(path, Path):
+            try:
+                return read_about(path)
+            except (OSError, ValueError):
+                continue  # damaged, as is reported when it is opened
+    return None
