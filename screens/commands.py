@@ -2,7 +2,8 @@
 
 They are declared in `commands.json` and nowhere else: no key, footer entry or line of help is written in a
 screen. A command's fields are those of `AppCommand`. Its title and its action are its verb unless given:
-`rules.edit-all` is `Edit all` and runs `action_edit_all`, wherever it is asked for.
+`rules.edit-all` is `Edit all` and runs `action_edit_all`, wherever it is asked for. Widgets and dialogs have
+keys of their own there, by the widget.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 from workbench.errors import ConfigError
 from workbench.suggest import did_you_mean
@@ -136,6 +137,22 @@ def bindings(section: str) -> list[Binding]:
         )
         for command in BY_SECTION[section]
         if command.keys
+    ]
+
+
+def widget_bindings(widget: str) -> list[BindingType]:
+    """Return the key bindings of a widget or a dialog, remappable by their ids."""
+    return [
+        Binding(
+            one["keys"],
+            one["does"],
+            one["title"],
+            show=not one.get("hidden", False),
+            tooltip=one.get("help", ""),
+            id=one["id"],
+            priority=one.get("priority", False),
+        )
+        for one in _DECLARED["widgets"][widget]
     ]
 
 

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.containers import Vertical
 from textual.content import Content
@@ -18,7 +18,16 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from screens.commands import GROUPS, SECTIONS, AppCommand, Section, commands_of, shown_key, shown_keys
+from screens.commands import (
+    GROUPS,
+    SECTIONS,
+    AppCommand,
+    Section,
+    commands_of,
+    shown_key,
+    shown_keys,
+    widget_bindings,
+)
 from screens.widgets.dialogs import LegibleList
 
 _WIDEST: Final = 110
@@ -28,13 +37,7 @@ _FRAME: Final = 9  # cells that border, padding and scrollbar take
 class HelpList(LegibleList):
     """The commands; it moves and pages by the keys of every list, and by space as pagers do."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", show=False, id="help.list.down"),
-        Binding("k", "cursor_up", "Up", show=False, id="help.list.up"),
-        Binding("space", "page_down", "Page down", show=False, id="help.list.page-down"),
-        Binding("g", "first", "First", show=False, id="help.list.first"),
-        Binding("G", "last", "Last", show=False, id="help.list.last"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("help.list")
 
 
 class HelpScreen(ModalScreen[str]):
@@ -49,15 +52,7 @@ class HelpScreen(ModalScreen[str]):
     HelpScreen Input, HelpScreen Input:focus { border: none; height: 1; padding: 0; background: $panel; }
     HelpScreen Static { height: 1; color: $text-muted; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1,q,question_mark", "leave", "Close", id="help.close"),
-        Binding("slash", "filter", "Filter", id="help.filter"),
-        # While the filter is written, too.
-        Binding("down", "move('cursor_down')", "Down", id="help.down", priority=True),
-        Binding("up", "move('cursor_up')", "Up", id="help.up", priority=True),
-        Binding("pagedown", "move('page_down')", "Page down", id="help.page-down", priority=True),
-        Binding("pageup", "move('page_up')", "Page up", id="help.page-up", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("help")
 
     def __init__(self, section: str, title: str) -> None:
         super().__init__()

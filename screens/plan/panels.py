@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from screens.commands import widget_bindings
 from screens.plan.candidates import FILES, IN, PackCandidate, ShownPlan, state
 from screens.safe_text import shown
 from screens.widgets.bars import Contribution, bar_lines, ordered
@@ -161,12 +162,7 @@ class WhyPanel(ScrollView, can_focus=True):
         &:focus { border: round $primary; border-title-color: $text-primary; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", "Down", show=False, id="why.down", tooltip="A line down"),
-        Binding("k", "scroll_up", "Up", show=False, id="why.up", tooltip="A line up"),
-        Binding("g", "scroll_home", "Top", show=False, id="why.top", tooltip="The first line"),
-        Binding("G", "scroll_end", "End", show=False, id="why.end", tooltip="The last line"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("why")
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
+from screens.commands import widget_bindings
 from screens.headless import command_line
 from screens.safe_text import shown
 from screens.widgets.dialogs import DIALOG_CSS
@@ -141,10 +142,7 @@ class NewReplay(ModalScreen[ReplayRequest | None]):
         & VirtualTable {{ height: 1fr; min-height: 3; }}
         & #command {{ height: auto; max-height: 3; color: $text-accent; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="new-replay.cancel", priority=True, tooltip="Start nothing"),
-        Binding("f2", "start", "Start", id="new-replay.start", tooltip="Start the replay"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("new-replay")
 
     def __init__(
         self, choices: Sequence[SystemChoice], request: ReplayRequest, budget: int, root: Path

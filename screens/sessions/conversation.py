@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -17,6 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown
 from workbench.sessions.conversation import AGENT, CALL, NOTE, RESULT, THOUGHT, USER, Turn
 from workbench.text.sanitize import visible
@@ -162,32 +163,7 @@ class ConversationView(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     ConversationView { height: 1fr; width: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False, id="conversation.up", tooltip="A line up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="conversation.down", tooltip="A line down"),
-        Binding(
-            "pageup,ctrl+u", "page(-1)", "Page up", show=False, id="conversation.page_up", tooltip="A page up"
-        ),
-        Binding(
-            "pagedown,ctrl+d",
-            "page(1)",
-            "Page down",
-            show=False,
-            id="conversation.page_down",
-            tooltip="A page down",
-        ),
-        Binding(
-            "enter,space,right,left,l,h",
-            "fold",
-            "Fold",
-            show=False,
-            id="conversation.fold",
-            tooltip="Show or fold the input and output of a tool",
-        ),
-        Binding(
-            "f", "fold_all", "Fold all", show=False, id="conversation.fold_all", tooltip="Show or fold all"
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("conversation")
 
     @dataclass
     class Edge(Message):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.jobs import Failure, Job
 from screens.safe_text import shown
 from screens.sessions import pages
@@ -47,22 +48,7 @@ class TranscriptScreen(ModalScreen[None]):
         & #transcript-hint { color: $text-muted; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close", id="transcript.close", tooltip="Back to the sessions"),
-        Binding("n", "prompt(1)", "Next prompt", id="transcript.next", tooltip="The next prompt"),
-        Binding("p,N", "prompt(-1)", "Previous", id="transcript.previous", tooltip="The prompt before"),
-        Binding("g,home", "edge(-1)", "Start", id="transcript.start", tooltip="The file's beginning"),
-        Binding("G,end", "edge(1)", "End", id="transcript.end", tooltip="The file's end"),
-        Binding(
-            "ctrl+c",
-            "stop",
-            "Cancel",
-            show=False,
-            id="transcript.cancel",
-            tooltip="Stop reading the transcript",
-        ),
-        Binding("y,c", "copy", "Copy", id="transcript.copy", tooltip="Copy what is under the cursor"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("transcript")
 
     def __init__(self, point: Point) -> None:
         super().__init__()

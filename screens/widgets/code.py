@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.containers import Vertical
 from textual.content import Content
@@ -24,6 +24,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.safe_text import MAX_LINE, shown
 from screens.widgets.dialogs import DIALOG_CSS, CopyRequested
 from workbench.text.sanitize import safe_lines
@@ -66,29 +67,7 @@ class CodeView(ScrollView, can_focus=True):
         width: 1fr;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False, id="code.up", tooltip="A line up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="code.down", tooltip="A line down"),
-        Binding("left,h", "shift(-8)", "Left", show=False, id="code.left", tooltip="Scroll left"),
-        Binding("right,l", "shift(8)", "Right", show=False, id="code.right", tooltip="Scroll right"),
-        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False, id="code.page_up", tooltip="A page up"),
-        Binding(
-            "pagedown,ctrl+d", "page(1)", "Page down", show=False, id="code.page_down", tooltip="A page down"
-        ),
-        Binding("home,g", "first", "First line", show=False, id="code.first", tooltip="The first line"),
-        Binding("end,G", "last", "Last line", show=False, id="code.last", tooltip="The last line"),
-        Binding(
-            "n", "next_mark(1)", "Next mark", show=False, id="code.next_mark", tooltip="The next marked range"
-        ),
-        Binding(
-            "N",
-            "next_mark(-1)",
-            "Previous mark",
-            show=False,
-            id="code.previous_mark",
-            tooltip="The marked range before",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("code")
 
     def __init__(
         self,
@@ -276,10 +255,7 @@ class Details(ModalScreen[None]):
         & > .dialog {{ width: 96; height: 80%; }}
         & CodeView {{ height: 1fr; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "close", "Close", id="details.close", tooltip="Back to the screen"),
-        Binding("c,y", "copy", "Copy", id="details.copy", tooltip="Copy the whole text"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("details")
 
     def __init__(self, title: str, text: str, *, path: str = "", lines: tuple[int, int] = (0, 0)) -> None:
         """Make the dialog; `lines`, from 1 and inclusive, are marked and brought into view."""

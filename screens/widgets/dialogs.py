@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.fuzzy import FuzzySearch
@@ -24,6 +24,7 @@ from textual.style import Style
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown, shown_lines
 from screens.widgets.fields import SafeInput
 from workbench.text.sanitize import visible_line
@@ -69,20 +70,7 @@ class Confirm(ModalScreen[bool]):
     """
 
     DEFAULT_CSS = f"Confirm {{ {DIALOG_CSS} & .danger {{ border: heavy $error; }} }}"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Yes", id="confirm.yes", tooltip="Do it"),
-        Binding("n,escape", "answer(False)", "No", id="confirm.no", tooltip="Leave everything as it is"),
-        Binding(
-            "left,right,h,l",
-            "other",
-            "Other button",
-            show=False,
-            id="confirm.other",
-            tooltip="Move to the other button",
-        ),
-        Binding("down,j", "scroll(1)", "Down", show=False, id="confirm.down", tooltip="Scroll down"),
-        Binding("up,k", "scroll(-1)", "Up", show=False, id="confirm.up", tooltip="Scroll up"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("confirm")
 
     def __init__(
         self, title: str, body: str = "", *, yes: str = "Yes", no: str = "No", danger: bool = False
@@ -131,9 +119,7 @@ class Ask(ModalScreen[str | None]):
     """One line of text; enter gives it if nothing is wrong with it, escape gives None."""
 
     DEFAULT_CSS = f"Ask {{ {DIALOG_CSS} }}"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="ask.cancel", tooltip="Close without an answer"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("ask")
 
     def __init__(
         self,
@@ -239,12 +225,7 @@ class LegibleList(OptionList):
 class ChoiceList(LegibleList):
     """The list under the field; moves by `j` and `k` too."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "Down", show=False, id="choose.list.down", tooltip="The next one"),
-        Binding("k", "cursor_up", "Up", show=False, id="choose.list.up", tooltip="The one before"),
-        Binding("g", "first", "First", show=False, id="choose.list.first", tooltip="The first one"),
-        Binding("G", "last", "Last", show=False, id="choose.list.last", tooltip="The last one"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("choose.list")
 
 
 class Choose(ModalScreen[T | None], Generic[T]):
@@ -254,14 +235,7 @@ class Choose(ModalScreen[T | None], Generic[T]):
         {DIALOG_CSS}
         & ChoiceList {{ height: auto; max-height: 1fr; border: none; padding: 0; background: $surface; }}
     }}"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="choose.cancel", tooltip="Close without taking any"),
-        Binding("down,ctrl+n", "move(1)", "Down", show=False, id="choose.down", tooltip="The next one"),
-        Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="choose.up", tooltip="The one before"),
-        Binding("pagedown", "move(10)", "Ten down", show=False, id="choose.page_down", tooltip="Ten down"),
-        Binding("pageup", "move(-10)", "Ten up", show=False, id="choose.page_up", tooltip="Ten up"),
-        Binding("slash", "filter", "Filter", show=False, id="choose.filter", tooltip="Back to the filter"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("choose")
 
     def __init__(
         self,

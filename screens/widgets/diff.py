@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content, Span
 from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
+from screens.commands import widget_bindings
 from screens.safe_text import MAX_LINE, shown, shown_lines
 from workbench.text.counts import counted
 from workbench.text.sanitize import safe_lines
@@ -84,12 +85,7 @@ def unified_content(lines: Sequence[DiffLine]) -> Content:
 class ReadingPane(VerticalScroll):
     """A text to scroll through, by vim's keys as well."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", "Down", show=False, id="pane.down", tooltip="A line down"),
-        Binding("k", "scroll_up", "Up", show=False, id="pane.up", tooltip="A line up"),
-        Binding("g", "scroll_home", "Top", show=False, id="pane.top", tooltip="To the beginning"),
-        Binding("G", "scroll_end", "Bottom", show=False, id="pane.bottom", tooltip="To the end"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("pane")
 
 
 class WordDiff(Widget):

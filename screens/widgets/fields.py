@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Click, Paste
 from textual.message import Message
@@ -15,6 +15,7 @@ from textual.reactive import var
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+from screens.commands import widget_bindings
 from workbench.text.sanitize import visible
 
 
@@ -51,9 +52,7 @@ class Flag(Widget, can_focus=True):
         &:focus { text-style: reverse; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,enter,x", "switch", "Switch", show=False, id="flag.switch", tooltip="Yes or no"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("flag")
 
     value: var[bool] = var(False, init=False)
 

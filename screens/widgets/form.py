@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Select, Static, TextArea
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown
 from screens.widgets.fields import Flag, SafeArea, SafeInput
 from workbench.text.sanitize import visible, visible_line
@@ -144,17 +145,7 @@ class FieldForm(VerticalScroll):
         & TextArea:focus { border: none; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "app.focus_next", "Next field", show=False, id="form.next", tooltip="Next field"),
-        Binding(
-            "up,k",
-            "app.focus_previous",
-            "Previous field",
-            show=False,
-            id="form.previous",
-            tooltip="The field before",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("form")
 
     class Changed(Message):
         """A field was changed; `dirty` says whether any differs from the record now."""

@@ -13,13 +13,14 @@ from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown, shown_lines
 from screens.widgets.dialogs import Validate
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
@@ -89,18 +90,7 @@ class MergeEditor(ModalScreen[str | None]):
         &.-stacked #merge-panes { layout: vertical; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "save", "Save", id="merge.save", tooltip="Give the result, if it is valid"),
-        Binding("escape", "leave", "Leave", id="merge.leave", tooltip="From the result to the sides, or out"),
-        Binding("left,h,f3", "take('left')", "Left", id="merge.left", tooltip="Take the left one here"),
-        Binding("right,l,f4", "take('right')", "Right", id="merge.right", tooltip="Take the right one here"),
-        Binding("equals_sign,f5", "take('both')", "Both", id="merge.both", tooltip="Take left, then right"),
-        Binding("n,f8", "move(1)", "Next", id="merge.next", tooltip="The next difference"),
-        Binding("p,f9", "move(-1)", "Previous", id="merge.previous", tooltip="The difference before"),
-        Binding("L", "take_all('left')", "All left", id="merge.all_left", tooltip="Take the left of all"),
-        Binding("R", "take_all('right')", "All right", id="merge.all_right", tooltip="Take the right of all"),
-        Binding("e", "edit", "Edit", id="merge.edit", tooltip="Write in the result"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("merge")
 
     def __init__(
         self,
@@ -236,12 +226,7 @@ class MergeEditor(ModalScreen[str | None]):
 class MergeSide(VerticalScroll, inherit_bindings=False):
     """One of the texts that are merged; scrolls by lines and pages, sideways keys are for choosing."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "scroll_down", "Down", show=False, id="merge.scroll_down", tooltip="A line down"),
-        Binding("up,k", "scroll_up", "Up", show=False, id="merge.scroll_up", tooltip="A line up"),
-        Binding("pagedown", "page_down", "Page down", show=False, id="merge.page_down", tooltip="Page down"),
-        Binding("pageup", "page_up", "Page up", show=False, id="merge.page_up", tooltip="Page up"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("merge.pane")
 
 
 def _chosen(part: Part, side: Side) -> str:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from screens.commands import widget_bindings
 from screens.safe_text import shown
 from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible
@@ -37,14 +38,7 @@ class PromptEditor(SafeArea):
         &:focus { border: heavy $primary; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        # A text area takes enter for itself unless the binding comes first.
-        Binding("enter", "ask", "Ask", show=False, priority=True, id="prompt.ask", tooltip="Ask at once"),
-        Binding("escape", "leave", "Leave", show=False, id="prompt.leave", tooltip="Leave the task"),
-        Binding("ctrl+n", "break_line", "New line", show=False, id="prompt.line", tooltip="Break the line"),
-        Binding("up", "earlier", "Earlier", show=False, id="prompt.earlier", tooltip="Up or an earlier task"),
-        Binding("down", "later", "Later", show=False, id="prompt.later", tooltip="Down or a later task"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = widget_bindings("prompt")
 
     @dataclass
     class Settled(Message):
