@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
-from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.errors import UsageError
+from workbench.entry.cli.inputs import LineCount, format_option, open_input, write_json_line
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
@@ -22,7 +16,7 @@ if TYPE_CHECKING:
     from workbench.comparison.verdicts import TextJudgement
     from workbench.ports import Embedder
 
-_LISTED = 20
+_EXAMPLE = '{"a": "…", "b": "…"}'
 _PAINTS = {"conflict": "31", "duplicate": "33", "unique": "2"}
 _MEANING = click.option(
     "--meaning/--no-meaning",
@@ -56,14 +50,7 @@ def dedup() -> None:
 @click.option(
     "--pairs", required=True, metavar="FILE", help="JSON lines with texts `a` and `b`; - for stdin."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@format_option()
 @_MEANING
 def check(pairs: str, form: str, meaning: bool) -> int:
     """Judge pairs of texts: unique, duplicate or conflict, with a score and the evidence.
@@ -76,15 +63,12 @@ def check(pairs: str, form: str, meaning: bool) -> int:
 
     here = current()
     write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text
-    total = bad = 0
-    with _open_lines(pairs) as stream:
+    count = LineCount(here, _EXAMPLE)
+    with open_input(pairs) as stream:
         for line, judgement in judge_lines(pair_lines(stream), _embedder(here, meaning)):
-            total += 1
-            if judgement is None:
-                bad += 1
-                _warn_bad(here, bad, line)
+            count.add(line.number, line.error)
             write(here, line, judgement)
-    return _exit_code(here, bad, total)
+    return count.exit_code()
 
 
 @command(
@@ -94,14 +78,7 @@ def check(pairs: str, form: str, meaning: bool) -> int:
     )
 )
 @click.argument("file", metavar="FILE")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="One text per line, or JSON lines: a text or an object with `text`.",
-)
+@format_option("One text per line, or JSON lines: a text or an object with `text`.")
 @_MEANING
 def scan(file: str, form: str, meaning: bool) -> int:
     """Find the groups of texts in FILE (- for stdin) that say the same, and the pairs that contradict.
@@ -113,14 +90,11 @@ def scan(file: str, form: str, meaning: bool) -> int:
 
     here = current()
     lines: list[TextLine] = []
-    total = bad = 0
-    with _open_lines(file) as stream:
+    count = LineCount(here, _EXAMPLE)
+    with open_input(file) as stream:
         for line in text_lines(stream, json_lines=form == "jsonl"):
-            total += 1
-            if line.error:
-                bad += 1
-                _warn_bad(here, bad, line)
-            else:
+            count.add(line.number, line.error)
+            if not line.error:
                 lines.append(line)
     texts = [line.text for line in lines]
     embedder = _embedder(here, meaning)
@@ -128,7 +102,7 @@ def scan(file: str, form: str, meaning: bool) -> int:
     with here.out.progress("Comparing") as progress:
         found = find_duplicates(texts, vectors, progress=progress)
     _show(here, lines, groups_of(found), [pair for pair in found if pair.judgement.verdict == "conflict"])
-    return _exit_code(here, bad, total)
+    return count.exit_code()
 
 
 def _show(
@@ -183,23 +157,6 @@ def _line(text: str) -> str:
     return shown if len(shown) <= 160 else shown[:159] + "…"
 
 
-@contextmanager
-def _open_lines(name: str) -> Iterator[IO[bytes]]:
-    """Open a file of lines, `-` for stdin. Raises UsageError if it cannot be read."""
-    if name == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        stream = Path(name).expanduser().open("rb")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"{name} cannot be read: {reason}", hint="Name a file of lines, or - for stdin."
-        ) from error
-    with stream:
-        yield stream
-
-
 def _embedder(here: Invocation, meaning: bool) -> Embedder | None:
     """Return the embedder with its cache if it is wanted and ready; warn about what is missing."""
     if not meaning:
@@ -216,9 +173,7 @@ def _write_jsonl(here: Invocation, line: PairLine, judgement: TextJudgement | No
     from workbench.comparison.lines import answer
 
     said = {"error": f"line {line.number}: {line.error}"} if judgement is None else answer(judgement)
-    data = json.dumps(said, ensure_ascii=False) + "\n"
-    sys.stdout.buffer.write(data.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+    write_json_line(said)
 
 
 def _write_text(here: Invocation, line: PairLine, judgement: TextJudgement | None) -> None:
@@ -231,24 +186,6 @@ def _write_text(here: Invocation, line: PairLine, judgement: TextJudgement | Non
         f"{out.style(f'{verdict:<9}', _PAINTS[verdict])}  {judgement.score:.2f}  "
         f"{out.style('; '.join(_line(f'{item.test}: {item.detail}') for item in judgement.evidence), '0')}"
     )
-
-
-def _warn_bad(here: Invocation, count: int, line: PairLine | TextLine) -> None:
-    if count <= _LISTED:
-        here.out.warn(f"line {line.number}: {line.error}")
-    elif count == _LISTED + 1:
-        here.out.warn("more malformed lines are counted, not listed")
-
-
-def _exit_code(here: Invocation, bad: int, total: int) -> int:
-    """Return the exit code, and report how many lines could not be read."""
-    if not bad:
-        return exits.OK
-    here.out.fail(
-        f"{bad:,} of {counted(total, 'line')} could not be read",
-        'Each line is a JSON object such as {"a": "…", "b": "…"}; the others were answered.',
-    )
-    return exits.ERROR
 
 
 dedup.add_command(check)

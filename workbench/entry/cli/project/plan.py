@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.inputs import words_or_stdin
 from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
 from workbench.entry.cli.session import Session, episode_service_of, session
 from workbench.entry.os.background import in_background, prepare_in_background
@@ -220,14 +221,8 @@ def prepare_if(work: Session, wanted: bool) -> None:
 
 def read_task(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
     """Return the task of the arguments or of stdin. Raises UsageError if there is none."""
-    if from_stdin or list(words) == ["-"]:
-        if from_stdin and words and list(words) != ["-"]:
-            raise UsageError("the task was given twice", hint="Give it as an argument or on stdin.")
-        if sys.stdin.isatty():
-            here.out.say("Reading the task from the terminal; end it with Ctrl-D.")
-        text = sys.stdin.buffer.read(4 * MAX_TASK + 1).decode("utf-8", "replace")
-    else:
-        text = " ".join(words)
+    found = words_or_stdin(here, words, from_stdin, "task", 4 * MAX_TASK + 1)
+    text = found if isinstance(found, str) else found.decode("utf-8", "replace")
     if len(text) > MAX_TASK:
         here.out.warn(f"only the first {MAX_TASK:,} characters of the task are used")
         text = text[:MAX_TASK]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Group, Invocation, command, current
+from workbench.entry.cli.inputs import (
+    LineCount,
+    format_option,
+    open_input,
+    read_input,
+    write_bytes,
+    write_json_line,
+)
 from workbench.entry.cli.output import Progress
 from workbench.errors import UsageError
 from workbench.text.counts import counted
@@ -21,7 +28,7 @@ from workbench.text.sanitize import visible_line
 if TYPE_CHECKING:
     from workbench.text.injection import InjectionScan
 
-_TOLD = 20
+_NO_TEXT = "no JSON object with a `text`"
 _SHOWN = 100  # characters of a finding
 
 
@@ -43,14 +50,7 @@ def scan() -> None:
     )
 )
 @click.option("--texts", required=True, metavar="FILE", help="JSON lines with `text`; - for stdin.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@format_option()
 def injection(texts: str, form: str) -> int:
     """Say of each text whether it carries an instruction to the assistant that reads it, and which one.
 
@@ -63,21 +63,13 @@ def injection(texts: str, form: str) -> int:
 
     here = current()
     write = _write_jsonl if form == "jsonl" or here.flags.json else _write_text
-    total = bad = 0
-    for number, line in enumerate(_lines(texts), 1):
-        total += 1
-        text = _text_of(line)
-        if text is None:
-            bad += 1
-            _tell_bad(here, bad, number)
-        write(here, number, text or "", None if text is None else scanned(text))
-    if not bad:
-        return exits.OK
-    here.out.fail(
-        f"{bad:,} of {counted(total, 'line')} could not be read",
-        'Each line is a JSON object such as {"text": "…"}; the others were answered.',
-    )
-    return exits.ERROR
+    count = LineCount(here, '{"text": "…"}')
+    with open_input(texts) as stream:
+        for number, line in enumerate(stream, 1):
+            text = _text_of(line)
+            count.add(number, _NO_TEXT if text is None else "")
+            write(here, number, text or "", None if text is None else scanned(text))
+    return count.exit_code()
 
 
 @command(
@@ -109,7 +101,7 @@ def _texts(names: Sequence[str], progress: Progress) -> Iterator[tuple[str, str]
     done = 0
     for name in names:
         if name == "-" or not Path(name).is_dir():
-            yield name, _whole(name)
+            yield name, read_input(name, name).decode("utf-8", "replace")
             continue
         from workbench.project.admission import content_refusal
         from workbench.project.directories import walk_lister
@@ -136,7 +128,7 @@ def _redact_texts(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
         counts.update(safe.counts)
         documents.append({"file": name, "text": safe.text, "counts": dict(safe.counts)})
         if not here.flags.json:
-            _put(safe.text)
+            write_bytes(safe.text)
     if here.flags.json:
         here.out.json({"texts": documents, "counts": dict(sorted(counts.items()))})
     here.out.say(_summary(counts))
@@ -182,72 +174,25 @@ def _text_of(line: bytes) -> str | None:
 
 
 def _write_jsonl(here: Invocation, number: int, text: str, found: InjectionScan | None) -> None:
-    said: dict[str, object] = {"error": f"line {number}: no JSON object with a `text`"}
+    said: dict[str, object] = {"error": f"line {number}: {_NO_TEXT}"}
     if found is not None:
         spans = [
             {"start": one.start, "end": one.end, "pattern": one.pattern, "score": one.score}
             for one in found.findings
         ]
         said = {"flagged": found.flagged, "score": found.score, "patterns": found.patterns, "spans": spans}
-    _put(json.dumps(said, ensure_ascii=False) + "\n")
+    write_json_line(said)
 
 
 def _write_text(here: Invocation, number: int, text: str, found: InjectionScan | None) -> None:
     out = here.out
     if found is None:
-        out.painted(f"{out.style('error', '31'):<8} line {number}: no JSON object with a `text`")
+        out.painted(f"{out.style('error', '31'):<8} line {number}: {_NO_TEXT}")
         return
     verdict = out.style(f"{'flagged':<8}", "31") if found.flagged else out.style(f"{'clean':<8}", "2")
     out.painted(f"{verdict} {found.score:.2f}  {', '.join(found.patterns)}")
     for one in found.findings:
         out.painted(f"          {one.pattern}: {visible_line(text[one.start : one.end].strip())[:_SHOWN]}")
-
-
-def _put(text: str) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
-
-
-def _tell_bad(here: Invocation, count: int, number: int) -> None:
-    if count <= _TOLD:
-        here.out.warn(f"line {number}: no JSON object with a `text`")
-    elif count == _TOLD + 1:
-        here.out.warn("more malformed lines are counted, not listed")
-
-
-def _lines(name: str) -> Iterator[bytes]:
-    stream = _open_input(name)
-    try:
-        yield from stream
-    finally:
-        if name != "-":
-            stream.close()
-
-
-def _whole(name: str) -> str:
-    stream = _open_input(name)
-    try:
-        return stream.read().decode("utf-8", "replace")
-    except OSError as error:
-        raise _unreadable(name, error) from error
-    finally:
-        if name != "-":
-            stream.close()
-
-
-def _open_input(name: str) -> IO[bytes]:
-    if name == "-":
-        return sys.stdin.buffer
-    try:
-        return Path(name).expanduser().open("rb")
-    except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from error
-
-
-def _unreadable(name: str, error: Exception) -> UsageError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return UsageError(f"{name} cannot be read: {reason}", hint="Name a file, or - for stdin.")
 
 
 scan.add_command(injection)

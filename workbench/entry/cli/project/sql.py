@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.inputs import read_input
 from workbench.entry.os.terminal import fold, terminal_columns
 from workbench.errors import UsageError
 from workbench.text.counts import counted
@@ -92,10 +93,7 @@ def sql(
 def _read(statement: str) -> str:
     if statement != "-":
         return statement
-    data = sys.stdin.buffer.read(_MAX_STATEMENT + 1)
-    if len(data) > _MAX_STATEMENT:
-        raise UsageError("the statement is larger than 1 MB", hint="Ask for less at once.")
-    return data.decode("utf-8", "replace")
+    return read_input("-", "the statement", _MAX_STATEMENT).decode("utf-8", "replace")
 
 
 def _show_tables(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli import exits
 from workbench.entry.cli.frame import Invocation, command, current
+from workbench.entry.cli.inputs import decode_json, read_input
 from workbench.entry.cli.rules.context import context_fields, context_options
 from workbench.entry.services.rule_checks import (
     ToolCallContext,
@@ -72,7 +70,7 @@ def check(
         scenario=asked["scenario"],
         step=asked["step"],
     )
-    value = _decode(_read(given))
+    value = decode_json(_read(given), "input", "--input", '{"command": "ls"}')
     verdict = check_tool_call(here.project, rules_in_force(here), tool, value, known)
     _show_verdict(here, verdict)
     return _CODES[verdict.decision]
@@ -87,36 +85,11 @@ def rules_in_force(here: Invocation) -> tuple[Rule, ...]:
 
 
 def _read(given: str) -> str:
-    """Return the text of `--input`."""
-    if given == "-":
-        data = sys.stdin.buffer.read(_MAX_INPUT + 1)
-    elif given.startswith("@"):
-        data = _file(Path(given[1:]).expanduser())
-    else:
+    """Return the text of `--input`: itself, of stdin or of a file."""
+    if given != "-" and not given.startswith("@"):
         return given
-    if len(data) > _MAX_INPUT:
-        raise UsageError(
-            f"the input is larger than {_MAX_INPUT >> 20} MB", hint="Give the call's input only."
-        )
-    return data.decode("utf-8", "replace")
-
-
-def _file(path: Path) -> bytes:
-    try:
-        with path.open("rb") as handle:
-            return handle.read(_MAX_INPUT + 1)
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror}", hint="--input @FILE takes a file."
-        ) from error
-
-
-def _decode(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        hint = """Quote it for your shell: --input '{"command": "ls"}', or pass it on stdin with --input -."""
-        raise UsageError(f"the input is not JSON: {error}", hint=hint) from error
+    name = given.removeprefix("@")
+    return read_input(name, "the input", _MAX_INPUT).decode("utf-8", "replace")
 
 
 def _show_verdict(here: Invocation, verdict: Verdict) -> None:

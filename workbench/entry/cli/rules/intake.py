@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.entry.cli.frame import Invocation
+from workbench.entry.cli.inputs import words_or_stdin
 from workbench.entry.cli.rules.session import RuleSession
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import PATH_SCOPE, Rule
@@ -24,14 +25,11 @@ _FAULTS = 20
 
 def read_text(here: Invocation, words: Sequence[str], from_stdin: bool) -> str:
     """Return the text of the arguments or of stdin. Raises UsageError for bytes that are no UTF-8."""
-    if not from_stdin and list(words) != ["-"]:
-        return " ".join(words)
-    if from_stdin and words and list(words) != ["-"]:
-        raise UsageError("the text was given twice", hint="Give it as an argument or on stdin.")
-    if sys.stdin.isatty():
-        here.out.say("Reading the rule from the terminal; end it with Ctrl-D.")
+    found = words_or_stdin(here, words, from_stdin, "text of the rule")
+    if isinstance(found, str):
+        return found
     try:
-        return sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        return found.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"stdin is not UTF-8: {error}", hint="Convert it first: iconv -t utf-8") from error
 

@@ -5,15 +5,14 @@ Writing needs no index and no tables, and opens none, because a hook waits for i
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.entry.cli.frame import Invocation, LazyGroup, command, current, lazy_commands
+from workbench.entry.cli.inputs import decode_json, read_input
 from workbench.entry.cli.session import episode_service_of
 from workbench.errors import UsageError
 
@@ -235,17 +234,8 @@ def _parts(scenario: str | None, step: str | None) -> dict[str, str]:
 def _payload(given: str) -> dict[str, Any]:
     if not given:
         return {}
-    text = given
-    if given == "-":
-        data = sys.stdin.buffer.read(_MAX_INPUT + 1)
-        if len(data) > _MAX_INPUT:
-            raise UsageError("the payload is larger than 1 MB", hint="Record what matters of it.")
-        text = data.decode("utf-8", "replace")
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        hint = """Quote it for your shell: --payload '{"why": "…"}', or pass it on stdin with --payload -."""
-        raise UsageError(f"the payload is not JSON: {error}", hint=hint) from error
+    text = given if given != "-" else read_input("-", "the payload", _MAX_INPUT).decode("utf-8", "replace")
+    found = decode_json(text, "payload", "--payload", '{"why": "…"}')
     if not isinstance(found, dict):
         raise UsageError("the payload is no JSON object", hint="""Such as --payload '{"why": "…"}'.""")
     return found
