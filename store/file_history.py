@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,10 +41,9 @@ LEFT JOIN task_file_affinity AS affinity
     ON affinity.task_fingerprint = episodes.task_fingerprint AND affinity.file_path = $path
 ORDER BY related DESC, started_at DESC, session_id LIMIT $limit
 """
-SELECT_TOTALS: Final = """
-SELECT count(DISTINCT session_id) FILTER (event_type = 'read'),
-    count(DISTINCT session_id) FILTER (event_type = 'edit')
-FROM episode_events WHERE file_path = $path
+SELECT_EVENTS: Final = """
+SELECT event_type, count(*), count(DISTINCT session_id) FROM episode_events WHERE file_path = $path
+GROUP BY event_type ORDER BY event_type
 """
 SELECT_COMPANIONS: Final = """
 WITH edited AS (
@@ -152,13 +151,15 @@ class TaskAffinity:
 class FileHistory:
     """All of that: `facts` is None for a file that is not indexed, `affinity` for one the task never met.
 
-    `read` and `edited` count all tasks that did so, `sessions` and `companions` are the first ones.
+    `read` and `edited` count all tasks that did so, `events` what was recorded by its type; `sessions` and
+    `companions` are the first ones.
     """
 
     path: str
     facts: FileFacts | None
     read: int
     edited: int
+    events: Mapping[str, int]
     sessions: tuple[FileSession, ...]
     companions: tuple[Companion, ...]
     affinity: TaskAffinity | None
@@ -184,20 +185,21 @@ def file_history(tables: Tables, path: str, task: AskedTask, *, most: int, limit
         (SELECT_FILE, ours),
         (SELECT_SYMBOLS, ours),
         (SELECT_EDGES, ours),
-        (SELECT_TOTALS, ours),
+        (SELECT_EVENTS, ours),
         (SELECT_SESSIONS, {**about, "issues": list(task.issues), "limit": limit}),
         (SELECT_COMPANIONS, {**ours, "most": most, "limit": limit}),
         (SELECT_AFFINITY, about),
     )
-    files, symbols, edges, totals, sessions, companions, affinity = tables.read(
+    files, symbols, edges, events, sessions, companions, affinity = tables.read(
         lambda connection: [connection.execute(*one).fetchall() for one in wanted]
     )
-    [(read, edited)] = totals
+    tasks = {kind: count for kind, _, count in events}
     return FileHistory(
         path,
         _facts(files[0], symbols, edges) if files else None,
-        read,
-        edited,
+        tasks.get("read", 0),
+        tasks.get("edit", 0),
+        {kind: count for kind, count, _ in events},
         tuple(map(_session, sessions)),
         tuple(Companion(*row) for row in companions),
         TaskAffinity(*affinity[0]) if affinity else None,

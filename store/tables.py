@@ -290,6 +290,7 @@ PROJECTED: Final = {
     "rule_usage": "SELECT * FROM rule_usage ORDER BY origin, position, number",
     "rule_versions": "SELECT * FROM rule_versions ORDER BY origin, position",
     "rules": "SELECT * FROM rules ORDER BY origin, id",
+    "session_counts": "SELECT * FROM session_counts ORDER BY session_id",
     "stream_counts": "SELECT * FROM stream_counts ORDER BY ALL",
     "task_file_affinity": "SELECT * FROM task_file_affinity ORDER BY task_fingerprint, file_path",
 }

@@ -78,11 +78,12 @@ def open_episodes(engine: AppEngine) -> EpisodeService:
 
 def read_sessions(engine: AppEngine, commits: bool, limit: int, job: Job) -> KnownSessions:
     """Return the newest sessions, with `commits` those of version control too. Raises: WorkbenchError."""
-    from workbench.entry.services.sessions import list_recorded_sessions
+    from workbench.entry.services.sessions import list_recorded_sessions, session_completeness
 
     timeout = engine.config.sessions.timeout_hours * HOUR
     with engine.workspace(job.progress) as place:
-        rows, stories = list_recorded_sessions(place, timeout, commits=commits, ended=True, limit=limit)
+        rows = list_recorded_sessions(place, commits=commits, limit=limit)
+        stories = session_completeness(place)
         now = place.clock.now()
     return KnownSessions(tuple(rows), stories, SessionClock(now, timeout), commits)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-CREATE_TOUCHED: Final = "CREATE OR REPLACE TEMP TABLE touched_fingerprints (task_fingerprint VARCHAR)"
+CREATE_TOUCHED: Final = """
+CREATE OR REPLACE TEMP TABLE touched_fingerprints (task_fingerprint VARCHAR);
+CREATE OR REPLACE TEMP TABLE touched_sessions (session_id VARCHAR)
+"""
+TOUCH_SESSIONS: Final = "INSERT INTO temp.touched_sessions SELECT session_id FROM staged"
 TOUCH: Final = """
 INSERT INTO temp.touched_fingerprints
 SELECT DISTINCT task_fingerprint FROM episodes SEMI JOIN staged USING (session_id)
@@ -60,7 +64,8 @@ DELETE_SOURCES: Final = (
 )
 INSERT_SOURCES: Final = """
 INSERT INTO episode_sources
-SELECT session_id, source, parent_session, TRY_CAST(prompt_index AS BIGINT), outcome_evidence, ''
+SELECT session_id, source, parent_session, TRY_CAST(prompt_index AS BIGINT), outcome_evidence, '', number,
+    haystack, cased
 FROM staged ON CONFLICT DO NOTHING
 """
 UPDATE_SOURCES: Final = """
@@ -92,6 +97,18 @@ UPDATE causal_links SET
     rationale = coalesce(staged.rationale, causal_links.rationale)
 FROM staged WHERE causal_links.session_id = staged.session_id
     AND (staged.commit_sha IS NOT NULL OR staged.rationale IS NOT NULL)
+"""
+DELETE_COUNTS: Final = """
+DELETE FROM session_counts WHERE session_id IN (SELECT session_id FROM temp.touched_sessions)
+"""
+INSERT_COUNTS: Final = """
+INSERT INTO session_counts
+SELECT session_id, count(DISTINCT file_path) FILTER (event_type = 'read'),
+    count(DISTINCT file_path) FILTER (event_type = 'edit'), count(*), max("timestamp"),
+    coalesce(list_sort(list(DISTINCT file_path) FILTER (
+        event_type IN ('read', 'edit') AND file_path IS NOT NULL
+    )), [])
+FROM episode_events SEMI JOIN temp.touched_sessions USING (session_id) GROUP BY session_id
 """
 DELETE_AFFINITY: Final = """
 DELETE FROM task_file_affinity
@@ -142,6 +159,9 @@ SOURCE: Final = {
     "parent_session": "str",
     "prompt_index": "object",
     "outcome_evidence": "str",
+    "number": "int64",
+    "haystack": "str",
+    "cased": "str",
 }
 EVENT: Final = {
     "id": "int64",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from store.duck import insert
+from store.lists.haystack import haystack, row_number
 from store.projections.bodies import (
     ChangeBody,
     EpisodeEnded,
@@ -25,6 +26,7 @@ from store.projections.bodies import (
 from store.projections.episode_sql import (
     CREATE_TOUCHED,
     DELETE_AFFINITY,
+    DELETE_COUNTS,
     DELETE_EPISODES,
     DELETE_EVENTS,
     DELETE_LINKS,
@@ -33,6 +35,7 @@ from store.projections.episode_sql import (
     EPISODE,
     EVENT,
     INSERT_AFFINITY,
+    INSERT_COUNTS,
     INSERT_EPISODES,
     INSERT_EVENTS,
     INSERT_LINKS,
@@ -44,6 +47,7 @@ from store.projections.episode_sql import (
     PATCH,
     SOURCE,
     TOUCH,
+    TOUCH_SESSIONS,
     UPDATE_EPISODES,
     UPDATE_LINKS,
     UPDATE_SOURCES,
@@ -104,7 +108,9 @@ class EpisodeProjector:
         """Write what is held back."""
         if not self._touched:
             return
-        self._stage(TOUCH, {"session_id": "str"}, [(one,) for one in sorted(self._touched)])
+        touched = [(one,) for one in sorted(self._touched)]
+        self._stage(TOUCH, {"session_id": "str"}, touched)
+        self._stage(TOUCH_SESSIONS, {"session_id": "str"}, touched)
         gone, replaced = ([(one,) for one in sorted(which)] for which in (self._deleted, self._replaced))
         for statement in (DELETE_EVENTS, DELETE_LINKS, DELETE_SOURCES, DELETE_EPISODES):
             self._stage(statement, {"session_id": "str"}, gone)
@@ -120,12 +126,14 @@ class EpisodeProjector:
         self._stage(UPDATE_EPISODES, PATCH, patches)
         self._stage(UPDATE_SOURCES, PATCH, patches)
         self._stage(UPDATE_LINKS, PATCH, patches)
-        self._stage(TOUCH, {"session_id": "str"}, [(one,) for one in sorted(self._touched)])
+        self._stage(TOUCH, {"session_id": "str"}, touched)
         self._clear()
 
     def finish(self) -> None:
-        """Write what is held back and bring the aggregates of every fingerprint it touches up to date."""
+        """Write what is held back and bring the aggregates of sessions and fingerprints up to date."""
         self.flush()
+        self._connection.execute(DELETE_COUNTS)
+        self._connection.execute(INSERT_COUNTS)
         self._connection.execute(DELETE_AFFINITY)
         self._connection.execute(INSERT_AFFINITY)
         self._connection.execute(CREATE_TOUCHED)
@@ -252,9 +260,11 @@ class EpisodeProjector:
 
 def _source_row(
     body: EpisodeImported | EpisodeStarted, by: str, evidence: str | None
-) -> tuple[str, str, str, int | None, str]:
-    source = body.source or by.removeprefix("import:")
-    return body.session_id, source, body.parent_session or "", body.prompt_index, evidence or ""
+) -> tuple[str, str, str, int | None, str, int, str, str]:
+    source, parent = body.source or by.removeprefix("import:"), body.parent_session or ""
+    cased, lower = haystack((body.task_text, (body.session_id, parent)))
+    number = row_number(body.session_id)
+    return body.session_id, source, parent, body.prompt_index, evidence or "", number, lower, cased
 
 
 def _change_payload(change: ChangeBody) -> str:

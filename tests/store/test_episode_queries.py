@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from store.duck import migrate
 from store.file_history import AskedTask, Companion, TaskAffinity, file_history
 from store.journal import FileJournal
+from store.lists.sessions import SessionList
 from store.projector import project
 from store.table_queries import (
     SELECT_COMPLETENESS,
-    SELECT_SESSIONS,
     completeness,
-    sessions,
-    touching,
 )
 from store.tables import Tables
 from tests.adapters import ManualClock
+from workbench.lists.filters import parse
+from workbench.lists.sessions import SESSIONS
+from workbench.lists.tables import ListQuery
 from workbench.records.episodes import Completeness
 from workbench.sessions.episode_ledger import EpisodeLedger, fold
 from workbench.sessions.episodes_fold import follow_all
@@ -51,25 +52,25 @@ def told(kind: str, session: str, **fields: Any) -> tuple[str, dict[str, Any]]:
     return kind, {"session_id": session, **usual[kind], **fields}
 
 
-SESSIONS = st.sampled_from(["a", "b", "c"])
+NAMES = st.sampled_from(["a", "b", "c"])
 OUTCOMES = st.sampled_from(["success", "partial", "failed", "unknown"])
 # A session begins before anything is told of it: events before its start are kept by the tables alone.
 TOLD = st.one_of(
-    st.builds(lambda s, o: told("episode.imported", s, outcome=o), SESSIONS, OUTCOMES),
-    st.builds(lambda s: told("episode.imported", s, source="git", outcome="success"), SESSIONS),
+    st.builds(lambda s, o: told("episode.imported", s, outcome=o), NAMES, OUTCOMES),
+    st.builds(lambda s: told("episode.imported", s, source="git", outcome="success"), NAMES),
     st.builds(
         lambda s, kind, late: told("episode.event", s, event_type=kind, late=late, issue_refs=["#1", "#2"]),
-        SESSIONS,
+        NAMES,
         st.sampled_from(["read", "edit", "decision"]),
         st.booleans(),
     ),
     st.builds(
         lambda s, o, by: told("episode.ended", s, outcome=o, closed_by=by),
-        SESSIONS,
+        NAMES,
         st.none() | OUTCOMES,
         st.sampled_from(["", "timeout"]),
     ),
-    st.builds(lambda s, o: told("feedback.given", s, outcome=o), SESSIONS, st.none() | OUTCOMES),
+    st.builds(lambda s, o: told("feedback.given", s, outcome=o), NAMES, st.none() | OUTCOMES),
 )
 
 
@@ -91,12 +92,13 @@ def test_the_tables_say_what_the_fold_says(
                 project(connection, {"project": journal}, 100)
         project(connection, {"project": journal}, 100)
         [counts] = connection.execute(SELECT_COMPLETENESS, {"quiet_since": 0}).fetchall()
-        asked = {"quiet_since": 0, "commits": True, "ended": True, "limit": 10}
-        rows = connection.execute(SELECT_SESSIONS, asked).fetchall()
+        rows = connection.execute(
+            "SELECT id, ended_at, outcome, outcome_evidence, closed_by, reads, edits FROM sessions"
+        ).fetchall()
     ledger = EpisodeLedger(10)
     fold(ledger, lambda start: journal.read(STREAM, start))
     assert ledger.stories == Completeness(*counts)
-    found = {row[0]: (row[4], row[5], row[9], row[10], row[11], row[12]) for row in rows}
+    found = {row[0]: row[1:] for row in rows}
     episodes = [follow_all((entry for _, entry in journal.read(STREAM)), session) for session in "abc"]
     assert found == {
         one.session_id: (
@@ -119,8 +121,9 @@ def test_a_quiet_session_counts_as_ended(journal: FileJournal, tmp_path: Path, c
 
     assert completeness(tables, quiet_since=2) == Completeness(0, 0, 0, 1)
     assert completeness(tables, quiet_since=3) == Completeness(1, 0, 0, 0)
-    assert sessions(tables, quiet_since=3, commits=False, ended=False, limit=9) == []
-    [row] = sessions(tables, quiet_since=2, commits=False, ended=False, limit=9)
+    going_on = ListQuery(parse("open:yes", SESSIONS.fields))
+    assert SessionList(tables, quiet_since=3, commits=False).page(going_on).rows == ()
+    [row] = SessionList(tables, quiet_since=2, commits=False).page(going_on).rows
     assert (row.session_id, row.edits, row.events, row.last_at) == ("a", 1, 1, 2)
 
 
@@ -140,9 +143,13 @@ def test_the_past_of_a_file(journal: FileJournal, tmp_path: Path, clock: ManualC
     journal.append_all(STREAM, drafts, by="cli")
     tables = Tables(tmp_path, {"project": journal}, clock)
 
-    assert touching(tables, "a.PY") == {"one", "two", "sweep", "four"}
-    assert touching(tables, "d.py") == {"sweep"}
-    assert touching(tables, "%") == frozenset()
+    def touching(text: str) -> list[str]:
+        query = ListQuery(parse(f"file:{text}", SESSIONS.fields))
+        return [row.session_id for row in SessionList(tables, quiet_since=0, commits=True).page(query).rows]
+
+    assert touching("a.PY") == ["four", "sweep", "two", "one"]
+    assert touching("d.py") == ["sweep"]
+    assert touching("%") == []
     found = file_history(tables, "src/A.py", AskedTask(), most=3, limit=9)
     assert [(one.session_id, one.edited) for one in found.sessions] == [
         ("four", False),

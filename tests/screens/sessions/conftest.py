@@ -99,7 +99,7 @@ def _live_through(root: Path) -> None:
     desk.start("write the release notes", session_id="notes", source="claude_code")
     desk.event("notes", "read", files=["roastery/app.py"], payload={"tool": "Read"})
     desk.event("notes", "decision", payload={"why": "the changelog has all [/] of it"})
-    list_recorded_sessions(opened, 1.0, commits=False, ended=True, limit=1)  # the tables are made
+    list_recorded_sessions(opened, commits=False, limit=1)  # the tables are made
 
 
 @pytest.fixture(scope="session")

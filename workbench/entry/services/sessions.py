@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -22,6 +23,9 @@ from workbench.entry.project import (
     work_trees,
 )
 from workbench.errors import GitError, UsageError
+from workbench.lists.filters import Facet, Filter, parse
+from workbench.lists.sessions import SESSIONS, resolve_since
+from workbench.lists.tables import MOST_ROWS, ListQuery, Page
 from workbench.plan.intent import parse_intent
 from workbench.ports import Entry
 from workbench.records.answers.project import ImportedSessions, SessionFigures
@@ -43,8 +47,9 @@ from workbench.sessions.importers.places import (
 from workbench.text.counts import counted
 
 if TYPE_CHECKING:
-    from workbench.entry.project import Archive, FileHistory
+    from workbench.entry.project import Archive, FileHistory, SessionList
 
+_FAMILY = 2_000  # prompts of one session that are listed
 _OVER = 86_400.0  # seconds after which nobody expects a session to go on
 
 
@@ -318,30 +323,77 @@ def _archive(archive: Archive, files: Sequence[TranscriptFile]) -> Mapping[str, 
     )
 
 
-def list_recorded_sessions(
-    project: OpenedProject, timeout: float, *, commits: bool, ended: bool, limit: int
-) -> tuple[list[SessionRow], Completeness]:
-    """Return the newest sessions of a project, and how complete all of them are. Raises: StoreError.
+def quiet_since(project: OpenedProject) -> float:
+    """Return since when a session is quiet that counts as over, in seconds since the epoch."""
+    return project.clock.now() - project.config.sessions.timeout_hours * HOUR
 
-    `timeout` is in seconds: what has been quiet for longer is over.
+
+@contextmanager
+def open_session_list(project: OpenedProject, *, commits: bool) -> Iterator[SessionList]:
+    """Open the list of a project's sessions, with `commits` those of version control too.
+
+    Raises: StoreError.
     """
-    quiet = project.clock.now() - timeout
+    from workbench.entry.project import SessionList
+
     with project.tables() as tables:
-        rows = tables.sessions(quiet_since=quiet, commits=commits, ended=ended, limit=limit)
-        return rows, tables.completeness(quiet_since=quiet)
+        yield SessionList(tables, quiet_since=quiet_since(project), commits=commits)
 
 
-def session_completeness(project: OpenedProject) -> Completeness:
-    """Return how complete the recorded sessions are. Raises: StoreError."""
-    quiet = project.clock.now() - project.config.sessions.timeout_hours * HOUR
-    with project.tables() as tables:
-        return tables.completeness(quiet_since=quiet)
+def list_recorded_sessions(project: OpenedProject, *, commits: bool, limit: int) -> list[SessionRow]:
+    """Return the newest sessions of a project. Raises: StoreError."""
+    with open_session_list(project, commits=commits) as found:
+        numbers = found.order(ListQuery()).numbers[:limit].tolist()
+        rows = found.rows(numbers)
+        return [rows[number] for number in numbers if number in rows]
 
 
 def sessions_touching(project: OpenedProject, part: str) -> frozenset[str]:
     """Return the ids of sessions that read or edited a file with a text in its path. Raises: StoreError."""
+    query = ListQuery(Filter((Facet("file", (part,)),)))
+    with open_session_list(project, commits=True) as found:
+        rows = found.rows(found.order(query).numbers.tolist())
+        return frozenset(row.session_id for row in rows.values())
+
+
+def session_query(text: str, sort: str = "") -> ListQuery:
+    """Read a filter of sessions and a column to sort by. Raises: UsageError for what is neither."""
+    wanted = parse(text, SESSIONS.fields)
+    if problems := resolve_since(wanted, datetime.now()).problems:
+        raise UsageError(problems[0].message, hint="`workbench episode list --help` has examples.")
+    return ListQuery(wanted, SESSIONS.sort(sort) if sort else None)
+
+
+def session_page(
+    project: OpenedProject, query: ListQuery, *, commits: bool, cursor: str | None, limit: int
+) -> Page[SessionRow]:
+    """Return so many sessions from where a cursor says. Raises: UsageError, StoreError."""
+    rows: list[SessionRow] = []
+    with open_session_list(project, commits=commits) as found:
+        while True:
+            page = found.page(query, cursor, min(limit - len(rows), MOST_ROWS))
+            rows += page.rows
+            cursor = page.cursor
+            if cursor is None or len(rows) == limit:
+                return Page(tuple(rows), page.total, cursor)
+
+
+def find_family(project: OpenedProject, episode: Episode) -> tuple[SessionRow, ...]:
+    """Return the prompts of the session that an episode is a part of, and its own parts, in their order.
+
+    Raises: StoreError.
+    """
+    from workbench.entry.project import session_family
+
     with project.tables() as tables:
-        return tables.touching(part)
+        found = session_family(tables, episode.session_id, episode.parent_session, _FAMILY)
+        return tuple(found)
+
+
+def session_completeness(project: OpenedProject) -> Completeness:
+    """Return how complete the recorded sessions are. Raises: StoreError."""
+    with project.tables() as tables:
+        return tables.completeness(quiet_since=quiet_since(project))
 
 
 def find_file_history(project: OpenedProject, path: str, task: str = "", *, limit: int) -> FileHistory:

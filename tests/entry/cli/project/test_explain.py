@@ -61,3 +61,14 @@ def test_an_unknown_file_is_refused(project: Any, run: Run) -> None:
     ran = run("explain", "pkg/\x1b[2Jnone.py")
     assert ran.code == exits.USAGE
     assert "\x1b" not in ran.err
+
+
+def test_events_of_every_type_are_counted(project: Any, run: Run) -> None:
+    """Hits, deltas and decisions about a file count beside reads and edits."""
+    run("index")
+    run("episode", "start", "fix the login", "--session", "s")
+    for kind in ("grepai_hit", "grepai_hit", "delta", "decision", "read"):
+        run("episode", "event", "s", "--type", kind, "--file", "pkg/auth.py")
+    found = run("explain", "pkg/auth.py", "--json").json()
+    assert found["events"] == {"decision": 1, "delta": 1, "edit": 2, "grepai_hit": 2, "read": 1}
+    assert "read by 1, decision 1×, delta 1×, grepai_hit 2×" in run("explain", "pkg/auth.py").out

@@ -240,3 +240,44 @@ def test_settings_say_how_far_outcomes_count(project: Any, run: Any) -> None:
     assert weights(failed_weight=0.0)[0] < usual[0]
     assert weights(feedback_min_samples=5) == [1.0]
     assert weights() == usual
+
+
+def test_sessions_are_filtered_sorted_and_paged(project: Any, run: Any) -> None:
+    """The filter is the app's; a cursor leads to the next page of the same query and to no other."""
+    run("index")
+    for name, task in (("a", "fix the login"), ("b", "fix the logout"), ("c", "write the notes")):
+        run("episode", "start", task, "--session", name)
+        run("episode", "event", name, "--type", "read", "--file", "pkg/auth.py")
+    run("episode", "event", "b", "--type", "edit", "--file", "pkg/store.py")
+    run("episode", "end", "a", "--outcome", "failed")
+
+    def listed(*arguments: str) -> list[str]:
+        return [one["session_id"] for one in run("episode", "list", *arguments, "--json").json()["sessions"]]
+
+    assert sorted(listed("fix", "the")) == ["a", "b"]
+    assert listed("file:store.py") == ["b"]
+    assert listed("outcome:failed") == ["a"]
+    assert sorted(listed("--open")) == ["b", "c"]
+    assert listed("since:7d", "--sort", "edits")[0] == "b"
+    assert listed("--sort", "task") == ["a", "b", "c"]
+    assert listed("--sort", "-task") == ["c", "b", "a"]
+    assert len(listed("--commits")) == 6
+
+    first = run("episode", "list", "since:7d", "--sort", "task", "--limit", "2", "--json").json()
+    assert (first["total"], len(first["sessions"])) == (3, 2)
+    again = ("--sort", "task", "--limit", "2", "--cursor", first["next_cursor"])
+    last = run("episode", "list", "since:7d", *again, "--json").json()
+    assert ([one["session_id"] for one in last["sessions"]], last["next_cursor"]) == (["c"], None)
+    assert run("episode", "list", "login", *again).code == exits.USAGE
+    assert (
+        f"--cursor {first['next_cursor']}"
+        in run("episode", "list", "since:7d", "--sort", "task", "--limit", "2").err
+    )
+
+
+def test_filters_that_make_no_sense_are_refused(project: Any, run: Any) -> None:
+    """Unknown fields, columns and times come with what there is."""
+    assert "source" in run("episode", "list", "sauce:codex").err
+    assert run("episode", "list", "sauce:codex").code == exits.USAGE
+    assert "is not a time" in run("episode", "list", "since:soon").err
+    assert "edits" in run("episode", "list", "--sort", "edit").err

@@ -53,7 +53,7 @@ def explain(file: str, task: str, limit: int) -> None:
     place = open_workspace(here.project, here.settings().config)
     path = _within(place.root, file)
     found = find_file_history(place, path, task, limit=limit)
-    if found.facts is None and not found.read and not found.edited:
+    if found.facts is None and not found.events:
         raise UsageError(
             f"nothing is known of {visible_line(path)}",
             hint="Paths are relative to here or to the project; `workbench index` indexes new files.",
@@ -82,7 +82,7 @@ def _lines(found: FileHistory, task: str) -> Iterator[str]:
         yield from _facts(found.facts)
     if task:
         yield _for_task(found)
-    yield f"history: edited by {counted(found.edited, 'task')}, read by {found.read:,}"
+    yield f"history: edited by {counted(found.edited, 'task')}, read by {found.read:,}{_others(found)}"
     for one in found.sessions:
         yield _session(one)
     if found.companions:
@@ -105,6 +105,12 @@ def _facts(facts: FileFacts) -> Iterator[str]:
             shown = ", ".join(map(visible_line, paths[:_NAMED]))
             more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
             yield f"  {name} {shown}{more}"
+
+
+def _others(found: FileHistory) -> str:
+    """Return how often a search hit it, a decision was about it and the like."""
+    others = {name: count for name, count in found.events.items() if name not in ("read", "edit")}
+    return "".join(f", {name} {count:,}×" for name, count in sorted(others.items()))
 
 
 def _for_task(found: FileHistory) -> str:

@@ -11,6 +11,7 @@ import click
 from workbench.entry.cli.frame import command, current
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.session import episode_service_of
+from workbench.lists.sessions import SESSIONS
 from workbench.records.episodes import Episode, Event, EventType
 from workbench.sessions.episodes_fold import COMMIT, FULL, HOUR, TRACED, state_of, story
 from workbench.text.counts import counted
@@ -28,48 +29,67 @@ _COLORS = {"success": "32", "partial": "33", "failed": "31", "unknown": "2"}
     name="list",
     examples=(
         "workbench episode list",
+        "workbench episode list 'outcome:failed since:7d'",
+        "workbench episode list login file:src/login.py --sort edits",
         "workbench episode list --open",
-        "workbench episode list --limit 100 --json",
+        "workbench episode list --commits --limit 100 --json",
     ),
+)
+@click.argument("text", nargs=-1, metavar="[FILTER]...")
+@click.option(
+    "--sort", default="", metavar="COLUMN", help=f"{', '.join(SESSIONS.sorts)}; -COLUMN the other way."
 )
 @click.option(
     "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Maximum number shown."
 )
+@click.option("--cursor", metavar="TEXT", help="next_cursor of the page before.")
 @click.option("--open", "only_open", is_flag=True, help="Only sessions that have not ended.")
 @click.option("--commits", is_flag=True, help="Commits of the repository as well.")
-def list_(limit: int, only_open: bool, commits: bool) -> None:
+def list_(
+    text: Sequence[str], sort: str, limit: int, cursor: str | None, only_open: bool, commits: bool
+) -> None:
     """List sessions, the newest first, and how many are complete.
 
-    A session is complete when it has ended and has a task, a file that was read or edited, and an outcome
-    other than unknown: causal_trace_completeness is their share.
+    FILTER is that of the app: words of the task, and fields: source, outcome, since, when, file, open, kind,
+    reads, edits, id. A session is complete when it has ended and has a task, a file that was read or edited,
+    and an outcome other than unknown: causal_trace_completeness is their share.
     """
     from workbench.entry.project import open_workspace
     from workbench.entry.services.sessions import (
         completeness_sentence,
-        list_recorded_sessions,
+        session_completeness,
         session_figures,
+        session_page,
+        session_query,
     )
 
     here = current()
     config = here.settings().config
+    query = session_query(" ".join([*text, *(["open:yes"] if only_open else [])]), sort)
     place = open_workspace(here.project, config)
-    timeout = config.sessions.timeout_hours * HOUR
-    rows, stories = list_recorded_sessions(place, timeout, commits=commits, ended=not only_open, limit=limit)
-    now = place.clock.now()
-    states = [state_of(row.ended_at is not None, row.closed_by, row.last_at, now, timeout) for row in rows]
+    page = session_page(place, query, commits=commits, cursor=cursor, limit=limit)
+    figures = session_figures(session_completeness(place))
+    now, timeout = place.clock.now(), config.sessions.timeout_hours * HOUR
+    states = [
+        state_of(row.ended_at is not None, row.closed_by, row.last_at, now, timeout) for row in page.rows
+    ]
     if here.flags.json:
         found = [
             {**{name: getattr(row, name) for name in row.__slots__}, "state": state}
-            for row, state in zip(rows, states, strict=True)
+            for row, state in zip(page.rows, states, strict=True)
         ]
-        here.out.json({"sessions": found, "completeness": session_figures(stories)})
+        more = {"total": page.total, "next_cursor": page.cursor}
+        here.out.json({"sessions": found, **more, "completeness": figures})
         return
-    for line, outcome in _rows(rows, states):
+    for line, outcome in _rows(page.rows, states):
         here.out.painted(here.out.style(line, _COLORS.get(outcome, "0")))
-    if not rows:
-        here.out.say('no session is known: `workbench episode start "…"` starts one')
-    if stories.ended or stories.open:
-        here.out.say(completeness_sentence(session_figures(stories)))
+    if not page.rows:
+        none = 'no session is known: `workbench episode start "…"` starts one'
+        here.out.say("no session matches" if query.filter else none)
+    if page.cursor is not None:
+        here.out.say(f"{len(page.rows):,} of {page.total:,}; the next: --cursor {page.cursor}")
+    if figures.ended or figures.open:
+        here.out.say(completeness_sentence(figures))
 
 
 def _rows(rows: Sequence[SessionRow], states: Sequence[str]) -> Iterator[tuple[str, str]]:
