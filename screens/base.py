@@ -16,6 +16,7 @@ from textual.screen import Screen
 from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, TooSmall, TopBar
 from screens.commands import BY_SECTION
 from screens.jobs import Job, JobOptions
+from screens.styles import style_of
 
 if TYPE_CHECKING:
     from screens.app import WorkbenchApp
@@ -29,10 +30,7 @@ class SectionScreen(Screen[None]):
 
     section: ClassVar[str] = ""
     CSS = ""
-    DEFAULT_CSS = """
-    SectionScreen { layers: default cover; layout: vertical; }
-    SectionScreen > .body { height: 1fr; width: 100%; }
-    """
+    DEFAULT_CSS = style_of("SectionScreen")
     ESCAPE_TO_MINIMIZE = True
 
     def __init__(self) -> None:

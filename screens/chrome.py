@@ -18,6 +18,7 @@ from textual.widget import Widget
 from screens.commands import SECTIONS, Section, find_command, shown_key
 from screens.jobs import Job
 from screens.safe_text import shown
+from screens.styles import style_of
 
 _SECTION_GAP = 1
 
@@ -28,9 +29,7 @@ class TopBar(Widget):
     `badges` are counts of what waits by section, shown behind its title; whoever changes them refreshes.
     """
 
-    DEFAULT_CSS = """
-    TopBar { height: 1; background: $panel; color: $foreground; }
-    """
+    DEFAULT_CSS = style_of("TopBar")
 
     @dataclass
     class Chosen(Message):
@@ -80,9 +79,7 @@ def labels(current: str, width: int, badges: Mapping[str, str] | None = None) ->
 class StatusLine(Widget):
     """One line above the footer."""
 
-    DEFAULT_CSS = """
-    StatusLine { height: 1; background: $surface; color: $text-muted; }
-    """
+    DEFAULT_CSS = style_of("StatusLine")
     left: reactive[str] = reactive("")
     jobs: reactive[str] = reactive("")
 
@@ -133,9 +130,7 @@ class FooterEntry:
 class CommandFooter(Widget):
     """One line of keys; nothing in it is ever clipped, what does not fit is in the help."""
 
-    DEFAULT_CSS = """
-    CommandFooter { height: 1; background: $panel; color: $foreground; }
-    """
+    DEFAULT_CSS = style_of("CommandFooter")
 
     def on_mount(self) -> None:
         """Follow the bindings, which change with the focus."""
@@ -202,12 +197,7 @@ MIN_HEIGHT = 20
 class TooSmall(Widget):
     """Says how large the terminal has to be; while it shows, commands that change something do nothing."""
 
-    DEFAULT_CSS = """
-    TooSmall {
-        layer: cover; width: 100%; height: 100%; content-align: center middle; display: none;
-        background: $background; color: $text-warning; text-style: bold;
-    }
-    """
+    DEFAULT_CSS = style_of("TooSmall")
 
     def render(self) -> RenderResult:
         """Write both sizes."""

@@ -28,6 +28,7 @@ from screens.commands import (
     shown_keys,
     widget_bindings,
 )
+from screens.styles import style_of
 from screens.widgets.dialogs import LegibleList
 
 _WIDEST: Final = 110
@@ -43,15 +44,7 @@ class HelpList(LegibleList):
 class HelpScreen(ModalScreen[str]):
     """Lists the commands of a section; returns the action of the one that was chosen, empty for none."""
 
-    DEFAULT_CSS = """
-    HelpScreen { align: center middle; }
-    HelpScreen > Vertical {
-        width: 90%; max-width: 110; height: 90%; background: $surface; border: round $primary; padding: 0 1;
-    }
-    HelpScreen OptionList, HelpScreen OptionList:focus { height: 1fr; border: none; background: $surface; }
-    HelpScreen Input, HelpScreen Input:focus { border: none; height: 1; padding: 0; background: $panel; }
-    HelpScreen Static { height: 1; color: $text-muted; }
-    """
+    DEFAULT_CSS = style_of("HelpScreen")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("help")
 
     def __init__(self, section: str, title: str) -> None:
@@ -191,13 +184,7 @@ LETTERS: Final = "asdfghjklqwertyuiopzxcvbnm"
 class JumpScreen(ModalScreen[Widget | Section | None]):
     """Shows the letters over the screen below; returns the widget or the section whose key was pressed."""
 
-    DEFAULT_CSS = """
-    JumpScreen { background: transparent; }
-    JumpScreen Static {
-        width: auto; height: 1; position: absolute;
-        background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold reverse;
-    }
-    """
+    DEFAULT_CSS = style_of("JumpScreen")
 
     def __init__(self, targets: dict[str, tuple[Widget, Region]]) -> None:
         super().__init__()

@@ -28,6 +28,7 @@ from screens.metrics.figures import (
     operation_cells,
 )
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.code import Details
 from screens.widgets.plot import Plot
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -63,26 +64,7 @@ class MetricsScreen(SectionScreen):
 
     section: ClassVar[str] = "metrics"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("metrics")]
-    DEFAULT_CSS = """
-    MetricsScreen {
-        & #metrics-headline, & #metrics-parts {
-            height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
-        }
-        & #metrics-headline { color: $text-accent; }
-        & #metrics-parts { color: $text-muted; }
-        & #metrics-upper { height: 1fr; }
-        & #metrics-operations { width: 3fr; }
-        & #metrics-plot { width: 2fr; border-left: vkey $panel; padding: 0 1; }
-        & #metrics-calls { height: 1fr; border-top: solid $panel; }
-        &.-narrow #metrics-upper { layout: vertical; height: 2fr; }
-        &.-narrow #metrics-operations { width: 100%; height: 1fr; }
-        &.-narrow #metrics-plot { width: 100%; height: 2fr; border-left: none; }
-        &.-narrow.-short #metrics-calls { display: none; }
-        &.-narrow.-short.-calls #metrics-calls { display: block; }
-        &.-narrow.-short.-calls #metrics-plot { display: none; }
-        &.-narrow.-short.-calls #metrics-upper { height: 1fr; }
-    }
-    """
+    DEFAULT_CSS = style_of("MetricsScreen")
 
     def __init__(self) -> None:
         super().__init__()

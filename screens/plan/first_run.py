@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from screens.safe_text import shown
+from screens.styles import style_of
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
@@ -31,21 +32,7 @@ _STATE = "This project cannot hold its state, which goes to "
 class FirstRun(VerticalScroll, can_focus=True):
     """A panel in the middle. It asks nothing itself: the keys are the section's commands."""
 
-    DEFAULT_CSS = """
-    FirstRun {
-        align: center middle;
-        scrollbar-size-vertical: 1;
-        & > #first-box {
-            width: 76;
-            max-width: 100%;
-            height: auto;
-            border: round $primary;
-            border-title-style: bold;
-            padding: 1 2;
-        }
-    }
-    PlanScreen.-short FirstRun > #first-box { padding: 0 2; }
-    """
+    DEFAULT_CSS = style_of("FirstRun")
 
     def __init__(self) -> None:
         super().__init__()

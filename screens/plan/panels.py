@@ -20,6 +20,7 @@ from textual.strip import Strip
 from screens.commands import widget_bindings
 from screens.plan.candidates import FILES, IN, PackCandidate, ShownPlan, state
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.bars import Contribution, bar_lines, ordered
 from screens.widgets.code import CodeView
 from screens.widgets.table_rows import line_strip
@@ -151,17 +152,7 @@ class WhyPanel(ScrollView, can_focus=True):
     cursor moves through candidates without a pause.
     """
 
-    DEFAULT_CSS = """
-    WhyPanel {
-        border: round $panel;
-        border-title-color: $text-muted;
-        padding: 0 1;
-        overflow-x: hidden;
-        overflow-y: scroll;
-        scrollbar-size-vertical: 1;
-        &:focus { border: round $primary; border-title-color: $text-primary; }
-    }
-    """
+    DEFAULT_CSS = style_of("WhyPanel")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("why")
 
     def __init__(self) -> None:
@@ -212,13 +203,7 @@ class WhyPanel(ScrollView, can_focus=True):
 class PreviewPanel(Vertical):
     """A text with line numbers under a title: the candidate as it is packed, its file, or the whole pack."""
 
-    DEFAULT_CSS = """
-    PreviewPanel {
-        border: round $panel;
-        border-title-color: $text-muted;
-        &:focus-within { border: round $primary; border-title-color: $text-primary; }
-    }
-    """
+    DEFAULT_CSS = style_of("PreviewPanel")
 
     def compose(self) -> ComposeResult:
         """Show a text."""

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from screens.replay.figures import BETTER, SAME, WORSE
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.table import Column, ListRows, VirtualTable
 from workbench.records.replay import LESS_IS_BETTER, MeasureChange, RunComparison, TaskMeasureChange
 from workbench.text.counts import counted
@@ -110,14 +111,7 @@ def _brief(value: object) -> str:
 class ComparePanel(Vertical):
     """A comparison; enter on a measure lists the tasks by it, on a task opens it in the later run."""
 
-    DEFAULT_CSS = """
-    ComparePanel {
-        & #compare-head { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
-        & #changes { height: 1fr; }
-        & #changed-head { height: 1; padding: 0 1; text-style: bold; }
-        & #changed { height: 1fr; }
-    }
-    """
+    DEFAULT_CSS = style_of("ComparePanel")
 
     @dataclass
     class TaskOpened(Message):

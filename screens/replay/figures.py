@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.plot import Series
 from screens.widgets.table import Column
 
@@ -230,9 +231,7 @@ def interval_lines(rows: Sequence[Interval], width: int, *, digits: int = 3) -> 
 class Intervals(Widget):
     """A measure of all systems with 95 % intervals."""
 
-    DEFAULT_CSS = """
-    Intervals { width: 1fr; height: 1fr; }
-    """
+    DEFAULT_CSS = style_of("Intervals")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

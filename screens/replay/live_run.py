@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.bars import bar
 from workbench.text.counts import counted
 
@@ -88,10 +89,7 @@ def live_lines(command: str, stage: str, done: int, total: int, so_far: SoFar, w
 class LivePanel(Widget):
     """Shows a replay that runs; takes no room while none does."""
 
-    DEFAULT_CSS = """
-    LivePanel { height: auto; max-height: 50%; display: none; background: $panel; padding: 0 1; }
-    LivePanel.-running { display: block; }
-    """
+    DEFAULT_CSS = style_of("LivePanel")
 
     def __init__(self) -> None:
         super().__init__(id="live")

@@ -29,6 +29,7 @@ from screens.replay.figures import (
 )
 from screens.replay.work import OpenedRun
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.plot import Plot
 from screens.widgets.table import ListRows, VirtualTable
 
@@ -47,30 +48,7 @@ class RunPanel(Vertical):
     """A run that was opened."""
 
     SCOPED_CSS: ClassVar[bool] = False  # what fits depends on classes of the screen
-    DEFAULT_CSS = """
-    RunPanel {
-        & #run-head { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
-        & #systems { height: 7; }
-        & #lower { height: 1fr; layout: vertical; }
-        & #gaps { height: 1fr; display: none; }
-        & #lens { height: 1fr; display: none; padding: 0 1; }
-        & #gates { height: auto; width: 1fr; }
-        & #gaps { border-top: solid $panel; }
-        & #lens { border-top: solid $panel; }
-        &.-gaps #gaps { display: block; }
-        &.-lens #lens { display: block; }
-    }
-    .-short RunPanel #run-head { max-height: 1; }
-    .-tall RunPanel {
-        & #gaps { display: block; height: 10; }
-        & #lens { display: block; }
-    }
-    .-wide RunPanel {
-        & #lower { layout: horizontal; }
-        & #gaps { display: block; height: 1fr; width: 1fr; }
-        & #lens { display: block; width: 1fr; }
-    }
-    """
+    DEFAULT_CSS = style_of("RunPanel")
 
     @dataclass
     class SystemOpened(Message):

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from screens.filter_matching import Record, filter_rows
 from screens.replay.live_run import LivePanel
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.bars import bar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -179,9 +180,7 @@ def empty_text(no_past: str) -> Content:
 class RunPreview(Widget):
     """What the header of a run says."""
 
-    DEFAULT_CSS = """
-    RunPreview { height: auto; width: 1fr; }
-    """
+    DEFAULT_CSS = style_of("RunPreview")
 
     def __init__(self) -> None:
         super().__init__(id="run-preview")
@@ -205,22 +204,7 @@ class RunsPanel(Vertical):
     """The runs, newest first; marks choose two to compare."""
 
     SCOPED_CSS: ClassVar[bool] = False  # what fits depends on classes of the screen
-    DEFAULT_CSS = """
-    RunsPanel {
-        & #runs-parts { height: 1fr; }
-        & #runs-table { width: 2fr; height: 1fr; }
-        & #runs-side { width: 1fr; height: 1fr; padding: 0 1; border-left: solid $panel; }
-        & #runs-side { scrollbar-size-vertical: 1; }
-        & #runs-side:focus { border-left: heavy $accent; }
-    }
-    .-narrow RunsPanel {
-        & #runs-parts { layout: vertical; }
-        & #runs-table { width: 1fr; }
-        & #runs-side { width: 1fr; height: auto; max-height: 45%; border-left: none; }
-        & #runs-side { border-top: solid $panel; }
-        & #runs-side:focus { border-left: none; border-top: heavy $accent; }
-    }
-    """
+    DEFAULT_CSS = style_of("RunsPanel")
 
     @dataclass
     class Opened(Message):

@@ -27,6 +27,7 @@ from screens.replay.tasks import ORDERS, TaskLine, TasksPanel, arrange_tasks, ta
 from screens.replay.work import ListedRuns, OpenedRun
 from screens.safe_text import shown, shown_lines
 from screens.sitting import text_of, texts_of
+from screens.styles import style_of
 from screens.widgets.filter import FilterBar
 from workbench.records.replay import BASELINE
 from workbench.text.counts import counted
@@ -40,12 +41,7 @@ class ReplayScreen(ReplayActions):
 
     section: ClassVar[str] = "replay"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("replay")]
-    DEFAULT_CSS = """
-    ReplayScreen {
-        & #crumbs { height: 1; padding: 0 1; background: $panel; text-wrap: nowrap; text-overflow: ellipsis; }
-        & #views { height: 1fr; }
-    }
-    """
+    DEFAULT_CSS = style_of("ReplayScreen")
 
     def __init__(self) -> None:
         super().__init__()

@@ -28,6 +28,7 @@ from screens.replay.rankings import (
     weighs,
 )
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.bars import FeatureBars
 from screens.widgets.table import ListRows, VirtualTable
 from workbench.records.replay import TaskRow
@@ -54,30 +55,7 @@ class TaskPanel(Vertical):
     """Both rankings of a task."""
 
     SCOPED_CSS: ClassVar[bool] = False  # what fits depends on classes of the screen
-    DEFAULT_CSS = """
-    TaskPanel {
-        & #task-head { height: auto; max-height: 4; padding: 0 1; }
-        & #rankings { height: 1fr; min-height: 6; }
-        & .ranking { width: 1fr; height: 1fr; }
-        & .ranking-head { height: 1; padding: 0 1; }
-        & .ranking VirtualTable { height: 1fr; }
-        & #right-side { border-left: solid $panel; }
-        & #file { height: 40%; border-top: solid $panel; padding: 0 1; scrollbar-size-vertical: 1; }
-        & #file:focus { border-top: heavy $accent; }
-        & #why { height: auto; }
-        & #parts { margin-top: 1; }
-    }
-    .-short TaskPanel #task-head { max-height: 2; }
-    TaskPanel #file-parts { height: auto; }
-    .-normal TaskPanel, .-wide TaskPanel {
-        & #file-parts { layout: horizontal; }
-        & #why { width: 1fr; margin-right: 2; }
-        & #parts { width: 1fr; margin-top: 0; }
-    }
-    TaskPanel.-one.-on-left #right-side { display: none; }
-    TaskPanel.-one.-on-right #left-side { display: none; }
-    TaskPanel.-one #right-side { border-left: none; }
-    """
+    DEFAULT_CSS = style_of("TaskPanel")
 
     def __init__(self) -> None:
         super().__init__(id="task")

@@ -16,6 +16,7 @@ from textual.widgets import Static
 from screens.filter_matching import Record, filter_rows
 from screens.replay.rankings import name
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.bars import bar
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import Column, ListRows, VirtualTable
@@ -199,23 +200,7 @@ class TasksPanel(Vertical):
     """The tasks; the screen arranges them in a job and hands them over."""
 
     SCOPED_CSS: ClassVar[bool] = False  # what fits depends on classes of the screen
-    DEFAULT_CSS = """
-    TasksPanel {
-        & #tasks-parts { height: 1fr; }
-        & #tasks-table { width: 2fr; height: 1fr; }
-        & #tasks-side { width: 1fr; height: 1fr; padding: 0 1; border-left: solid $panel; }
-        & #tasks-side { scrollbar-size-vertical: 1; }
-        & #tasks-side:focus { border-left: heavy $accent; }
-        & #task-preview { height: auto; }
-    }
-    .-narrow TasksPanel, .-normal TasksPanel {
-        & #tasks-parts { layout: vertical; }
-        & #tasks-table { width: 1fr; }
-        & #tasks-side { width: 1fr; height: auto; max-height: 40%; border-left: none; }
-        & #tasks-side { border-top: solid $panel; }
-        & #tasks-side:focus { border-left: none; border-top: heavy $accent; }
-    }
-    """
+    DEFAULT_CSS = style_of("TasksPanel")
 
     @dataclass
     class Opened(Message):

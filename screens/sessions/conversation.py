@@ -19,6 +19,7 @@ from textual.style import Style
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown
+from screens.styles import style_of
 from workbench.sessions.conversation import AGENT, CALL, NOTE, RESULT, THOUGHT, USER, Turn
 from workbench.text.sanitize import visible
 
@@ -160,9 +161,7 @@ GUTTER = 2
 class ConversationView(ScrollView, can_focus=True):
     """Lines of turns. It knows one page; what lies before and after it is asked for by messages."""
 
-    DEFAULT_CSS = """
-    ConversationView { height: 1fr; width: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }
-    """
+    DEFAULT_CSS = style_of("ConversationView")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("conversation")
 
     @dataclass

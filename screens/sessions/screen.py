@@ -29,6 +29,7 @@ from screens.sessions.rows import COLUMNS, DESCENDING, FIELDS, SORTS, SessionClo
 from screens.sessions.story import StoryLine, StoryPanel, story_lines
 from screens.sessions.work import KnownSessions, TracedSession
 from screens.sitting import text_of, texts_of
+from screens.styles import style_of
 from screens.widgets.filter import FilterBar
 from screens.widgets.table import NoRows, VirtualTable
 from screens.widgets.timeline import TimelineBar
@@ -56,22 +57,7 @@ class SessionsScreen(SessionActions):
 
     section: ClassVar[str] = "sessions"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("sessions")]
-    DEFAULT_CSS = """
-    SessionsScreen {
-        & #sessions-headline {
-            height: 1; padding: 0 1; color: $text-accent; text-wrap: nowrap; text-overflow: ellipsis;
-        }
-        & TimelineBar { height: 2; padding: 0 1; }
-        & #sessions-panes { height: 1fr; layout: horizontal; }
-        & #sessions-list { width: 6fr; height: 1fr; }
-        & #sessions-story { width: 5fr; height: 1fr; border-left: vkey $panel; }
-        &.-narrow #sessions-panes { layout: vertical; }
-        &.-narrow #sessions-list { width: 100%; }
-        &.-narrow #sessions-story { width: 100%; border-left: none; border-top: solid $panel; }
-        &.-empty TimelineBar { display: none; }
-        &.-empty #sessions-story { display: none; }
-    }
-    """
+    DEFAULT_CSS = style_of("SessionsScreen")
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,6 +15,7 @@ from textual.content import Content
 from screens.safe_text import shown
 from screens.sessions.rows import OPEN, SessionClock, exact, head, local, outcome, source_of, span
 from screens.sessions.rows import state as row_state
+from screens.styles import style_of
 from screens.widgets.table import Column, ListRows, NoRows, VirtualTable
 from workbench.records.episodes import ChangeKind, Episode, Event, EventType
 from workbench.records.plan import QueryType
@@ -300,9 +301,7 @@ _COLUMNS = (
 class StoryPanel(VirtualTable):
     """A table of the lines of a story. Rows are opened and folded, not marked."""
 
-    DEFAULT_CSS = """
-    StoryPanel { background: $background; }
-    """
+    DEFAULT_CSS = style_of("StoryPanel")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(_COLUMNS, id=id, empty="")

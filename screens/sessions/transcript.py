@@ -20,6 +20,7 @@ from screens.sessions import pages
 from screens.sessions.conversation import ConversationView, lay_out_turns
 from screens.sessions.pages import OpenTranscript, Point, ShownPage
 from screens.sessions.rows import head
+from screens.styles import style_of
 from screens.widgets.dialogs import CopyRequested
 
 if TYPE_CHECKING:
@@ -37,17 +38,7 @@ _PULSE: Final = 0.15  # seconds
 class TranscriptScreen(ModalScreen[None]):
     """Shows the conversation an episode comes from; `n` and `p` go to the next prompt and the one before."""
 
-    DEFAULT_CSS = """
-    TranscriptScreen {
-        & > Vertical { width: 100%; height: 100%; background: $surface; }
-        & #transcript-title, & #transcript-place, & #transcript-hint {
-            height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
-        }
-        & #transcript-title { background: $panel; text-style: bold; }
-        & #transcript-place { color: $text-muted; background: $panel; }
-        & #transcript-hint { color: $text-muted; }
-    }
-    """
+    DEFAULT_CSS = style_of("TranscriptScreen")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("transcript")
 
     def __init__(self, point: Point) -> None:

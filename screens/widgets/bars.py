@@ -17,6 +17,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from screens.safe_text import shown
+from screens.styles import style_of
 
 Order: TypeAlias = Literal["magnitude", "given"]
 
@@ -80,12 +81,7 @@ def bar_lines(rows: Sequence[Contribution], width: int, *, total: float | None =
 class FeatureBars(Widget):
     """Contributions of features to one score, with a total; an empty one says what it would show."""
 
-    DEFAULT_CSS = """
-    FeatureBars {
-        height: auto;
-        width: 1fr;
-    }
-    """
+    DEFAULT_CSS = style_of("FeatureBars")
 
     def __init__(
         self,
@@ -209,13 +205,7 @@ def cells(portions: Sequence[Portion], limit: int, width: int) -> list[tuple[str
 class BudgetBar(Widget):
     """The used and the free tokens of a budget: numbers, a bar, and what each kind uses. Three lines."""
 
-    DEFAULT_CSS = """
-    BudgetBar {
-        height: 3;
-        width: 1fr;
-        &.-short { height: 2; }
-    }
-    """
+    DEFAULT_CSS = style_of("BudgetBar")
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.safe_text import MAX_LINE, shown
+from screens.styles import style_of
 from screens.widgets.dialogs import DIALOG_CSS, CopyRequested
 from workbench.text.sanitize import safe_lines
 
@@ -61,12 +62,7 @@ def language_of(path: str) -> str:
 class CodeView(ScrollView, can_focus=True):
     """A text with line numbers; moves by arrows and vim's keys, and jumps to any line."""
 
-    DEFAULT_CSS = """
-    CodeView {
-        height: 1fr;
-        width: 1fr;
-    }
-    """
+    DEFAULT_CSS = style_of("CodeView")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("code")
 
     def __init__(

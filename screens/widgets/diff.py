@@ -20,6 +20,7 @@ from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.safe_text import MAX_LINE, shown, shown_lines
+from screens.styles import style_of
 from workbench.text.counts import counted
 from workbench.text.sanitize import safe_lines
 from workbench.text.word_diff import line_pieces, word_spans
@@ -91,23 +92,7 @@ class ReadingPane(VerticalScroll):
 class WordDiff(Widget):
     """Two texts with their titles, side by side from `beside` cells on, else one below the other."""
 
-    DEFAULT_CSS = """
-    WordDiff {
-        layout: horizontal;
-        height: 1fr;
-        & > ReadingPane {
-            width: 1fr;
-            height: 1fr;
-            border: round $panel;
-            border-title-color: $foreground;
-            padding: 0 1;
-            scrollbar-size-vertical: 1;
-            &:focus { border: heavy $primary; border-title-style: bold; }
-        }
-        & Static { height: auto; }
-        &.-stacked { layout: vertical; }
-    }
-    """
+    DEFAULT_CSS = style_of("WordDiff")
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from screens.commands import widget_bindings
+from screens.styles import style_of
 from workbench.text.sanitize import visible
 
 
@@ -45,13 +46,7 @@ class SafeArea(TextArea):
 class Flag(Widget, can_focus=True):
     """Yes or no: `[x]` or `[ ]`, switched by space, enter or a click."""
 
-    DEFAULT_CSS = """
-    Flag {
-        width: auto;
-        height: 1;
-        &:focus { text-style: reverse; }
-    }
-    """
+    DEFAULT_CSS = style_of("Flag")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("flag")
 
     value: var[bool] = var(False, init=False)

@@ -22,6 +22,7 @@ from textual.widgets import Input, Select, Static, TextArea
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.fields import Flag, SafeArea, SafeInput
 from workbench.text.sanitize import visible, visible_line
 
@@ -128,23 +129,7 @@ WRONG: Final = "!"
 class FieldForm(VerticalScroll):
     """Fields one below the other; arrows and tab move between them."""
 
-    DEFAULT_CSS = """
-    FieldForm {
-        height: 1fr;
-        & .field { height: auto; }
-        & .field-row { height: auto; }
-        & .field-label { width: 18; height: 1; }
-        & .field-problem { height: auto; padding-left: 18; display: none; }
-        & .field-problem { color: $text-error; text-style: bold; }
-        & .field.-wrong .field-problem { display: block; }
-        & .field.-wrong .field-label { color: $text-error; text-style: bold; }
-        & .field.-dirty .field-label { text-style: bold; }
-        & .field-help { height: auto; padding-left: 18; color: $text-muted; }
-        & Input, & Select { width: 1fr; }
-        & TextArea { width: 1fr; height: 5; border: none; padding: 0; }
-        & TextArea:focus { border: none; }
-    }
-    """
+    DEFAULT_CSS = style_of("FieldForm")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("form")
 
     class Changed(Message):

@@ -22,6 +22,7 @@ from textual.widgets import Static, TextArea
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown, shown_lines
+from screens.styles import style_of
 from screens.widgets.dialogs import Validate
 from screens.widgets.diff import LEFT_STYLE, RIGHT_STYLE
 from screens.widgets.fields import SafeArea
@@ -76,20 +77,7 @@ def merged(parts: Sequence[Part], choices: Sequence[Side]) -> str:
 class MergeEditor(ModalScreen[str | None]):
     """Merges two texts; gives the result when it is saved and valid, None when it is left."""
 
-    DEFAULT_CSS = """
-    MergeEditor {
-        & #merge-panes { layout: horizontal; height: 1fr; }
-        & .merge-side { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; }
-        & .merge-side, & #merge-result { border-title-color: $foreground; }
-        & .merge-side Static { height: auto; }
-        & .merge-side:focus { border: heavy $primary; }
-        & #merge-result { width: 1fr; height: 1fr; border: round $panel; padding: 0 1; }
-        & #merge-result:focus { border: heavy $primary; }
-        & #merge-error { height: auto; max-height: 3; color: $text-error; text-style: bold; }
-        & .merge-line { height: 1; color: $text-muted; }
-        &.-stacked #merge-panes { layout: vertical; }
-    }
-    """
+    DEFAULT_CSS = style_of("MergeEditor")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("merge")
 
     def __init__(

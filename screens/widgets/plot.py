@@ -21,6 +21,7 @@ from textual.content import Content, Span
 from textual.widget import Widget
 
 from screens.safe_text import shown
+from screens.styles import style_of
 from workbench.text.counts import drawn, new_figure
 
 Kind: TypeAlias = Literal["line", "bar", "scatter"]
@@ -145,13 +146,7 @@ class Plot(Widget):
     "latency (ms)".
     """
 
-    DEFAULT_CSS = """
-    Plot {
-        width: 1fr;
-        height: 1fr;
-        min-height: 3;
-    }
-    """
+    DEFAULT_CSS = style_of("Plot")
 
     def __init__(  # noqa: PLR0913 - choices, by keyword
         self,

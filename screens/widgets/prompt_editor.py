@@ -18,6 +18,7 @@ from textual.widgets import TextArea
 
 from screens.commands import widget_bindings
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.fields import SafeArea
 from workbench.text.sanitize import visible
 
@@ -28,16 +29,7 @@ PAUSE: Final = 0.25
 class PromptEditor(SafeArea):
     """A task in words. `recall` gives it earlier ones, the latest first, for up and down at its edges."""
 
-    DEFAULT_CSS = """
-    PromptEditor {
-        height: auto;
-        min-height: 3;
-        max-height: 8;
-        border: round $panel;
-        padding: 0 1;
-        &:focus { border: heavy $primary; }
-    }
-    """
+    DEFAULT_CSS = style_of("PromptEditor")
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("prompt")
 
     @dataclass

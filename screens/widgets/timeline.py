@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from screens.safe_text import shown
+from screens.styles import style_of
 from screens.widgets.plot import time_labels
 
 _HEIGHTS: Final = " ▁▂▃▄▅▆▇█"
@@ -61,12 +62,7 @@ def blocks(counts: Sequence[int]) -> str:
 class TimelineBar(Widget):
     """Times as blocks, over a line with the ends and a mark for the selected time."""
 
-    DEFAULT_CSS = """
-    TimelineBar {
-        width: 1fr;
-        height: 2;
-    }
-    """
+    DEFAULT_CSS = style_of("TimelineBar")
 
     def __init__(
         self,
