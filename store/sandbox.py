@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from store.duck import SETTINGS, log_file
 from store.files import private_dir, translated
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
     from store.tables import Tables
 
+T = TypeVar("T")
+
 BATCH: Final = 1_000  # rows
 MAX_SPILL: Final = "1GB"
+_BETWEEN: Final = 0.05  # seconds between two interrupts: the first may come before there is a query
 
 SET_PATHS: Final = "SET allowed_paths = $paths"
 LOCK_DOWN: Final = ("SET enable_external_access = false", "SET lock_configuration = true")
@@ -62,8 +65,9 @@ class StatementRows:
 class Sandbox:
     """A copy of the tables that statements read; each has so many seconds."""
 
-    def __init__(self, connection: DuckDBPyConnection, seconds: float) -> None:
+    def __init__(self, connection: DuckDBPyConnection, worker: Executor, seconds: float) -> None:
         self._connection = connection
+        self._worker = worker
         self._seconds = seconds
         self._left = seconds
 
@@ -77,51 +81,56 @@ class Sandbox:
     def select(self, statement: str) -> StatementRows:
         """Return the rows of one statement. Raises: UsageError for one that cannot run; StoreError."""
         self._left = self._seconds
-        with self._bounded():
+
+        def execute() -> tuple[DuckDBPyConnection, tuple[ColumnType, ...]]:
             _check(statement)
             result = self._connection.execute(statement)
-            columns = tuple(ColumnType(one[0], str(one[1])) for one in result.description)
+            return result, tuple(ColumnType(one[0], str(one[1])) for one in result.description)
+
+        result, columns = self._bounded(execute)
         return StatementRows(columns, self._batches(result))
 
     def write_parquet(self, statement: str, path: Path) -> None:
         """Write the rows of one SELECT as Parquet to the path this was opened with. Raises: as select."""
         self._left = self._seconds
-        with self._bounded():
+
+        def write() -> None:
             _check(statement)
             self._connection.sql(statement).write_parquet(str(path), compression="zstd")
 
+        self._bounded(write)
+
     def _batches(self, result: DuckDBPyConnection) -> Iterator[Sequence[tuple[Any, ...]]]:
-        while True:
-            with self._bounded():
-                rows = result.fetchmany(BATCH)
-            if not rows:
-                return
+        while rows := self._bounded(lambda: result.fetchmany(BATCH)):
             yield rows
 
-    @contextlib.contextmanager
-    def _bounded(self) -> Iterator[None]:
-        """Interrupt what runs longer than is left of the time; what waits for its rows costs none."""
+    def _bounded(self, work: Callable[[], T]) -> T:
+        """Do work in a thread, so that Ctrl-C is heard at once; interrupt it when the time is over.
+
+        DuckDB looks for signals between the parts of a query only, and one part may take hours.
+        """
         import duckdb
 
-        timer = threading.Timer(self._left, self._connection.interrupt)
-        timer.daemon = True
         started = time.monotonic()
-        timer.start()
         try:
-            yield
-        except duckdb.InterruptException as error:
+            return self._worker.submit(work).result(self._left)
+        except TimeoutError as error:
+            self.stop()
             raise StoreError(
                 f"the statement took longer than {self._seconds:g} s",
                 hint="Ask for less, or give it longer with --timeout.",
             ) from error
         except duckdb.Error as error:
-            timer.cancel()
             raise self._explained(error) from error
-        except RuntimeError as error:
-            raise KeyboardInterrupt from error  # how DuckDB passes on Ctrl-C
         finally:
-            timer.cancel()
             self._left = max(self._left - (time.monotonic() - started), 0.001)
+
+    def stop(self) -> None:
+        """Interrupt what is being done, also what has not begun."""
+        after = self._worker.submit(int)
+        while not after.done():
+            self._connection.interrupt()
+            wait([after], _BETWEEN)
 
     def _explained(self, error: Exception) -> WorkbenchError:
         """Return what is wrong with a statement, where, and which names are near."""
@@ -173,7 +182,12 @@ def sandbox(tables: Tables, *, seconds: float, output: Path | None = None) -> It
         connection.execute(SET_PATHS, {"paths": [] if output is None else [str(output)]})
         for statement in LOCK_DOWN:
             connection.execute(statement)
-        yield Sandbox(connection, seconds)
+        with ThreadPoolExecutor(1, "statement") as worker:
+            box = Sandbox(connection, worker, seconds)
+            try:
+                yield box
+            finally:
+                box.stop()
     finally:
         connection.close()
         _remove(copy)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -55,3 +57,22 @@ def test_a_copy_is_only_read(tables: Tables, tmp_path: Path) -> None:
     with sandbox(tables, seconds=10, output=wanted) as box:
         box.write_parquet("from metrics", wanted)
     assert duckdb.execute("select count(*) from read_parquet(?)", [str(wanted)]).fetchall() == [(1,)]
+
+
+def test_ctrl_c_reaches_a_query_that_looks_for_no_signals(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that is at work or about to begin is interrupted."""
+    endless = "select sum(a.i * b.i) from range(10000000) a(i), range(10000000) b(i)"
+    with sandbox(tables, seconds=3_600) as box:
+        submit = box._worker.submit
+
+        def submit_and_interrupt(*work: Any) -> Any:
+            found = submit(*work)
+            signal.raise_signal(signal.SIGINT)
+            return found
+
+        monkeypatch.setattr(box._worker, "submit", submit_and_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            box.select(endless)
+        monkeypatch.undo()

@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ import pytest
 
 from sample_data.build import build
 from tests.entry.cli.conftest import Run
+from tests.processes import LONG, running
 from workbench.entry.cli import exits
 from workbench.entry.cli.project import sql
 
@@ -117,6 +121,20 @@ def test_memory_is_bounded(project: Any, run: Run) -> None:
     ran = run("sql", "select list(i) from range(200000000) as numbers(i)")
     assert ran.code == exits.ERROR
     assert "hint:" in ran.err
+
+
+def test_ctrl_c_ends_a_statement(project: Any, run: Run) -> None:
+    """One that is at work is interrupted as well as one whose rows are being read; no copy stays."""
+    run("index")
+    endless = "select i from range(1000000000000) as numbers(i)"
+    program = [sys.executable, "-m", "workbench", "sql", "--format", "csv", "--timeout", "3600"]
+    with running([*program, endless], stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(3)] == ["i\n", "0\n", "1\n"]
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=LONG)
+    assert (process.returncode, "interrupted" in errors) == (exits.INTERRUPTED, True)
+    assert list((project.root / ".workbench" / "spill").iterdir()) == []
 
 
 def test_hostile_text_is_shown(project: Any, run: Run) -> None:
