@@ -1,17 +1,27 @@
-"""A project opened for a command: its settings, its progress line and its measurement."""
+"""A project opened for a command: its settings, its progress line and its measurement.
+
+Commands about rules or learnings alone open those: neither index nor model nor history is needed for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.entry.cli.frame import Invocation, current
-from workbench.entry.project import OpenedProject, open_project
+from workbench.entry.project import OpenedProject, open_project, open_workspace
 from workbench.entry.services.metrics import Measured, measure
 
 if TYPE_CHECKING:
+    from workbench.config import Config
+    from workbench.memory.learnings.learningstore import LearningStore
+    from workbench.memory.learnings.service import LearningService
+    from workbench.records.rules import Rule
+    from workbench.rules.curation.curator import Curator
+    from workbench.rules.curation.rulestore import RuleStore
+    from workbench.rules.rulebook import Rulebook
     from workbench.sessions.episodes import EpisodeService
 
 
@@ -31,6 +41,15 @@ class Session:
 
 
 @contextmanager
+def _measured(here: Invocation, opened: OpenedProject, operation: str) -> Iterator[Measured]:
+    """Measure and record what is done in a project, and warn where it could not be recorded."""
+    with measure(opened, operation) as measurement:
+        yield measurement
+    if measurement.note:
+        here.out.warn(measurement.note)
+
+
+@contextmanager
 def session(operation: str, **flags: object) -> Iterator[Session]:
     """Open the project, and measure and record what is done in it.
 
@@ -38,12 +57,10 @@ def session(operation: str, **flags: object) -> Iterator[Session]:
     """
     here = current()
     opened = open_project(here.project, here.settings(**flags).config)
-    with measure(opened, operation) as measurement, here.out.progress("Working") as line:
+    with _measured(here, opened, operation) as measurement, here.out.progress("Working") as line:
         yield Session(
             here, opened, measurement, lambda stage, done, total: line(done, total, stage.capitalize())
         )
-    if measurement.note:
-        here.out.warn(measurement.note)
 
 
 def episode_service_of(here: Invocation) -> EpisodeService:
@@ -51,3 +68,92 @@ def episode_service_of(here: Invocation) -> EpisodeService:
     from workbench.entry.services.episodes import episode_service
 
     return episode_service(here.project, here.settings().config, "cli")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSession:
+    """What a command about rules works with: the rules in force and where they come from and go to."""
+
+    here: Invocation
+    config: Config
+    opened: OpenedProject
+    measurement: Measured
+    store: RuleStore
+    book: Rulebook
+
+    @property
+    def service(self) -> Curator:
+        """The service that changes rules."""
+        from workbench.rules.curation.curator import Curator
+
+        return Curator(self.store, "cli", self.opened.workspace.rule_files)
+
+
+@contextmanager
+def rule_session(operation: str, **flags: object) -> Iterator[RuleSession]:
+    """Open the rules of the project, synced with its rule files, without indexing anything.
+
+    What is odd about them is reported on stderr afterwards. `flags` as for `session`. Raises: WorkbenchError.
+    """
+    here = current()
+    config = here.settings(**flags).config
+    opened = open_workspace(here.project, config)
+    with _measured(here, opened, operation) as measurement:
+        book, notes = opened.workspace.sync_rules()
+        measurement.candidates = len(book.rules)
+        yield RuleSession(here, config, opened, measurement, opened.workspace.rule_store(), book)
+    for note in notes:
+        here.out.warn(note)
+
+
+@contextmanager
+def past_session(until: str) -> Iterator[RuleSession]:
+    """Open the rules as they were at a moment (ISO 8601 in UTC), with their use until then.
+
+    The journals alone say so: rule files are not looked at. Raises: WorkbenchError.
+    """
+    from workbench.rules.curation.ledger import used
+    from workbench.rules.matching.lexical import index_words
+    from workbench.rules.rulebook import Rulebook, visible_rules
+
+    here = current()
+    config = here.settings().config
+    opened = open_workspace(here.project, config)
+    with _measured(here, opened, "rules") as measurement:
+        store = opened.workspace.rule_store()
+        counts = store.usage(until)
+        found = visible_rules(store, store.ledger(until).placed().values())
+        rules = tuple(used(rule, counts) for rule in found)
+        measurement.candidates = len(rules)
+        yield RuleSession(here, config, opened, measurement, store, Rulebook(rules, index_words(()), until))
+
+
+def report_files(work: RuleSession, rules: Iterable[Rule]) -> None:
+    """Say which of the rules' files do not have what was just decided. Raises: StoreError."""
+    from workbench.rules.files.drift import files_behind
+
+    for file in files_behind(work.store, work.opened.workspace.rule_files, rules):
+        work.here.out.say(f"{file} is out of date: `workbench rules drift` shows what is to be written")
+
+
+@dataclass(frozen=True, slots=True)
+class LearningSession:
+    """What a command about learnings works with."""
+
+    here: Invocation
+    measurement: Measured
+    store: LearningStore
+    service: LearningService
+
+
+@contextmanager
+def learning_session(operation: str) -> Iterator[LearningSession]:
+    """Open the learnings of the project and of its user. Raises: WorkbenchError."""
+    from workbench.memory.learnings.learningstore import store_of
+    from workbench.memory.learnings.service import LearningService
+
+    here = current()
+    opened = open_workspace(here.project, here.settings().config)
+    with _measured(here, opened, operation) as measurement:
+        store = store_of(opened.workspace.rule_store())
+        yield LearningSession(here, measurement, store, LearningService(store, "cli"))

@@ -7,9 +7,14 @@ import click
 from workbench.entry.cli.curation import show_stacks, show_walked
 from workbench.entry.cli.frame import command
 from workbench.entry.cli.memory.learnings import LEARNING_CHANGES
-from workbench.entry.cli.memory.session import LearningSession, learning_session
 from workbench.entry.cli.rules.diff import RULE_CHANGES, show_written, written_document
-from workbench.entry.cli.rules.session import RuleSession, report_files, rule_session
+from workbench.entry.cli.session import (
+    LearningSession,
+    RuleSession,
+    learning_session,
+    report_files,
+    rule_session,
+)
 from workbench.rules.files.undo import Walked
 
 _STEP = click.argument("step", metavar="[STEP]", required=False, default="")

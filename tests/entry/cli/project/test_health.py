@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.entry.cli import exits
-from workbench.entry.cli.times import parse_span
+from workbench.entry.cli.arguments import parse_span
 from workbench.entry.project import find_state
 from workbench.errors import UsageError
 

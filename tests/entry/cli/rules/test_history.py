@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from workbench.entry.cli import exits, output
-from workbench.entry.cli.times import moment
+from workbench.entry.cli.arguments import moment
 from workbench.errors import UsageError
 
 Run = Callable[..., Any]
@@ -263,7 +263,7 @@ def test_moments(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "9999-12-31T23:59:59-12:00"])
 def test_no_moments(text: str) -> None:
     """Anything else is a mistake, not a crash."""
-    with pytest.raises(UsageError, match="is no date"):
+    with pytest.raises(UsageError, match="is not a date"):
         moment(text)
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from workbench.curation.conflicts import ConflictDecision
+from workbench.entry.cli.arguments import find_conflict
 from workbench.entry.cli.curation import check_asked, settle_conflicts, settling_options
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.ids import find_conflict
-from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
+from workbench.entry.cli.memory.learnings import WIDTH, line_of
 from workbench.entry.cli.output import shorten
+from workbench.entry.cli.session import LearningSession, learning_session
 from workbench.errors import UsageError
 from workbench.memory.learnings.learningtype import SHORT
 from workbench.memory.learnings.review import ConflictFound

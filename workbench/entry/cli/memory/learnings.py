@@ -9,8 +9,8 @@ import click
 from workbench.curation.records import RecordChange
 from workbench.entry.cli.curation import SHOWN_STEPS, ChangeRow, ChangeView, at_text, show_steps
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.memory.session import WIDTH, LearningSession, learning_session, line_of
 from workbench.entry.cli.output import Output, shorten
+from workbench.entry.cli.session import LearningSession, learning_session
 from workbench.memory.learnings.corrections.report import (
     CorrectionReport,
     CorrectionStatus,
@@ -26,6 +26,7 @@ from workbench.text.counts import counted
 from workbench.text.sanitize import visible, visible_line
 
 _STATES = [state.value for state in LearningState]
+WIDTH = 96  # characters of a learning in a list
 _QUOTES = 3
 _COLORS = {
     CorrectionStatus.SUGGESTED: "32",
@@ -208,6 +209,16 @@ def queue(why: str | None, limit: int) -> None:
     for item in found[:limit]:
         _show_item(out, item, now)
     out.say(f"{counted(len(found), 'learning')} waiting" if found else "nothing waits for you")
+
+
+def line_of(out: Output, one: FeatureLearning, now: float) -> str:
+    """Return a learning in two lines: id, state and source, then what it says."""
+    state = one.state.value if not one.live else "reviewed" if one.reviewed else "unreviewed"
+    color = "32" if one.reviewed and one.live else "33" if one.live else "2"
+    head = f"{out.style(one.id[:SHORT], '2')}  {out.style(f'{state:<10}', color)}  {one.confidence:.2f}"
+    where = source_of(one, now).partition("; ")[2]
+    task = f"  task {visible_line(one.task_id)}" if one.task_id else ""
+    return f"{head}  {one.kind.value:<10}  {out.style(where, '36')}{task}\n    {shorten(one.text, WIDTH)}"
 
 
 def _show_item(out: Output, item: ReviewItem, now: float) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from workbench.entry.cli.arguments import parse_span
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.times import parse_span
 from workbench.entry.os.terminal import fold
 from workbench.entry.project import OpenedProject, open_project
 from workbench.errors import ConfigError, WorkbenchError

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from workbench.entry.cli.arguments import find_live
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.ids import find_live
 from workbench.entry.cli.rules.diff import diff_lines
 from workbench.entry.cli.rules.intake import read_rules, read_text, whole_rule
-from workbench.entry.cli.rules.session import RuleSession, report_files, rule_session
 from workbench.entry.cli.rules.show import rule_line
+from workbench.entry.cli.session import RuleSession, report_files, rule_session
 from workbench.entry.os.editor import edit_text, has_editor
 from workbench.errors import UsageError
 from workbench.records.rules import Rule

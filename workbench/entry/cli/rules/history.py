@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from workbench.entry.cli.arguments import PREFIX, find_any
 from workbench.entry.cli.curation import SHOWN_STEPS, at_text, show_steps
 from workbench.entry.cli.frame import command
-from workbench.entry.cli.ids import PREFIX, find_any
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.rules.diff import RULE_CHANGES, change_document, change_line, diff_lines
-from workbench.entry.cli.rules.session import RuleSession, rule_session
+from workbench.entry.cli.session import RuleSession, rule_session
 from workbench.errors import UsageError
 from workbench.rules.curation.curator import lineage
 from workbench.rules.curation.differences import story

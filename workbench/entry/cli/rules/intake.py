@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workbench.entry.cli.frame import Invocation
 from workbench.entry.cli.inputs import words_or_stdin
-from workbench.entry.cli.rules.session import RuleSession
+from workbench.entry.cli.session import RuleSession
 from workbench.errors import ParseError, UsageError
 from workbench.records.rules import PATH_SCOPE, Rule
 from workbench.rules.curation.curator import standing_in

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.entry.cli.arguments import PREFIX, find_among, find_any, moment
 from workbench.entry.cli.frame import command, current
-from workbench.entry.cli.ids import PREFIX, find_among, find_any
 from workbench.entry.cli.output import Output, shorten
 from workbench.entry.cli.rules.context import AGENT, context_fields, context_options
 from workbench.entry.cli.rules.filters import FilterOptions, filter_options, read_filters
-from workbench.entry.cli.rules.session import RuleSession, past_session, rule_session
-from workbench.entry.cli.session import Session, session
-from workbench.entry.cli.times import moment
+from workbench.entry.cli.session import RuleSession, Session, past_session, rule_session, session
 from workbench.records.plan import PlanRequest
 from workbench.records.rules import Rule
 from workbench.rules.curation.ledger import used

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.entry.cli.arguments import since_time
 from workbench.entry.cli.frame import Invocation, command, current
 from workbench.entry.cli.output import shorten
 from workbench.entry.cli.rules.check import rules_in_force
-from workbench.entry.cli.times import since_time
 from workbench.errors import UsageError
 from workbench.records.rules import Rule
 from workbench.rules.descriptions import origin

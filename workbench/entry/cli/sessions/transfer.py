@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.entry.cli.arguments import since_time
 from workbench.entry.cli.frame import Group, Invocation, command, current
-from workbench.entry.cli.times import since_time
 from workbench.entry.project import open_workspace
 from workbench.errors import UsageError
 from workbench.text.counts import counted

@@ -1,8 +1,10 @@
-"""How records are named on the command line: by the beginning of an id, as lists show it."""
+"""Arguments as people write them: the beginning of an id, as lists show it, moments and spans of time."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from workbench.errors import UsageError
@@ -10,10 +12,11 @@ from workbench.suggest import did_you_mean
 from workbench.text.sanitize import visible_line
 
 if TYPE_CHECKING:
-    from workbench.entry.cli.rules.session import RuleSession
+    from workbench.entry.cli.session import RuleSession
     from workbench.memory.learnings.review import ConflictFound
     from workbench.records.rules import Rule
     from workbench.rules.curation.ledger import RuleLedger
+
 
 PREFIX = 13
 """Characters of a rule's id that are shown: `rule-` and eight digits are unique in a project."""
@@ -80,3 +83,48 @@ def find_conflict(found: Sequence[ConflictFound], beginning: str) -> ConflictFou
     if fitting:
         raise UsageError(f"{len(fitting)} conflicts begin with {shown!r}", hint=hint)
     raise UsageError(f"there is no open conflict {shown}", hint=hint)
+
+
+_SPAN = re.compile(r"(\d+)\s*(m|h|d|w)")
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def parse_span(text: str) -> int:
+    """Return the seconds of a span like 30m, 24h, 7d or 2w. Raises UsageError."""
+    match = _SPAN.fullmatch(text.strip().lower())
+    if match is None or len(match[1]) > 6:
+        raise UsageError(
+            f"{text!r} is not a span of time", hint="Use a number and m, h, d or w: 30m, 24h, 7d."
+        )
+    return int(match[1]) * _SECONDS[match[2]]
+
+
+def since_time(text: str) -> datetime:
+    """Return the time in UTC that a span before now or a date names. Raises: UsageError."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.astimezone()).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    try:
+        return datetime.now(UTC) - timedelta(seconds=parse_span(text))
+    except (UsageError, OverflowError):
+        hint = "Use a span (24h, 7d) or a date (2026-01-31)."
+        raise UsageError(f"{text!r} is not a time", hint=hint) from None
+
+
+def moment(text: str) -> str:
+    """Return the time that a date or datetime names, as journals write it: a date means its end, in UTC.
+
+    Raises: UsageError.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+        if len(text.strip()) <= len("2026-01-31"):
+            found += timedelta(days=1, microseconds=-1)
+        found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{text!r} is not a date", hint="Write 2026-01-31, or 2026-01-31T18:30, both in UTC."
+        ) from None
+    return found.isoformat(timespec="microseconds")[:-6] + "Z"
